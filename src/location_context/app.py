@@ -127,7 +127,7 @@ async def open_service(
 
 
 def open_redis(settings: Settings, stack: AsyncExitStack) -> RedisLink | None:
-    """The connection to Redis, closed with the stack; None where none is set."""
+    """Return the connection to Redis, closed with the stack; None if no address is set."""
     if not settings.redis_url:
         return None
     link = RedisLink(settings.redis_url)
@@ -195,10 +195,10 @@ def create_app(
     sections: Sequence[Section[Any]] | None = None,
     worker: Worker | None = None,
 ) -> Application:
-    """The ASGI application; its lifespan opens and closes everything.
+    """Return the ASGI application; its lifespan opens and closes everything.
 
-    A `worker` has the process to itself. What a start has made is then left out of each collection
-    of garbage: a full one takes 130 ms on the event loop, and would find nothing there.
+    A `worker` has the process to itself. The objects made at start are then left out of garbage
+    collection: a full one takes 130 ms on the event loop, and would find nothing there.
     """
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Counters: plain numbers, cheap to add to, that the metrics read when somebody asks for them."""
+"""Counters: plain numbers, cheap to add to, that the metrics read on request."""
 
 import time
 from bisect import bisect_left
@@ -12,7 +12,7 @@ LOG_SECONDS = 60.0  # between two lines about one provider that fails
 
 
 class Histogram:
-    """How many values were at most as high as each bound, not counting those below the one before.
+    """A count of values for each range: those up to a bound, but above the bound before.
 
     Attributes:
         bounds: upper ones, rising.
@@ -33,19 +33,19 @@ class Histogram:
 
 
 class ProviderCalls:
-    """What came of the calls of one provider's address, counted and logged.
+    """The outcomes of calls to one provider's address, counted and logged.
 
     While it fails the log has a line a minute with the number of failures, and one when it is back.
 
     Attributes:
         provider: its name.
         outcomes: calls by `ok`, the error's code, or the class of status such as `status_5xx`.
-        seconds: how long they took.
+        seconds: the durations of calls.
         refused: calls that were not made, by reason; see `ProviderBackoff`.
-        joined: callers who waited for a call that was under way for others.
-        breaker_open: whether it is left alone, or only probed.
-        breaker_opened: how often.
-        succeeded_at: when last, POSIX seconds; 0 for never.
+        joined: callers that waited for a call under way for others.
+        breaker_open: True while the address is not called, or only probed.
+        breaker_opened: the number of times the breaker opened.
+        succeeded_at: the last success, POSIX seconds; 0 for never.
     """
 
     BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # a call of 10 s has timed out
@@ -62,20 +62,20 @@ class ProviderCalls:
         self._now = now
         self._logged_at = float("-inf")
         self._unlogged = 0  # failures since the last line
-        self._told = False  # that it fails
+        self._is_reported = False  # that it fails
 
     def succeed(self) -> None:
         self._count("ok")
         self.succeeded_at = time.time()
-        if self._told:
-            self._told = False
+        if self._is_reported:
+            self._is_reported = False
             structlog.get_logger().info("provider_back", provider=self.provider)
 
     def fail(self, error: ProviderError) -> None:
         status, outcome = None, error.code
         if isinstance(error, ProviderStatusError):
             status = error.status
-            if type(error) is ProviderStatusError:  # its code does not tell 4xx from 5xx
+            if type(error) is ProviderStatusError:  # its code does not separate 4xx from 5xx
                 outcome = f"status_{status // 100}xx"
         self._count(outcome)
         self._unlogged += 1
@@ -87,18 +87,18 @@ class ProviderCalls:
                 status=status,
                 failures=self._unlogged,
             )
-            self._logged_at, self._unlogged, self._told = now, 0, True
+            self._logged_at, self._unlogged, self._is_reported = now, 0, True
 
     def refuse(self, error: ProviderBackoff) -> None:
-        """A call was not made."""
+        """Count a call that was not made."""
         self.refused[error.reason] = self.refused.get(error.reason, 0) + 1
 
     def join(self, _flight: object = None) -> None:
-        """A caller waits for a call that was under way for others."""
+        """Count a caller that waits for a call under way for others."""
         self.joined += 1
 
     def open_breaker(self, seconds: float) -> None:
-        """It is left alone for so many seconds."""
+        """Note that the address is not called for so many seconds."""
         self.breaker_open = True
         self.breaker_opened += 1
         structlog.get_logger().warning(
@@ -106,7 +106,7 @@ class ProviderCalls:
         )
 
     def close_breaker(self) -> None:
-        """It is asked again."""
+        """Note that the address is called again."""
         self.breaker_open = False
         structlog.get_logger().info("breaker_closed", provider=self.provider)
 

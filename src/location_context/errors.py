@@ -29,9 +29,9 @@ LocationContextError
 │   │   └── ProviderNotConnected     refused, no such name: nothing was sent
 │   ├── ProviderTimeout              no answer within the deadline
 │   ├── ProviderStatusError              it answered with an error status (`status`)
-│   │   └── ProviderNotInPlan        the plan behind the key lacks what was asked for
-│   ├── ProviderBackoff                not asked: 429, an open breaker, a queue
-│   │   └── ProviderBudgetSpent      not asked: our budget for it is spent
+│   │   └── ProviderNotInPlan        the plan behind the key lacks what was requested
+│   ├── ProviderBackoff                not called: 429, an open breaker, a queue
+│   │   └── ProviderBudgetSpent      not called: our budget for it is spent
 │   └── ProviderResponseInvalid        not what its documentation promises
 ├── StorageError                     the database cannot be read or written; says what to do
 └── OperatorError                    a sentence for the operator: settings, imports, commands
@@ -236,7 +236,7 @@ class MethodNotAllowed(InvalidRequest):
 
 
 class FormatNotImplemented(InvalidRequest):
-    """oEmbed asks for this status when it is asked for XML."""
+    """The status that oEmbed defines for a request for XML."""
 
     code = "format_not_implemented"
     summary = "oEmbed: only format json."
@@ -325,7 +325,7 @@ class ProviderUnreachable(ProviderError):
 
 
 class ProviderNotConnected(ProviderUnreachable):
-    """No connection was made, so that the provider counts nothing."""
+    """An error before a connection was made, so that the provider counts nothing."""
 
 
 class ProviderTimeout(ProviderError):
@@ -333,7 +333,7 @@ class ProviderTimeout(ProviderError):
 
 
 class ProviderStatusError(ProviderError):
-    """It answered with an error status; `body` holds at most the first 2,000 bytes."""
+    """An answer with an error status; `body` holds at most the first 2,000 bytes."""
 
     code = "refused"
     because: ClassVar[str] = ""
@@ -345,14 +345,14 @@ class ProviderStatusError(ProviderError):
 
 
 class ProviderNotInPlan(ProviderStatusError):
-    """The plan behind the key lacks what was asked for."""
+    """An answer that the plan behind the key lacks what was requested."""
 
     code = "not_in_plan"
     because = ", since the plan of this API key does not include it"
 
 
 class ProviderBackoff(ProviderError):
-    """Not asked; `reason` is `off`, `quiet` (as it asked), `breaker`, `queue` or `budget`."""
+    """A call not made; `reason`: `off`, `quiet` (pause requested), `breaker`, `queue`, `budget`."""
 
     code = "quiet"
 
@@ -365,7 +365,7 @@ class ProviderBackoff(ProviderError):
 
 
 class ProviderBudgetSpent(ProviderBackoff):
-    """Not asked, because our budget for it is spent."""
+    """A call not made because our budget for the provider is spent."""
 
     def __init__(self, provider: str, message: str) -> None:
         super().__init__(provider, message, reason="budget")

@@ -23,12 +23,12 @@ class Exchange:
         method, path, query: of the request line, the query as it was sent.
         arrived_at: on the monotonic clock; deadlines count from it.
         given: the headers by lower-case name; of a repeated header the last value.
-        counted: what was counted for its API key; None without a key.
+        counted: the quota's count for its API key; None without a key.
         near: the point at one decimal.
         mode: `mode` of the weather.
-        cache: `response` for a kept response, else the worst of its sections' `ReadKind`s.
+        cache: `response` for a cached response, else the worst of its sections' `ReadKind`s.
         code: the error's code.
-        freshness: how long the response may be kept; None if it may not.
+        freshness: the time for which the response may be cached; None if it may not.
         digest: the digest of the body, if the handler knows one.
     """
 
@@ -74,17 +74,17 @@ ErrorResponse: TypeAlias = Callable[[PublicError, Exchange], Response]
 
 @dataclass(frozen=True)
 class Route:
-    """A path and how it is answered.
+    """A path and its handler.
 
     Attributes:
         path: the whole path; there are no parameters in paths.
         handle: makes the response.
         access: `key` needs an API key and counts under its quota; `address` counts by the client's
             address; `open` counts nothing.
-        sections: the sections that its responses are made of; a response may be kept until one of
-            them changes.
+        sections: the sections that its responses are made of; a response may be cached until one
+            of them changes.
         error_response: makes the response to an error; None for the JSON envelope.
-        limited: whether the route is refused while too many requests are in flight.
+        limited: True if the route is refused while too many requests are in flight.
     """
 
     path: str

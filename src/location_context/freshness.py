@@ -10,24 +10,24 @@ from location_context.sections.contract import SectionResult
 
 INCOMPLETE_MAX_AGE = AWAITING_MAX_AGE = 60  # seconds
 SPENT_MAX_AGE = 900  # of what is better once a budget is free again
-LATE_MAX_AGE = 3  # seconds, less than a page waits until it asks again for what was on its way
-INCOMPLETE_KEPT, SPENT_KEPT = 5.0, 60.0  # seconds for which we give it again without asking anew
+LATE_MAX_AGE = 3  # seconds, less than a page waits until it reloads itself for data on their way
+INCOMPLETE_TTL, SPENT_TTL = 5.0, 60.0  # seconds for which it is reused
 RENEWED_WITHIN = 5  # seconds in which what is given a last time is read anew
 SHARED_MAX_AGE = 3600  # of what a CDN may hold longer than a browser, which nobody can empty
 
 
 @dataclass(frozen=True)
 class Freshness:
-    """How long a response may be given again: as long as every part of it is fresh and whole.
+    """The time for which a response may be reused: as long as every part is fresh and complete.
 
     Attributes:
-        fresh_until: when its first part is no longer fresh; POSIX seconds.
-        complete: whether nothing was missing.
-        is_cacheable: whether a client may keep it for longer than a minute, complete or not.
+        fresh_until: the end of freshness of its first part; POSIX seconds.
+        complete: True if nothing was missing.
+        is_cacheable: True if a client may cache it for longer than a minute, complete or not.
         scope: `private` for answers behind a key, `public` for the widget.
-        awaits: what is fetched behind the parts that will soon be given anew.
-        shared_until: likewise in a shared cache, that is a CDN.
-        late: whether it is a page that asks once more by itself for what is on its way.
+        awaits: the fetches behind the parts that will soon be replaced.
+        shared_until: the end of freshness in a shared cache, that is a CDN.
+        late: True for a page that reloads itself once for data on their way.
     """
 
     fresh_until: float
@@ -42,7 +42,7 @@ class Freshness:
     def of(
         cls, results: Iterable[SectionResult | None], scope: Literal["private", "public"]
     ) -> Self:
-        """The freshness of a response made of these; None stands for a part that is missing."""
+        """Return the freshness of a response made of these; None stands for a missing part."""
         given = list(results)
         until = [one.fresh_until.timestamp() for one in given if one]
         shared = [(one.shared_until or one.fresh_until).timestamp() for one in given if one]
@@ -63,17 +63,17 @@ class Freshness:
 
     @property
     def superseded(self) -> bool:
-        """Whether something that a part awaited has come, or failed."""
+        """True if something that a part awaited has come, or failed."""
         return bool(self.awaits) and any(one.done() for one in self.awaits)
 
-    def kept_until(self, now: float) -> float:
-        """When the response must be made anew, in POSIX seconds.
+    def reusable_until(self, now: float) -> float:
+        """Return the time until which the response may be reused, in POSIX seconds.
 
-        One that lacks something is kept for a moment, in which asking anew would hardly help.
+        An incomplete response is cached for a moment, in which a new one would hardly be better.
         """
         if self.complete:
             return self.fresh_until
-        until = now + (SPENT_KEPT if self.is_cacheable else INCOMPLETE_KEPT)
+        until = now + (SPENT_TTL if self.is_cacheable else INCOMPLETE_TTL)
         until = now + LATE_MAX_AGE if self.late else until
         return min(until, self.fresh_until) if self.fresh_until > now else until
 
@@ -82,11 +82,11 @@ class Freshness:
         return math.floor(self.fresh_until - now)
 
     def cache_control(self, seconds_left: int) -> str:
-        """The header for a client; a minute for what is incomplete or will be better soon.
+        """Return the header for a client; a minute for what is incomplete or will be better soon.
 
-        A page that asks once more by itself is not held until then.
+        A page that reloads itself once may be cached for less.
 
-        What lacks only what a spent budget kept back, a quarter of an hour.
+        A response that lacks only what a spent budget held back may be cached for 15 minutes.
         """
         if self.late:
             return f"{self.scope}, max-age={LATE_MAX_AGE}"

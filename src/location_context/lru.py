@@ -33,14 +33,14 @@ class LRUCache(Generic[K, V]):
         self._values: OrderedDict[K, V] = OrderedDict()
 
     def get(self, key: K) -> V | None:
-        """The value, which counts as used; None where there is none."""
+        """Return the value, which counts as used; None if it is not cached."""
         value = self._values.get(key)
         if value is not None:
             self._values.move_to_end(key)
         return value
 
     def put(self, key: K, value: V) -> None:
-        """Keep the value; one that is larger than `max_size` by itself is not kept."""
+        """Store the value, unless it is larger than `max_size` by itself."""
         self.pop(key)
         size = self._size_of(value)
         if size > self.max_size:

@@ -56,7 +56,7 @@ _UNSHOWN = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter(Generic[T]):
-    """One query parameter: its check and what the API reference says of it.
+    """A query parameter: its check and its text in the API reference.
 
     Attributes:
         check: makes the value from a text that is not empty, or raises an InvalidRequest.
@@ -73,7 +73,7 @@ class Parameter(Generic[T]):
     default: T | None = None
 
     def read(self, given: Mapping[str, str]) -> T:
-        """The checked value among the given texts.
+        """Return the checked value among the given texts.
 
         Raises:
             InvalidRequest: it is wrong, or missing and required.
@@ -85,7 +85,7 @@ class Parameter(Generic[T]):
         return cast("T", self.default)
 
     def documented(self) -> dict[str, Any]:
-        """The Parameter Object of OpenAPI."""
+        """Return the Parameter Object of OpenAPI."""
         return {
             "name": self.name,
             "in": "query",
@@ -99,13 +99,13 @@ class Parameter(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """Checked parameters; `lat` and `lng` in canonical form, `language` None when not asked for.
+    """Checked parameters; `lat` and `lng` in canonical form, `language` None if it is absent.
 
     Attributes:
-        stay: the dates given; None where the endpoint has none, or `days` is given instead.
-        days: how many dates the stay has from today on; None where it has dates of its own.
-        sections: the chosen ones in their order; empty: all that are installed.
-        layout: None when it was not asked for, and then the full one.
+        stay: the dates; None where the endpoint has none, or `days` is set instead.
+        days: the number of dates of the stay from today on; None where it has dates of its own.
+        sections: the chosen sections in their order; empty: all that are installed.
+        layout: None if it is absent, which then means the full layout.
     """
 
     lat: float
@@ -132,7 +132,7 @@ class Parameters:
 
 
 def shown(value: str) -> str:
-    """A given value, fit for a message: short, quoted, and without an API key."""
+    """Return a received value, fit for a message: short, quoted, and without an API key."""
     value = _KEY.sub("***", value)
     return repr(value[:40] + "…" if len(value) > 40 else value)
 
@@ -150,7 +150,7 @@ def _date(name: str, text: str) -> date:
 
 
 def _place(_: str, text: str) -> str | None:
-    """The name to show, without control and direction-override characters."""
+    """Return the name to show, without control and direction-override characters."""
     if len(text) > MAX_PLACE_LENGTH:
         raise errors.InvalidPlace(
             f"place has {len(text)} characters; accepted: at most {MAX_PLACE_LENGTH} characters."
@@ -305,7 +305,7 @@ LAYOUT = replace(
         errors.InvalidLayout,
         "`compact` is a card of at most 720 px at a width of 500 px.",
     ),
-    default=None,  # which is told apart from `full`
+    default=None,  # which is distinguished from `full`
 )
 BACKGROUND = _choice(
     "background",
@@ -345,7 +345,7 @@ WIDGET = tuple(parameter.name for parameter in PARAMETERS)
 
 
 def decode(query: bytes) -> list[tuple[str, str]]:
-    """The names and values of a query string, as a form writes them (`+` is a blank).
+    """Return the names and values of a query string, as a form writes them (`+` is a blank).
 
     Raises:
         MalformedRequest: a broken escape, a NUL, or bytes that are not UTF-8.
@@ -369,7 +369,7 @@ def _unquote(text: str) -> str:
 def parse(
     query: bytes, names: tuple[str, ...], languages: Languages, sections: Collection[str] = ()
 ) -> Parameters:
-    """The checked parameters among `names`; every other one is ignored, unless it is misspelt.
+    """Return the checked parameters among `names`; all others are ignored, unless misspelt.
 
     `sections` are the names that can be chosen from.
 
@@ -416,7 +416,7 @@ def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, s
 
 
 def _days_from_today(given: Mapping[str, str]) -> int | None:
-    """The number of dates from today on; None where the stay has dates of its own."""
+    """Return the number of dates from today on; None where the stay has dates of its own."""
     dates = [name for name in (START.name, END.name) if given.get(name)]
     if dates and given.get(DAYS.name):
         raise errors.ConflictingParameters(
@@ -427,7 +427,7 @@ def _days_from_today(given: Mapping[str, str]) -> int | None:
 
 
 def _dates(given: Mapping[str, str], names: tuple[str, ...]) -> Stay:
-    """The dates given; where none is and `days` would do as well, the message says so."""
+    """Return the stay's dates; if they are missing and `days` would do, the message says so."""
     if DAYS.name in names and not given.get(START.name) and not given.get(END.name):
         raise errors.MissingParameter(
             "start is missing or empty; accepted: start and end, or days."
@@ -456,7 +456,7 @@ def _language(tag: str, languages: Languages) -> Language | None:
 
 
 def _sections(text: str, known: Collection[str]) -> tuple[str, ...]:
-    """The chosen sections in their order; none for all."""
+    """Return the chosen sections in their order; none for all."""
     chosen = tuple(dict.fromkeys(text.split(","))) if text else ()
     if set(chosen) <= set(known):
         return chosen

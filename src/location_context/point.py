@@ -32,11 +32,11 @@ class Point(msgspec.Struct, frozen=True, dict=True):
         return ZoneInfo(self.timezone)
 
     def local(self, moment: datetime) -> datetime:
-        """The same moment with the local offset of the point."""
+        """Return the same moment with the local offset of the point."""
         return moment.astimezone(self.zone)
 
     def today(self, now: datetime) -> date:
-        """The calendar date at the point at the moment `now`."""
+        """Return the calendar date at the point at the moment `now`."""
         return self.local(now).date()
 
     def next_midnight(self, now: datetime) -> datetime:
@@ -61,7 +61,7 @@ def distance_km(lat: float, lng: float, to_lat: float, to_lng: float) -> float:
 
 
 def bearing(lat: float, lng: float, to_lat: float, to_lng: float) -> float:
-    """Initial great-circle bearing in degrees, 0 to 360 clockwise from north."""
+    """Return the initial great-circle bearing in degrees, 0 to 360 clockwise from north."""
     phi, to_phi, turn = math.radians(lat), math.radians(to_lat), math.radians(to_lng - lng)
     east = math.sin(turn) * math.cos(to_phi)
     north = math.cos(phi) * math.sin(to_phi) - math.sin(phi) * math.cos(to_phi) * math.cos(turn)

@@ -25,13 +25,13 @@ from location_context.upstream.host import Hosts
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What only the metrics read.
+    """Values that only the metrics read.
 
     Attributes:
         calls: by provider.
-        unwritten: each counts rows that are still to be written.
-        connections: how many to the database are in use, and how many there may be (0: any).
-        looked_up: how often values were looked up in Redis, by what came of it.
+        unwritten: functions that count rows still to be written.
+        connections: those to the database in use, and their greatest number (0: any).
+        looked_up: the number of look-ups in Redis, by outcome.
     """
 
     calls: Mapping[str, ProviderCalls]
@@ -58,7 +58,7 @@ class Service:
 
 
 def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[CachedSection, ...]:
-    """The sections of these names, in their order; all in display order if there are none."""
+    """Return the sections of these names, in their order; without names all in display order."""
     if not names:
         return tuple(sections)
     by_name = {cached.name: cached for cached in sections}
@@ -76,7 +76,7 @@ async def read_all(
 async def _read(
     section: CachedSection | Section[Any], query: Query, deadline: Deadline
 ) -> SectionResult | None:
-    """One section's result; a failing section never takes the others with it."""
+    """Return one section's result; a failing section never takes the others with it."""
     try:
         async with asyncio.timeout(deadline.left()):
             return await section.read(query, deadline)

@@ -14,18 +14,18 @@ HORIZON_DAYS = 16
 
 
 class Clock(Protocol):
-    """What tells the time: a moment with a zone. Handed in, so that a test can move it."""
+    """A clock: it returns a moment with a zone. It is passed in, so that a test can move it."""
 
     def __call__(self) -> datetime: ...
 
 
 def system_clock() -> datetime:
-    """The moment now, in UTC."""
+    """Return the moment now, in UTC."""
     return datetime.now(UTC)
 
 
 def posix_seconds(clock: Clock) -> Callable[[], float]:
-    """The same clock in POSIX seconds, for what is asked of every request."""
+    """Return the same clock in POSIX seconds, for use in every request."""
     return time.time if clock is system_clock else lambda: clock().timestamp()
 
 
@@ -37,7 +37,7 @@ class Stay(msgspec.Struct, frozen=True, order=True):
 
     @property
     def days(self) -> int:
-        """How many dates the stay holds."""
+        """The number of dates in the stay."""
         return (self.end - self.start).days + 1
 
     def dates(self) -> Iterator[date]:
@@ -47,14 +47,14 @@ class Stay(msgspec.Struct, frozen=True, order=True):
         return self.start <= day <= self.end
 
     def is_past(self, today: date) -> bool:
-        """Whether the stay has ended at the point."""
+        """Return True if the stay has ended at the point."""
         return self.end < today
 
     def within_horizon(self, today: date) -> bool:
-        """Whether its last day is among the 16 days that begin today."""
+        """Return True if its last day is among the 16 days that begin today."""
         return self.end <= horizon(today)
 
 
 def horizon(today: date) -> date:
-    """The last date a forecast covers."""
+    """Return the last date that a forecast covers."""
     return today + timedelta(days=HORIZON_DAYS - 1)

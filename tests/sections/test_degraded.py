@@ -93,11 +93,11 @@ def test_what_a_spent_budget_kept_back_is_kept_by_us_for_a_minute_and_longer_by_
     assert freshness.cache_control(86_400).startswith("public, max-age=900, ")
     assert freshness.cache_control(300).startswith("public, max-age=300, ")
     now = NOON.timestamp()
-    assert freshness.kept_until(now) == now + 60
+    assert freshness.reusable_until(now) == now + 60
     late = msgspec.structs.replace(body, degraded_reason="late")
     both = Freshness.of([SectionResult(one, NOON) for one in (body, late)], "public")
     assert both.cache_control(300) == "public, max-age=60"
-    assert both.kept_until(now) == now + 5
+    assert both.reusable_until(now) == now + 5
 
 
 def test_a_late_provider_is_told_before_a_spent_budget_since_asking_again_helps() -> None:

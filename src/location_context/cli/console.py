@@ -1,4 +1,4 @@
-"""What every command shares: settings, output for people or as JSON, CSV input, progress.
+"""Shared parts of every command: settings, output for people or as JSON, CSV input, progress.
 
 A command raises `OperatorError`; `main` prints its message on stderr and exits with 1.
 """
@@ -34,7 +34,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text f
 
 
 def settings(*, new: bool = False) -> Settings:
-    """The settings of this process's environment; `new` allows a second store.
+    """Return the settings of this process's environment; `new` allows a second store.
 
     Raises:
         OperatorError: a setting is invalid, or this folder would get a second store.
@@ -49,7 +49,7 @@ def settings(*, new: bool = False) -> Settings:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """No search for garbage while modules are imported, which leave none: a fifth of the time."""
+    """Pause garbage collection during imports, which leave no garbage: a fifth of their time."""
     gc.disable()
     try:
         yield
@@ -58,7 +58,7 @@ def uncollected() -> Iterator[None]:
 
 
 def emit(value: object, *text: RenderableType, json: bool) -> None:
-    """A command's answer on stdout: `value` as indented JSON, or its text for people."""
+    """Print a command's answer on stdout: `value` as indented JSON, or its text for people."""
     if json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
         return
@@ -69,7 +69,7 @@ def emit(value: object, *text: RenderableType, json: bool) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table without borders."""
+    """Return a table without borders."""
     result = Table(*columns, box=None)
     for row in rows:
         result.add_row(*row)
@@ -77,17 +77,17 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
 
 
 def warn(text: str) -> None:
-    """A warning in yellow on stderr."""
+    """Print a warning in yellow on stderr."""
     err().print(text, style="yellow", markup=False)
 
 
 def step(text: str) -> None:
-    """A step of a long command, on stderr."""
+    """Print a step of a long command on stderr."""
     err().print(text, markup=False)
 
 
 def csv_rows(file: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a CSV file by column, each with its line number.
+    """Return the rows of a CSV file by column, each with its line number.
 
     Raises:
         OperatorError: the file cannot be read, or lacks one of the columns.
@@ -106,18 +106,18 @@ def csv_rows(file: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, st
 
 
 def hint(text: str) -> str:
-    """The text with its commands as this user runs them: by a clone's script, or by name."""
+    """Return the text with its commands as this user runs them: by a clone's script, or by name."""
     command = os.environ.get(variable(COMMAND))
     return _COMMAND.sub(lambda _: f"{command} ", text) if command else text
 
 
 def out() -> Console:
-    """The console for answers (stdout)."""
+    """Return the console for answers (stdout)."""
     return Console(highlight=False, soft_wrap=True)
 
 
 def err() -> Console:
-    """The console for progress, warnings and errors (stderr)."""
+    """Return the console for progress, warnings and errors (stderr)."""
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 

@@ -57,7 +57,7 @@ def migrate(
 
 
 def _check(*, json: bool) -> None:
-    """What `migrate` would do.
+    """Print what `migrate` would do.
 
     Raises:
         OperatorError: the schema is that of a newer version, which this one cannot use.

@@ -179,16 +179,16 @@ async def _keys(settings: Settings) -> Finding:
 async def _redis(settings: Settings) -> Finding:
     if not settings.redis_url:
         sentence = (
-            "not set: each process counts quotas, asks providers and keeps answers alone, which "
+            "not set: each process counts quotas, calls providers and caches answers alone, which "
             "is right for one worker"
         )
         return Finding("redis", "info", sentence)
     async with contextlib.AsyncExitStack() as stack:
         link = open_redis(settings, stack)
-        told = None if link is None else await memory(link)
-    if told is None:
+        usage = None if link is None else await memory(link)
+    if usage is None:
         return Finding("redis", "warning", "does not answer: start it, and check REDIS_URL")
-    used, limit = told
+    used, limit = usage
     if not limit:
         return Finding("redis", "warning", "answers, but has no maxmemory: set it, see operate.md")
     return Finding("redis", "ok", f"answers, and uses {used / 1e6:.0f} of {limit / 1e6:.0f} MB")
@@ -220,7 +220,7 @@ async def _service(settings: Settings) -> AsyncIterator[Finding]:
 
 
 def _pictures(languages: Languages) -> Finding:
-    """Whether the picture for e-mails can be drawn, in every language."""
+    """Check that the picture for e-mails can be drawn, in every language."""
     if not png.is_installed():
         sentence = "as SVG alone; Gmail and Outlook need PNG: pip install 'location-context[png]'"
         return Finding("pictures", "info", sentence)
@@ -230,7 +230,7 @@ def _pictures(languages: Languages) -> Finding:
 
 
 def _provider(provider: ProviderState) -> Finding:
-    """The state of a provider, with advice if its last call failed."""
+    """Return the state of a provider, with advice if its last call failed."""
     name = f"provider {provider.name}"
     for one in provider.budgets if provider.last_error is None else ():
         if one.free_at is not None:
@@ -258,7 +258,7 @@ def _address_setting(provider: str) -> str:
 
 
 async def _read_sections(service: Service) -> dict[str, bool]:
-    """Whether each section answered, for both stays."""
+    """Read each section for both stays; return whether it answered, by name."""
     point, today = service.gazetteer.point(*PARIS), service.clock().date()
     answered = dict.fromkeys((section.name for section in service.sections), True)
     for days in (_NEAR, _FAR):
@@ -280,7 +280,7 @@ async def _probe(section: Section[Any], query: Query) -> None:
 
 
 async def _data_dir(settings: Settings) -> Finding:
-    """Whether the data directory exists, is writable and has space; optional with PostgreSQL."""
+    """Check that the data directory exists, is writable and has space; optional with PostgreSQL."""
     folder, needed = settings.data_dir.absolute(), sqlite_file(settings) is not None
 
     def finding(outcome: Outcome, message: str) -> Finding:
@@ -305,7 +305,7 @@ async def _data_dir(settings: Settings) -> Finding:
 
 
 def _write_error(folder: Path) -> OSError | None:
-    """The error met when writing a megabyte into the folder; None if it can be written."""
+    """Return the error met when writing a megabyte into the folder; None if it can be written."""
     try:
         with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
             written = 0
@@ -325,7 +325,7 @@ class _ServerStatus(msgspec.Struct):
 
 
 async def _running_server(address: str, user_agent: str, known: Collection[str]) -> list[Finding]:
-    """Whether a server answers at this address, and its warnings except the known ones."""
+    """Check whether a server answers at this address; return its warnings except the known ones."""
     url = f"{address.rstrip('/')}/v1/status"
     try:
         async with HttpClient(user_agent) as client:

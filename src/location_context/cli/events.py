@@ -154,7 +154,7 @@ def _warn_of_venues(imported: importer.ImportedCalendar) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int], None]]:
-    """A callback that shows the number of events read: in place on a terminal, else as lines."""
+    """Yield a callback that shows the events read: in place on a terminal, else as lines."""
     err = console.err()
     if err.is_terminal:
         with err.status("Reading") as status:
@@ -171,7 +171,7 @@ def _progress() -> Iterator[Callable[[int], None]]:
 def _place(
     lat: float | None, lng: float | None, country: str | None, region: str | None
 ) -> dict[str, Any]:
-    """Where events without coordinates are, and their time zone, as fields of a calendar."""
+    """Return where events without coordinates are, and their time zone, as fields of a calendar."""
     if (lat is None) != (lng is None):
         raise OperatorError("--lat and --lng go together")
     if region and not country:

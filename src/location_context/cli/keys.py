@@ -90,7 +90,7 @@ def rotate(
 
 
 def _run(work: Callable[[api_keys.ApiKeys], Awaitable[T]], *, new: bool = False) -> T:
-    """What `work` returns of the stored keys."""
+    """Return what `work` returns for the stored keys."""
 
     async def run() -> T:
         settings = console.settings(new=new)
@@ -101,7 +101,7 @@ def _run(work: Callable[[api_keys.ApiKeys], Awaitable[T]], *, new: bool = False)
 
 
 def _end_of_day(text: str) -> datetime:
-    """The moment at which the UTC date ends."""
+    """Return the moment at which the UTC date ends."""
     try:
         day = date.fromisoformat(text)
         return datetime.combine(day + timedelta(days=1), time(), UTC)

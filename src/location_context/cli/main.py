@@ -49,7 +49,7 @@ class _Commands(TyperGroup):
 
 
 def load(name: str) -> Any:
-    """The command itself, with its options or subcommands."""
+    """Return the command itself, with its options or subcommands."""
     with console.uncollected():
         module = import_module(f"location_context.cli.{MODULES.get(name, name)}")
     command = getattr(module, name)
@@ -83,7 +83,7 @@ def root(
         ),
     ] = False,
 ) -> None:
-    """What surrounds a stay: serve it, issue keys, load data."""
+    """Serve what surrounds a stay, issue API keys, load data."""
 
 
 def main() -> None:

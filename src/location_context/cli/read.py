@@ -25,7 +25,7 @@ COLUMNS_WITHOUT_TERMINAL = 140
 
 
 def _completion(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """A shell completion of these words, which are looked up when the shell asks."""
+    """Return a shell completion of these words, which are looked up when the shell needs them."""
 
     def complete(incomplete: str) -> list[str]:  # Typer requires this argument's name
         return [word for word in words() if word.startswith(incomplete)]
@@ -96,7 +96,7 @@ async def _read(
 
 
 def checked_query(service: Service, values: Mapping[str, str], names: tuple[str, ...]) -> Query:
-    """The query of the sections for these parameters, which are checked as a server's are."""
+    """Return the query for these parameters, which are checked as a server checks them."""
     checked = parse(urlencode(values).encode(), names, service.languages)
     point = service.gazetteer.point(checked.lat, checked.lng)
     language = checked.language or service.languages.english
@@ -106,7 +106,7 @@ def checked_query(service: Service, values: Mapping[str, str], names: tuple[str,
 def _printable(
     section: Section[Any], body: Applicable | NotApplicable | None
 ) -> Iterator[RenderableType]:
-    """A section's answer for people: its most important parts; `--json` has all of it."""
+    """Yield a section's answer for people: its most important parts; `--json` has all of it."""
     yield f"[bold]{section.name}[/bold]"
     if body is None:
         yield "The section could not be read in time and has no stored answer."

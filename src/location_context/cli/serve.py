@@ -101,7 +101,9 @@ class Supervisor(MPServer):
     def _spawn_workers(self, spawn_target: Any, target_loader: Any) -> None:
         here, there = multiprocessing.Pipe(duplex=False)
         first: Any = self._spawn_worker(0, spawn_target, partial(target_loader, there))
-        first.interrupt_by_parent = True  # until it has opened everything, its end is told below
+        first.interrupt_by_parent = (
+            True  # until it has opened everything, its end is reported below
+        )
         first.start()
         self.wrks.append(first)
         there.close()
@@ -125,7 +127,7 @@ class Supervisor(MPServer):
 
 
 def _load(workers: int, parent: Connection | None = None) -> Any:
-    """Return the application, in a worker; the first opens everything, and tells its parent."""
+    """Return the application, in a worker; the first opens everything and reports to its parent."""
     gc.freeze()  # a collection would write on pages that all processes share
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # heeds none until its event loop runs
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the parent ends its workers
@@ -139,7 +141,7 @@ def _load(workers: int, parent: Connection | None = None) -> Any:
 
 
 def _open_first(parent: Connection) -> None:
-    """Open everything, and tell the parent what it should print; end with what is wrong."""
+    """Open everything, and send the parent what it should print; exit on an error."""
     settings = Settings.read(os.environ)
     logs.configure(settings)
     try:
@@ -177,7 +179,7 @@ def _announce(settings: Settings, notices: Sequence[str]) -> None:
 
 
 def listening_settings(settings: Settings, host: str, port: int) -> Settings:
-    """The settings, with PUBLIC_URL following `--host` and `--port` where it was not set."""
+    """Return the settings, with PUBLIC_URL following `--host` and `--port` where it was not set."""
     if settings.public_url == Settings().public_url:
         os.environ[PREFIX + "PUBLIC_URL"] = local_address(host, port)
         return Settings.read(os.environ)
@@ -185,7 +187,7 @@ def listening_settings(settings: Settings, host: str, port: int) -> Settings:
 
 
 def local_address(host: str, port: int) -> str:
-    """Where the server is reached from this machine."""
+    """Return the address of the server on this machine."""
     shown = "127.0.0.1" if host in {"0.0.0.0", "::", ""} else host  # noqa: S104  compared only
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
@@ -198,9 +200,9 @@ def server(  # noqa: PLR0913, PLR0917  what differs between servers
     kill_after: int = 20,
     kind: Callable[..., MPServer] = MPServer,
 ) -> MPServer:
-    """The server; each worker makes its application with the factory, `module:function`.
+    """Return the server; each worker makes its application with the factory, `module:function`.
 
-    A worker that has not ended so many seconds after it was told to is killed.
+    A worker that has not ended `kill_after` seconds after the request to end is killed.
     """
     return kind(
         factory,

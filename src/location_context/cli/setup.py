@@ -105,7 +105,7 @@ def _make_fallback(settings: Settings) -> bool:
 
 
 def _curl(address: str, key: str, settings: Settings) -> str:
-    """A line that works offline: weather if the fallback grid exists, otherwise astronomy."""
+    """Return a line that works offline: weather if the fallback grid exists, else astronomy."""
     section = "weather" if FallbackGrid(settings.data_dir).exists else "astronomy"
     start = system_clock().date() + timedelta(days=7)
     stay = f"start={start}&end={start + timedelta(days=3)}"

@@ -164,7 +164,7 @@ async def _warm(
 
 
 def _values(row: Mapping[str, str | None], first: date) -> dict[str, str]:
-    """The parameters of a line of the file; a stay from `first` on where it has no dates."""
+    """Return the parameters of a line of the file; a stay from `first` on where it has no dates."""
     known = {name: (text or "").strip() for name, text in row.items() if name in DATED_SECTION}
     values = {name: text for name, text in known.items() if text}
     if not values.keys() & {"start", "end"}:
@@ -175,7 +175,7 @@ def _values(row: Mapping[str, str | None], first: date) -> dict[str, str]:
 async def _complete(
     service: Service, query: Query, progress: console.ProgressReporter, *, wait: bool
 ) -> Mapping[str, str]:
-    """How each section answered; retried while the budget is spent, otherwise once."""
+    """Return how each section answered; retry while the budget is spent, otherwise try once."""
     sections = [cached.section for cached in service.sections]
     again = True
     while True:
@@ -202,7 +202,7 @@ async def _complete(
 
 
 def _duration(seconds: float) -> str:
-    """In a fitting unit: `40 seconds`, `7 minutes`, `3 hours`, `2 days`."""
+    """Return a duration in a fitting unit: `40 seconds`, `7 minutes`, `3 hours`, `2 days`."""
     for length, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 1.5 * length:
             return f"{round(seconds / length)} {unit}"
@@ -219,7 +219,7 @@ def _kind(result: SectionResult | None) -> str:
 
 
 def _places(file: Path) -> list[tuple[float, float]]:
-    """The coordinates in a file, all validated before the first request.
+    """Return the coordinates in a file, all validated before the first request.
 
     Raises:
         OperatorError: the file cannot be read, or a line has no coordinates.

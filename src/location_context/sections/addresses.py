@@ -13,7 +13,7 @@ _SAFE = "%/:@!$&'()*+,;=~?"
 
 @lru_cache(maxsize=2_000)
 def web_address(text: str | None) -> str | None:
-    """An address in http or https, with what is not ASCII encoded; None for anything else.
+    """Return an http or https address, with what is not ASCII encoded; None for anything else.
 
     A blank inside, a control character and more than 2,000 characters are not an address.
     """

@@ -24,11 +24,11 @@ from location_context.upstream.deadline import Deadline
 
 REVALIDATE_TTL = timedelta(seconds=60)
 STALE_IF_ERROR_TTL = timedelta(hours=1)
-INCOMPLETE_TTL = timedelta(seconds=5)  # what lacked something is asked for again soon
+INCOMPLETE_TTL = timedelta(seconds=5)  # incomplete results are read again soon
 BACKGROUND_SECONDS = 10.0
 FAILURE_TTL = timedelta(minutes=1)
 MAX_BYTES = 16_000_000
-# of memory, as measured: an entry with its key and times, and a body that is kept with its JSON
+# of memory, as measured: an entry with its key and times, and a body that is stored with its JSON
 ENTRY_BYTES, BYTES_PER_JSON_BYTE = 2_000, 2.5
 
 
@@ -36,8 +36,8 @@ class CachedSection:
     """A section with its results, up to `max_bytes` of memory.
 
     Attributes:
-        section: what answers; all it says of itself is asked of it.
-        reads: how often it came by a result in each way.
+        section: the section that answers and describes itself.
+        reads: the number of results by the way in which they were obtained.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class CachedSection:
         return self.section.dated
 
     async def read(self, query: Query, deadline: Deadline) -> SectionResult:
-        """The result for a query, cached or new.
+        """Return the result for a query, cached or new.
 
         Raises:
-            UpstreamUnavailable: the section has nothing to give, and nothing is cached.
+            UpstreamUnavailable: the section has no data, and nothing is cached.
         """
         query = query if self.dated else replace(query, stay=None)
         key, public = self._key(query), query.public
@@ -119,16 +119,16 @@ class CachedSection:
     def last_read_failed(self) -> bool:
         """True for a minute if the last read had no answer.
 
-        Responses kept as bytes are not reads, and would never end it.
+        Responses cached as bytes are not reads, and would never end it.
         """
         return self._failed_at is not None and self._clock() < self._failed_at + FAILURE_TTL
 
     def is_reading(self, query: Query) -> bool:
-        """True while a read is under way that such a caller would join."""
+        """Return True while a read is under way that such a caller would join."""
         return self._cache.is_fetching(self._key(query), public=query.public)
 
     def peek(self, query: Query) -> SectionResult | None:
-        """The result cached for a query, fresh or not; nothing is read for it."""
+        """Return the result cached for a query, fresh or not, without a read."""
         entry = self._cache.peek(self._key(query))
         return entry.value if entry else None
 
@@ -147,7 +147,7 @@ class CachedSection:
         return result
 
     def _usable(self, entry: Entry[SectionResult], query: Query, beyond: timedelta) -> bool:
-        """Whether it is fresh, or no older than that and of the same day at the point."""
+        """Return True if it is fresh, or at most `beyond` older on the same day at the point."""
         now = self._clock()
         if now < entry.retry_at:
             return True
@@ -165,7 +165,7 @@ def _size(result: SectionResult) -> int:
 
 
 def _stale(result: SectionResult) -> SectionResult:
-    """The same answer, saying that newer data could not be had."""
+    """Return the same answer, marked as stale."""
     body = result.body
     if isinstance(body, Applicable):
         reason = body.degraded_reason or "provider_unavailable"

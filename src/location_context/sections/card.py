@@ -19,7 +19,7 @@ from location_context.sections import contract
 
 @dataclass(frozen=True, kw_only=True)
 class CardContext:
-    """What a card is drawn with.
+    """The inputs of a card's drawing.
 
     Attributes:
         fmt: words, numbers and dates in the visitor's language.
@@ -33,19 +33,19 @@ class CardContext:
     forecast_part: contract.Applicable | None = None
 
     def today(self, zone: str) -> date:
-        """The current date in a time zone, such as a body's `point.timezone`."""
+        """Return the current date in a time zone, such as a body's `point.timezone`."""
         return self.now.astimezone(ZoneInfo(zone)).date()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """What a guest wants to know first. The page shows the four of most weight, in that order.
+    """A fact that guests look for first. The page shows the four of most weight, in that order.
 
     Attributes:
         value: a few words or a number, such as `13–16°`.
-        caption: what it is, such as `by day, 5–8° at night`.
+        caption: its meaning, such as `by day, 5–8° at night`.
         icon: one of the widget's icons (`widget/icons`).
-        tone: the colour of the icon, by what it means.
+        tone: the colour of the icon, by its meaning.
         weight: 100 and 90 are highs and rain, 80 a public holiday, 70 a rare sight in the sky, 60
             polar light, 50 the nearest table, 40 sunset.
     """
@@ -86,12 +86,12 @@ class Row:
     """A day of the stay, or several days of one kind, as measured.
 
     Attributes:
-        spoken: all of it as a sentence, for those who listen.
+        spoken: all of it as a sentence, for screen readers.
         span: low, tenth percentile of the high, high and its ninetieth percentile, in per cent of
             the scale; None where they are not known.
         rain, amount: the chance in words, and how much.
         wet: 0 where rain is hardly worth a colour, 1 in colour, 2 in bold.
-        typical: whether it shows what is usual, beside rows of a forecast.
+        typical: True if it shows typical values, beside rows of a forecast.
     """
 
     first: date
@@ -130,7 +130,7 @@ class Timeline:
 
 @dataclass(frozen=True, kw_only=True)
 class Fold:
-    """What few want to know, behind a click: a label, and sentences."""
+    """A detail that few readers want, behind a click: a label, and sentences."""
 
     label: str
     sentences: Sequence[str]
@@ -138,14 +138,14 @@ class Fold:
 
 @dataclass(frozen=True, kw_only=True)
 class BriefItem:
-    """Something with a name, such as a restaurant, on one line.
+    """A named thing, such as a restaurant, on one line.
 
     Attributes:
-        name: what it is called.
-        note: what is known of it, quiet; left out where there is no room.
+        name: its name.
+        note: a quiet note; left out where there is no room.
         url: a page about it, http or https; empty for none.
-        icon, icons: one of the widget's icons (`widget/icons`), and how often it stands.
-        spoken: what the icon says, for those who listen.
+        icon, icons: one of the widget's icons (`widget/icons`), and its number of repetitions.
+        spoken: the meaning of the icon, for screen readers.
         end, end_icon: a few words at the end of the line, such as `12 min`, and their icon.
         end_spoken: the same in words, such as `12 min on foot`.
     """
@@ -163,10 +163,10 @@ class BriefItem:
 
 @dataclass(frozen=True, kw_only=True)
 class Brief:
-    """What a section says on the compact page and the static card, beside facts and days.
+    """A section's text on the compact page and the static card, beside facts and days.
 
     Attributes:
-        heading: a word or two, for those who listen.
+        heading: a word or two, for screen readers.
         lead: one sentence for the guest.
         remark: a quiet sentence below it.
         drawing: SVG shapes in a view box of 32 by 32 around its centre, beside the sentences.
@@ -223,14 +223,14 @@ class PlainCard:
     facts: Sequence[tuple[str, str]] = ()
 
     def card(self) -> Card:
-        """The card with the template of this package."""
+        """Return the card with the template of this package."""
         items = [BriefItem(name=value, note=label) for label, value in self.facts]
         brief = Brief(heading=self.heading, lead=self.lead, items=items)
         return Card(template="location_context.widget:plain_card.html", view=self, brief=brief)
 
 
 def facts(body: contract.Applicable) -> list[tuple[str, str]]:
-    """The body's own plain fields with their values; what is unknown is left out."""
+    """Return the body's own plain fields with their values; unknown ones are left out."""
     known = {*contract.Applicable.__struct_fields__, "stay"}
     own = [name for name in type(body).__struct_fields__ if name not in known]
     return [

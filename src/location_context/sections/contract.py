@@ -1,9 +1,9 @@
-"""What goes into a section and what comes out of it.
+"""The input and output of a section.
 
 A `Section` answers a `Query` with a `SectionResult`: the body that is sent as JSON and rendered in
 the widget, how long it stays true, and whether anything was missing from it. A body is a subclass
-of `Applicable`, or `NotApplicable`. What every answer carries stands here too: the point, the
-notices that licences ask for, and how a provider answers.
+of `Applicable`, or `NotApplicable`. The parts of every answer stand here too: the point, the
+notices that licences require, and the state of providers.
 """
 
 import hashlib
@@ -49,33 +49,33 @@ NOT_APPLICABLE: Mapping[NotApplicableReason, str] = {
     "stay_in_past": "Weather and events: the stay has ended at the point.",
     "no_restaurants_in_range": "Guide: no restaurant lies inside the radius of its tier.",
     "no_guide_loaded": "Guide: the operator has loaded no restaurant guide.",
-    "no_events": "Events: none is known during the stay; `coverage` tells who was asked.",
+    "no_events": "Events: none is known during the stay; `coverage` lists the sources used.",
 }
-DEGRADED: Mapping[DegradedReason, str] = {  # where several hold, the first of them is told
-    "forecast_unavailable": "A forecast was due; climatology or a monthly mean is given.",
-    "archive_unavailable": "Ten-year climatology was due; a monthly mean is given.",
-    "provider_unavailable": "The kind of data is as due, but it is a second provider's, stale or "
+DEGRADED: Mapping[DegradedReason, str] = {  # where several hold, the first of them is reported
+    "forecast_unavailable": "A forecast was expected; climatology or a monthly mean is used.",
+    "archive_unavailable": "Ten-year climatology was expected; a monthly mean is used.",
+    "provider_unavailable": "The kind of data is as expected, but from a second provider, stale or "
     "without a part, because a provider failed.",
-    "late": "Likewise, because a provider did not answer by the deadline.",
-    "budget_spent": "Likewise, because our budget of calls for a provider is spent.",
+    "late": "As `provider_unavailable`, because a provider did not answer by the deadline.",
+    "budget_spent": "As `provider_unavailable`, because our budget for a provider is spent.",
 }
 
 
 def foremost(reasons: Iterable[DegradedReason | None]) -> DegradedReason | None:
-    """The one to tell of several reasons: the first in the table that holds."""
+    """Return the reason to report among several: the first in the table that holds."""
     return min((one for one in reasons if one), key=list(DEGRADED).index, default=None)
 
 
 def lasts(reason: DegradedReason | None, *, stale: bool = False) -> bool:
-    """Whether an answer that is less for this reason would be no better a minute later.
+    """Return True if an answer with this reason would be no better a minute later.
 
-    A spent budget is told only where every part has a source of the kind that was due.
+    A spent budget is reported only where every part has a source of the expected kind.
     """
     return reason is None or (reason == "budget_spent" and not stale)
 
 
 def degraded_by(error: BaseException) -> DegradedReason:
-    """The reason of an answer that lacks what this error kept from it."""
+    """Return the reason of an answer that lacks data because of this error."""
     if isinstance(error, TimeoutError | ProviderTimeout):
         return "late"
     if isinstance(error, ProviderBudgetSpent):
@@ -93,11 +93,11 @@ ReadKind = Literal["fresh", "revalidating", "stale", "joined", "miss", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked of a section.
+    """A query to a section.
 
     Attributes:
         public: widget traffic, which may spend half of a budget.
-        reads: how each `CachedSection` came by its result, for log and metrics: `fresh` or `stale`
+        reads: how each `CachedSection` obtained its result, for log and metrics: `fresh` or `stale`
             from its cache; `revalidating`: from it while a new one is read; `joined`: another's
             read was under way; `miss`: it was read.
     """
@@ -111,7 +111,7 @@ class Query:
 
     @property
     def dates(self) -> Stay:
-        """The stay; a section that is `dated` is asked with one."""
+        """The stay; the query of a section that is `dated` always has one."""
         assert self.stay is not None
         return self.stay
 
@@ -132,7 +132,7 @@ class PointBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def point_body(point: Point) -> PointBody:
-    """The point as it is answered."""
+    """Return the point as answers show it."""
     return PointBody(
         lat=point.lat,
         lng=point.lng,
@@ -182,12 +182,12 @@ _ADDRESSES = {
 
 
 def terms_of(written: str | None) -> str | None:
-    """The address of a licence's terms by its name or SPDX identifier; None when not known."""
+    """Return the address of a licence's terms by its name or SPDX identifier; None if unknown."""
     return _ADDRESSES.get(written.strip().casefold()) if written else None
 
 
 class Attribution(msgspec.Struct, frozen=True, kw_only=True):
-    """The notice a data licence asks for; `text` is to be shown as it stands."""
+    """The notice that a data licence requires; `text` must be shown unchanged."""
 
     name: Annotated[Text, Meta(description="Whose data it is.")]
     url: Annotated[WebAddress | None, Meta(description="The source's page.")]
@@ -202,7 +202,7 @@ class Attribution(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
 
     def __post_init__(self) -> None:
-        """A licence by its name brings its address."""
+        """Set the licence's address from its name."""
         if self.license_url is None:
             msgspec.structs.force_setattr(self, "license_url", terms_of(self.license))
 
@@ -223,7 +223,7 @@ _REGIONS = Attribution(
 
 
 def point_notices(point: Point) -> list[Attribution]:
-    """The zone's notice, and the region's where one or several are known."""
+    """Return the zone's notice, and the region's if regions are known."""
     return [_ZONES, _REGIONS] if point.region or point.possible_regions else [_ZONES]
 
 
@@ -275,7 +275,7 @@ class Applicable(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     as_of: Annotated[Moment | None, Meta(description="When the data was true, UTC.")]
     stale: Annotated[bool, Meta(description="Whether newer data could not be had.")]
     degraded: Annotated[
-        bool, Meta(description="Whether something lesser was given than what was due.")
+        bool, Meta(description="True if a fallback was used or data are missing.")
     ] = False
     degraded_reason: Annotated[
         DegradedReason | None,
@@ -289,7 +289,7 @@ class Applicable(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     ]
 
     def __post_init__(self) -> None:
-        """A section gives the reason alone: `degraded` follows from it."""
+        """Set `degraded` from the reason, which is all that a section sets."""
         msgspec.structs.force_setattr(self, "degraded", self.degraded_reason is not None)
 
 
@@ -311,20 +311,20 @@ class SectionResult:
 
     @property
     def reason(self) -> DegradedReason | None:
-        """Why it is less than it should be; None where nothing is missing."""
+        """The reason why the result is degraded; None if nothing is missing."""
         return self.body.degraded_reason if isinstance(self.body, Applicable) else self.lacks
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is missing: else it is soon read again."""
+        """True if nothing is missing; an incomplete result is soon read again."""
         return self.reason is None
 
     @property
     def is_cacheable(self) -> bool:
-        """Whether clients may keep it for longer than a minute.
+        """True if clients may cache it for longer than a minute.
 
-        It is complete, or whole but for an optional provider whose budget is spent: nothing is
-        stale, and asking again would bring no more.
+        It is complete, or lacks only an optional provider whose budget is spent: nothing is stale,
+        and another read would not add anything.
         """
         return lasts(self.reason, stale=isinstance(self.body, Applicable) and self.body.stale)
 
@@ -335,7 +335,7 @@ class SectionResult:
 
     @property
     def superseded(self) -> bool:
-        """Whether what it awaited has come, or failed."""
+        """True if what it awaited has come, or failed."""
         return self.awaits is not None and self.awaits.done()
 
     @cached_property
@@ -350,13 +350,13 @@ class SectionResult:
 
 
 class DatedApplicable(Applicable, frozen=True, kw_only=True):
-    """What sections that depend on dates carry besides."""
+    """The further fields of sections that depend on dates."""
 
     stay: Annotated[StayBody, Meta(description="The dates of the stay, both included.")]
 
 
 class BudgetState(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be asked of a provider in a window, and what was, by all processes together."""
+    """A provider's budget in a window, and what all processes together have used of it."""
 
     window: Annotated[Text, Meta(description="`minute`, `hour`, `day` or `month` (31 days).")]
     limit: Annotated[Quantity, Meta(description="Units in any window of this length.")]
@@ -367,7 +367,7 @@ class BudgetState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
-    """One provider as `/v1/status` shows it."""
+    """A provider as `/v1/status` shows it."""
 
     name: Annotated[Text, Meta(description="The provider's name.")]
     status: Annotated[ProviderStatus, Meta(description="How it answers now.")]
@@ -380,7 +380,7 @@ class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     breaker: Annotated[
         Literal["closed", "open", "half_open"] | None,
-        Meta(description="`open`: not asked for a while; null where nothing is asked."),
+        Meta(description="`open`: not called for a while; null if it is never called."),
     ]
     budgets: Annotated[
         list[BudgetState],
@@ -389,7 +389,7 @@ class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DatasetState(msgspec.Struct, frozen=True, kw_only=True):
-    """One imported dataset as `/v1/status` shows it."""
+    """An imported dataset as `/v1/status` shows it."""
 
     version: Annotated[str | None, Meta(description="Names the dataset's edition.")]
     rows: Annotated[int, Meta(ge=0, description="How many rows it holds.")]

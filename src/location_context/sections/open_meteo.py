@@ -1,4 +1,4 @@
-"""Open-Meteo's hosts: what they count by caller, shared by every section that asks them.
+"""Open-Meteo's hosts: their limits by caller, shared by every section that calls them.
 
 The free hosts run one request of an address at a time and hold five in all; the sixth is refused
 with a 429 that is over as soon as one of the five ends. Units count by minute, hour and day.
@@ -30,7 +30,7 @@ _ANOTHER_DAY = 86400.0
 def open_meteo_client(
     name: str, url: str, context: SectionContext, limits: ClientLimits
 ) -> ProviderClient:
-    """The client of one address of Open-Meteo: without an address it is not configured."""
+    """Return the client of one address of Open-Meteo: without an address it is not configured."""
     return ProviderClient(
         name,
         url,
@@ -68,7 +68,7 @@ def weight(variables: int, days: Sequence[int]) -> float:
 
 
 def open_meteo_backoff(clock: Clock) -> Callable[[HttpResponse], Backoff]:
-    """The backoff that a 429 or 403 asks for: the server says it in words alone."""
+    """Return the reader of the backoff in a 429 or 403, which the server states only in words."""
 
     def read(response: HttpResponse) -> Backoff:
         said = reason(response.body).lower()
@@ -90,7 +90,7 @@ def open_meteo_backoff(clock: Clock) -> Callable[[HttpResponse], Backoff]:
 
 
 def reason(body: bytes) -> str:
-    """The words of an error body, empty when there are none."""
+    """Return the words of an error body, empty when there are none."""
     try:
         said = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -26,12 +26,12 @@ Kind = TypeVar("Kind")
 
 
 def names(group: str = SECTIONS) -> list[str]:
-    """The names registered in a group; nothing is imported."""
+    """Return the names registered in a group; nothing is imported."""
     return sorted({point.name for point in entry_points(group=group)})
 
 
 def load(group: str, kind: type[Kind]) -> list[type[Kind]]:
-    """The classes of a group, the lowest `order` first and equal ones by name.
+    """Return the classes of a group, the lowest `order` first and equal ones by name.
 
     Raises:
         OperatorError: a class cannot be imported, is not a subclass of `kind`, is registered under
@@ -67,7 +67,7 @@ def _loaded(point: EntryPoint, kind: type[Kind]) -> type[Kind]:
     except Exception as error:
         raise OperatorError(
             f"{_where(point)} cannot be loaded: {type(error).__name__}: {error}. "
-            "Mend that package or uninstall it."
+            "Fix that package or uninstall it."
         ) from error
     if not (isinstance(loaded, type) and issubclass(loaded, kind)):
         what = f"{kind.__module__}.{kind.__name__}"

@@ -1,9 +1,9 @@
-"""Sandbox: a stranger's bytes are read in a process of its own, which can be stopped.
+"""Sandbox: untrusted bytes are read in a process of its own, which can be stopped.
 
 A module of ours runs as that process: it calls `confine`, reads the bytes from its input and prints
-a line of JSON for each thing it finds. It is stopped by the processor's time, which a busy machine
-does not shorten, and has a bound on memory; whoever waits for it has a bound on the wall clock as
-well, against one that only sleeps.
+a line of JSON for each thing it finds. It is stopped by processor time, which a busy machine does
+not shorten, and has a bound on memory; its reader also has a bound on the wall clock, against a
+process that only sleeps.
 """
 
 import contextlib
@@ -100,5 +100,5 @@ def confine() -> None:
     cpu_seconds = int(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # else a stop would write its memory to disk
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    # the first ends it with a signal that tells why, the second if that is not received
+    # the first ends it with a signal that says why, the second if that is not received
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))

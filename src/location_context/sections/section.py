@@ -41,18 +41,18 @@ UNKNOWN = "–"  # in the tables of `read`, for what is null
 
 @dataclass(frozen=True)
 class SectionContext:
-    """What a section may be built from; `Section.build` takes what it needs.
+    """The parts that a section may be built from; `Section.build` takes what it needs.
 
     Attributes:
         settings: the configuration of this process.
-        clock: the current time; a section never asks the system for it.
+        clock: the current time; sections never use the system clock.
         client: the HTTP client that all providers share.
-        stores: what the database keeps, by name: `climate`, `guide`, `events`, `accuracy`, and
+        stores: the database's stores by name: `climate`, `guide`, `events`, `accuracy`, and
             `answers` (answers of providers that the processes of one installation share).
-        hosts: limits of the hosts that several providers ask.
-        unwritten: count the rows that are still to be written; whoever writes behind adds to it.
-        environ: where settings of other packages are read from.
-        shared: what running processes share at once, over machines too; None without Redis.
+        hosts: limits of the hosts that several providers call.
+        unwritten: functions that count the rows still to be written; a delayed writer adds its own.
+        environ: the source of other packages' settings.
+        shared: the store that running processes share, over machines too; None without Redis.
     """
 
     settings: Settings
@@ -65,15 +65,15 @@ class SectionContext:
     shared: SharedStore | None = None
 
     def settings_of(self, table: type[Table]) -> Table:
-        """The settings that another package declares; see `settings/parsers.py`.
+        """Return the settings that another package declares; see `settings/parsers.py`.
 
         Raises:
-            OperatorError: one or more are wrong.
+            OperatorError: some are wrong.
         """
         return read_table(table, self.environ)
 
     def host(self, name: str, limits: Mapping[float, float] | None = None) -> Host:
-        """What a provider counts by caller, under the limits that settings of its name give it.
+        """Return the host of that name, under the limits that its settings define.
 
         `limits` are those of a provider without such settings: units by the seconds of a window.
         """
@@ -83,7 +83,7 @@ class SectionContext:
         return self.hosts.get(name, given, share=settings.budget_share)
 
     def shared_cache(self) -> SharedCache:
-        """A cache of answers for all processes."""
+        """Return a cache of answers for all processes."""
         cache = SharedCache(self.stores.get("answers"), self.clock, self.shared)
         self.unwritten.append(lambda: len(cache.unwritten))
         return cache
@@ -113,13 +113,13 @@ class DocsPage:
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetInfo:
-    """How status and `doctor` speak of a section's dataset.
+    """The words for a section's dataset in status and `doctor`.
 
     Attributes:
         name: its key in `datasets` of `/v1/status`.
-        description: what it is, for the API reference.
-        hint: what `doctor` says while it is empty.
-        required: whether an empty one is a warning to the operator.
+        description: its content, for the API reference.
+        hint: the advice of `doctor` while it is empty.
+        required: True if an empty dataset is a warning to the operator.
     """
 
     name: str
@@ -141,18 +141,18 @@ class Section(ABC, Generic[Body]):
 
     Attributes:
         name: the path, `/v1/pulse/<name>`, and the name of its entry point.
-        dated: whether it takes `start` and `end`; then `query.stay` is never None.
+        dated: True if it takes `start` and `end`; then `query.stay` is never None.
         response: the Struct of its answers, tagged with `name` (`type` in the JSON).
         not_applicable_type: the Struct of an answer that has nothing to say.
         order: its place on the page and in lists; the lowest comes first.
         title: one line for the API reference.
-        description: what a developer should know of its answers, for the API reference.
-        samples: the examples of the API reference: the query parameters that ask for each, by the
-            example's name. The answers are kept in `sample.json` beside the section's module.
-        dataset_info: what its imported dataset is called; None where it has none.
-        answers_past: whether it has something to say of a stay that is over.
-        splits_at_horizon: whether the widget asks twice of a stay that reaches over the forecast's
-            horizon: for the whole stay, and for the days within.
+        description: notes for developers on its answers, for the API reference.
+        samples: the examples of the API reference: the query parameters of each, by the example's
+            name. The answers are stored in `sample.json` beside the section's module.
+        dataset_info: the words for its imported dataset; None where it has none.
+        answers_past: True if it has an answer for a stay that is over.
+        splits_at_horizon: True if the widget reads it twice for a stay that reaches over the
+            forecast's horizon: for the whole stay, and for the days within.
         card_height: the height in px to reserve for its card until it is drawn.
 
     Example:
@@ -201,35 +201,35 @@ class Section(ABC, Generic[Body]):
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
-        """The section of a process; by default it is made from nothing."""
+        """Return the section of a process; by default it is made from nothing."""
         del context
         return cls()
 
     @classmethod
     def sample(cls) -> Mapping[str, Any]:
-        """The answers in `sample.json` beside its module, by the names of `samples`."""
+        """Return the answers in `sample.json` beside its module, by the names of `samples`."""
         file = Path(inspect.getfile(cls)).with_name("sample.json")
-        kept: dict[str, Any] = msgspec.json.decode(file.read_bytes()) if file.is_file() else {}
-        return kept
+        samples: dict[str, Any] = msgspec.json.decode(file.read_bytes()) if file.is_file() else {}
+        return samples
 
     @abstractmethod
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
-        """The answer to a query.
+        """Answer a query.
 
-        `query` says where, when, in which units and language; the words of the body are in
+        `query` has the point, stay, units and language; the words of the body are in
         `query.language`, its numbers in `query.units`. The answer comes 0.3 s before `deadline`:
-        where a provider is late, the best that is at hand is given, with a `degraded_reason`.
+        if a provider is late, the best available data are used, with a `degraded_reason`.
 
         Raises:
-            UpstreamUnavailable: there is nothing at all to give.
+            UpstreamUnavailable: no data are available.
         """
 
     def providers(self) -> Sequence[contract.ProviderState]:
-        """How each provider answers now, for `/v1/status` and `doctor`."""
+        """Return the present state of each provider, for `/v1/status` and `doctor`."""
         return ()
 
     async def dataset(self) -> contract.DatasetState | None:
-        """The imported dataset it answers from; None where there is none.
+        """Return the imported dataset it answers from; None if it has none.
 
         Raises:
             StorageError: the database does not answer.
@@ -237,7 +237,7 @@ class Section(ABC, Generic[Body]):
         return None
 
     def docs_pages(self) -> Sequence[DocsPage]:
-        """Its own pages beside the API reference."""
+        """Return its own pages beside the API reference."""
         return ()
 
     def warnings(self) -> Sequence[str]:
@@ -249,7 +249,7 @@ class Section(ABC, Generic[Body]):
 
     @property
     def is_ready(self) -> bool:
-        """Whether it has read what it answers from; `/v1/ready` says 503 until then."""
+        """True if it has read the data it answers from; `/v1/ready` says 503 until then."""
         return True
 
     async def run(self) -> None:
@@ -271,37 +271,37 @@ class Section(ABC, Generic[Body]):
         """End what `read` left under way, and write what is still to be written."""
 
     def label(self, language: Language) -> str:
-        """What it is about, as it stands in a list: `weather, sky and restaurants`."""
+        """Return its subject as lists name it: `weather, sky and restaurants`."""
         del language
         return self.name.replace("_", " ")
 
     def summary(self, language: Language) -> str:
-        """What it answers in two or three words, for the list of the builder."""
+        """Return its answer in two or three words, for the list of the builder."""
         return self.label(language)
 
     def card(self, body: Body, context: CardContext) -> Card | None:
-        """Its card in the widget; None for none. By default a plain one with the body's facts."""
+        """Return its card in the widget, or None. By default a plain one with the body's facts."""
         heading = context.fmt.capitalise(self.label(context.fmt.language))
         return PlainCard(heading=heading, facts=facts(body)).card()
 
     def rows(self, body: Body) -> int | None:
-        """How many rows its card shows, by which its height is reserved; None if it has no list."""
+        """Return the rows on its card, which set its reserved height; None without a list."""
         del body
         return None
 
     def page_data(self, bodies: Sequence[Body]) -> Mapping[str, str]:
-        """`data-` attributes of the page, read by a script of the page that embeds it."""
+        """Return `data-` attributes of the page, read by a script of the page that embeds it."""
         del bodies
         return {}
 
     def text(self, body: Body) -> Iterable[str | TextTable]:
-        """Its answer as `location-context read` prints it: lines and tables."""
+        """Yield its answer as `location-context read` prints it: lines and tables."""
         for label, value in facts(body):
             yield f"{label}: {value}"
 
 
 def provider_state(client: ProviderClient) -> contract.ProviderState:
-    """How a provider is, as `/v1/status` shows it."""
+    """Return the state of a provider, as `/v1/status` shows it."""
     return contract.ProviderState(
         name=client.name,
         status=_status(client),

@@ -1,7 +1,7 @@
 """Units: conversion and rounding, the last step before an answer.
 
-Everything inside the service is metric. `Measure` takes metric numbers (or None) and gives them
-in the asked system, rounded as the contract says; None and non-finite numbers give None.
+Everything inside the service is metric. `Measure` takes metric numbers (or None) and returns them
+in the requested system, rounded as the contract says; None and non-finite numbers become None.
 """
 
 import math
@@ -36,7 +36,7 @@ def _rounded(value: float | None, factor: float, offset: float, digits: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Metric numbers in, numbers of the asked system out."""
+    """A converter from metric numbers to the requested system of units."""
 
     system: UnitSystem
 
@@ -76,7 +76,7 @@ class Measure:
         return _rounded(degrees, 1.0, 0.0, 1)
 
     def bearing(self, degrees: float | None) -> float | None:
-        """An angle below 360: what rounds to 360 is north again."""
+        """Return an angle below 360: what rounds to 360 is north again."""
         rounded = self.angle(degrees)
         return rounded if rounded is None else rounded % 360
 
@@ -87,5 +87,5 @@ class Measure:
         return _rounded(value, 1.0, 0.0, 1)
 
     def count(self, value: float | None) -> float | None:
-        """A count of days that may be an expectation, to 0.1."""
+        """Return a count of days that may be an expectation, to 0.1."""
         return _rounded(value, 1.0, 0.0, 1)

@@ -1,9 +1,9 @@
-"""The data directory where none is set, and the record of this user's first store.
+"""The default data directory, and the record of this user's first store.
 
-Where DATA_DIR is not set it is `data` of the clone whose scripts are used; else `./data` if a store
-lies there, else the platform's place for application data. So that a command run in another folder
-does not quietly create a second store, the first one is recorded in the platform's place. The
-record is only a hint: one that cannot be written, or whose store is gone, is ignored.
+Without DATA_DIR it is `data` of the clone whose scripts are used; else `./data` if a store lies
+there, else the platform's place for application data. The first store is recorded in the
+platform's place, so that a command run in another folder does not quietly create a second store.
+The record is only a hint: it is ignored if it cannot be written or its store no longer exists.
 """
 
 import sys
@@ -20,7 +20,7 @@ _NAME, _RECORD = "location-context", "first-store"
 
 
 def default_data_dir(environ: Mapping[str, str]) -> Path:
-    """`data` of the clone, `./data` where a store lies in it, or the platform's place."""
+    """Return `data` of the clone, `./data` where a store lies in it, or the platform's place."""
     if clone := environ.get(variable(CLONE)):
         return Path(clone).absolute() / "data"
     here = Path("data").absolute()
@@ -28,7 +28,7 @@ def default_data_dir(environ: Mapping[str, str]) -> Path:
 
 
 def holds_store(folder: Path) -> bool:
-    """Whether a database or the pepper of its keys lies in this data directory."""
+    """Return True if a database or the pepper of its keys lies in this data directory."""
     return any((folder / name).exists() for name in (DATABASE_FILE, PEPPER_FILE))
 
 
@@ -62,7 +62,7 @@ def note_store(environ: Mapping[str, str], folder: Path, *, second: bool = False
 
 
 def _platform_folder(environ: Mapping[str, str]) -> Path | None:
-    """The platform's folder for this service's data; None where the user has no home."""
+    """Return the platform's folder for this service's data; None where the user has no home."""
     given = Path(environ.get("XDG_DATA_HOME", ""))
     if given.is_absolute():
         return given / _NAME

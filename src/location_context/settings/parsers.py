@@ -81,10 +81,10 @@ class Check:
 
 
 def parse(annotation: Any, text: str) -> Any:
-    """The value of a setting from its text.
+    """Return the value of a setting from its text.
 
     Raises:
-        InvalidSetting: it is wrong; the sentence says what is accepted, and masks a secret.
+        InvalidSetting: it is wrong; the message says what is accepted, and masks a secret.
     """
     kind, *metadata = get_args(annotation)
     title = next(one.title for one in metadata if isinstance(one, Meta))
@@ -102,7 +102,7 @@ def parse(annotation: Any, text: str) -> Any:
 
 
 def _read(kind: Any, text: str) -> Any:
-    """The text as what JSON would hold, for msgspec to check."""
+    """Return the text as what JSON would hold, for msgspec to check."""
     types = get_args(kind)
     if get_origin(kind) is tuple:
         return [_read(types[0], part.strip()) for part in text.split(",") if part.strip()]
@@ -142,7 +142,7 @@ def _is_host_port(text: str) -> bool:
 
 
 def _is_origin(text: str) -> bool:
-    """Whether a text is an origin as a Content-Security-Policy has it (a `host-source`)."""
+    """Return True if a text is an origin as a Content-Security-Policy has it (a `host-source`)."""
     return _ORIGIN.fullmatch(text) is not None
 
 
@@ -223,21 +223,21 @@ Flag = Annotated[bool, Meta(title="true or false")]
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """The two parts of a `HostPort`."""
+    """Return the two parts of a `HostPort`."""
     parts = urlsplit(f"//{address}")
     return parts.hostname or "", parts.port or 0
 
 
 def variable(name: str) -> str:
-    """The environment's name of a setting."""
+    """Return the environment variable of a setting."""
     return PREFIX + name.upper()
 
 
 def read_table(table: type[Table], environ: Mapping[str, str]) -> Table:
-    """The settings that a table declares; names of other tables are ignored.
+    """Return the settings that a table declares; names of other tables are ignored.
 
     Raises:
-        OperatorError: one or more are wrong, or the file cannot be read.
+        OperatorError: some are wrong, or the file cannot be read.
     """
     given, unread = texts(environ, table)
     values, problems = parse_all(table, given)
@@ -248,9 +248,9 @@ def read_table(table: type[Table], environ: Mapping[str, str]) -> Table:
 def texts(
     environ: Mapping[str, str], table: type[msgspec.Struct]
 ) -> tuple[dict[str, str], list[str]]:
-    """What is given, by name: everything in the TOML file, over it the table's in the environment.
+    """Return the settings as texts by name: the TOML file, overridden by the table's environment.
 
-    The table's secrets are read from their files; the list has a sentence for each that cannot be.
+    The table's secrets are read from their files; the list has a message for each that cannot be.
 
     Raises:
         OperatorError: the TOML file cannot be read.
@@ -274,12 +274,12 @@ def texts(
 
 
 def names_of(table: type[msgspec.Struct]) -> set[str]:
-    """The names under which a table's settings may be given."""
+    """Return the names under which a table's settings may be set."""
     return {*table.__struct_fields__, *(name + FILE for name in secrets_of(table))}
 
 
 def secrets_of(table: type[msgspec.Struct]) -> list[str]:
-    """The table's settings that are secrets, in order."""
+    """Return the table's settings that are secrets, in order."""
     hints = get_type_hints(table, include_extras=True)
     return [name for name, annotation in hints.items() if get_args(annotation)[0] is Secret]
 
@@ -287,7 +287,7 @@ def secrets_of(table: type[msgspec.Struct]) -> list[str]:
 def parse_all(
     table: type[msgspec.Struct], given: Mapping[str, str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """The values of what is right, and a sentence for each that is not."""
+    """Return the valid values, and a message for each invalid one."""
     values, problems = dict[str, Any](), list[str]()
     for name, annotation in get_type_hints(table, include_extras=True).items():
         if name in given:
@@ -306,7 +306,7 @@ def refuse(problems: Sequence[str]) -> None:
 
 
 def entry_points(group: str) -> EntryPoints:
-    """The entry points of a group, from metadata that are read once for all groups."""
+    """Return the entry points of a group, from metadata that are read once for all groups."""
     found: EntryPoints = _entry_points(tuple(sys.path)).select(group=group)
     return found
 
@@ -317,10 +317,10 @@ def _entry_points(_: tuple[str, ...]) -> Any:  # its class differs between versi
 
 
 def tables_of_packages() -> list[type[msgspec.Struct]]:
-    """The tables that installed packages declare.
+    """Return the tables that installed packages declare.
 
     Raises:
-        OperatorError: one cannot be imported.
+        OperatorError: a table cannot be imported.
     """
     tables = []
     for point in sorted(dict.fromkeys(entry_points(group=GROUP))):
@@ -334,7 +334,7 @@ def tables_of_packages() -> list[type[msgspec.Struct]]:
 
 
 def names_of_packages() -> set[str]:
-    """The settings that installed packages declare."""
+    """Return the settings that installed packages declare."""
     return {name for table in tables_of_packages() for name in names_of(table)}
 
 
@@ -348,13 +348,13 @@ def _toml(path: str | None) -> dict[str, Any]:
 
 
 def _content(path: Path, other: str) -> str:
-    """The secret in a file; `other` is what was given beside it.
+    """Return the secret in a file; `other` is the value set beside it.
 
-    Who else may read the file is not asked: Docker and Kubernetes show secrets to everybody in the
+    The file's permissions are not checked: Docker and Kubernetes show secrets to everybody in the
     container.
 
     Raises:
-        InvalidSetting: there is none, or it is given twice.
+        InvalidSetting: the file has none, or the secret is set twice.
     """
     if other:
         raise InvalidSetting("is set beside the setting itself; only one of them may be")

@@ -46,19 +46,19 @@ from location_context.settings.parsers import (
 
 FREE_BUDGET = ("480/minute", "4000/hour", "8000/day")  # 80 % of what free access allows
 DRAIN_AT_MOST = 5.0  # seconds after which a server that drains ends even if requests go on coming
-GONE = {  # names of settings that were once there, and what stands in their place
+REMOVED = {  # names of settings that no longer exist, and their replacements
     "accept_filter": "load balancers follow /v1/ready",
     "accuracy_cells": "the forecasts of 50 cells are scored",
-    "accuracy_days": "scored forecasts are kept for 120 days",
-    "climate_keep_days": "climate months that nobody asked for are kept for 400 days",
+    "accuracy_days": "scored forecasts are stored for 120 days",
+    "climate_keep_days": "climate months are deleted 400 days after their last use",
     "drain_at_most": "a server that drains ends after 5 seconds",
-    "events_keep_days": "past imported events are kept for 31 days",
-    "guide_versions": "the 5 newest versions of the guide are kept",
+    "events_keep_days": "past imported events are deleted after 31 days",
+    "guide_versions": "the 5 newest versions of the guide are stored",
     "key_hold": "API keys are valid for 60 seconds while the database does not answer",
     "purge_header": "a CDN follows within the hour",
     "purge_url": "a CDN follows within the hour",
     "traces_url": "the log has each request's trace_id",
-    "wikidata_url": "Wikidata is asked at query.wikidata.org",
+    "wikidata_url": "Wikidata is queried at query.wikidata.org",
 }
 _OLD_BUDGET = re.compile(r"(.+)_per_(second|minute|hour|day|month)")
 
@@ -66,7 +66,7 @@ _OLD_BUDGET = re.compile(r"(.+)_per_(second|minute|hour|day|month)")
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The whole configuration of one server or command."""
 
-    data_dir: Annotated[Folder, "Where all data is kept; see operate.md."] = Path("data")
+    data_dir: Annotated[Folder, "The folder of all data; see operate.md."] = Path("data")
     database_url: Annotated[
         DatabaseAddress, "PostgreSQL address; empty: SQLite in the data directory."
     ] = Secret()
@@ -107,7 +107,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 120
     budget_share: Annotated[
         Share,
-        "Part of each provider's budget for all who share this database; 1 or less, where others "
+        "Share of each provider's budget for all processes of this database; 1, or less if others "
         "use the same address or key.",
     ] = 1.0
 
@@ -152,7 +152,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     calibrate_forecast: Annotated[
         Flag,
         "Weigh forecasts against the climatology of their dates, which gives their range; false: "
-        "as issued, and no archive is asked for them.",
+        "as issued, and no archive is fetched for them.",
     ] = True
     guide_radii: Annotated[
         Radii, "Guide radius in km per tier, highest first, strictly decreasing."
@@ -164,10 +164,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Self:
-        """Settings from a mapping such as `os.environ`.
+        """Return the settings from a mapping such as `os.environ`.
 
         Raises:
-            OperatorError: one or more settings are wrong; all of them are listed.
+            OperatorError: some settings are wrong; all of them are listed.
         """
         given, problems = parsers.texts(environ, cls)
         values, wrong = parsers.parse_all(cls, given)
@@ -209,7 +209,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def uses_open_meteo_free(self) -> bool:
-        """Whether one of Open-Meteo's free hosts is in use (non-commercial use only)."""
+        """True if one of Open-Meteo's free hosts is in use (non-commercial use only)."""
         hosts = {urlsplit(url).hostname for url in (self.forecast_url, self.archive_url)}
         return bool(hosts & {"api.open-meteo.com", "archive-api.open-meteo.com"})
 
@@ -222,7 +222,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def logs_json(self) -> bool:
-        """Whether the log is lines of JSON: as set, else unless stderr is a terminal."""
+        """True if the log is lines of JSON: as set, else unless stderr is a terminal."""
         return self.log_format == "json" or not (self.log_format or sys.stderr.isatty())
 
     @property
@@ -242,7 +242,7 @@ def unknown(environ: Mapping[str, str]) -> list[str]:
 
 
 def not_a_setting(variable: str) -> str:
-    """The beginning of a sentence about an unknown variable, with the one it resembles."""
+    """Return the beginning of a message about an unknown variable, with the one it resembles."""
     known = parsers.names_of(Settings) | parsers.names_of_packages()
     name = variable.removeprefix(parsers.PREFIX).lower()
     if (instead := _instead_of(name)) is not None:
@@ -257,10 +257,10 @@ def not_a_setting(variable: str) -> str:
 
 
 def _instead_of(name: str) -> str | None:
-    """Return what stands in the place of a setting that is gone; None for any other name."""
+    """Return the replacement of a setting that no longer exists; None for any other name."""
     if (old := _OLD_BUDGET.fullmatch(name)) and f"{old[1]}_budget" in Settings.__struct_fields__:
         return f"set {parsers.variable(old[1])}_BUDGET, such as 480/minute,8000/day"
-    return GONE.get(name)
+    return REMOVED.get(name)
 
 
 def _open_meteo(given: str | None, host: str, path: str, key: Secret) -> str:

@@ -129,7 +129,7 @@ class AccessLogger:
 
 
 def trace_id(traceparent: bytes | None) -> str | None:
-    """The trace that a request says it belongs to; None where it says none in the right form."""
+    """Return the trace id of a request's `traceparent`; None without a well-formed one."""
     found = _TRACEPARENT.fullmatch(traceparent) if traceparent else None
     if found is None or (found[1] == b"00" and found[3]):  # only later versions may be longer
         return None

@@ -1,4 +1,4 @@
-"""Admission: who is let in, by form, key or address, and how many requests at once."""
+"""Admission: it admits requests by form, key or address, and limits how many run at once."""
 
 import asyncio
 import re
@@ -49,13 +49,13 @@ class Admission:
         request.counted = await self._authenticator.authenticate(headers, in_query, client)
 
     async def refund(self, request: Exchange) -> None:
-        """Do not count a request with a key after all."""
+        """Uncount a request with a key."""
         if request.counted is not None:
             await self._authenticator.refund(request.counted)
 
 
 def key_in_query(query: bytes) -> bool:
-    """Whether somebody put a key into the URL."""
+    """Return True if the URL contains an API key."""
     return any(
         name.lower() in _KEY_PARAMETERS or value.startswith(_KEY_PREFIX)
         for name, value in decode(query)
@@ -80,7 +80,7 @@ def check_form(request: Exchange) -> None:
 
 @lru_cache(maxsize=64)
 def is_host(value: bytes) -> bool:
-    """Whether this may be the value of a Host header."""
+    """Return True if this may be the value of a Host header."""
     return _HOST.fullmatch(value) is not None
 
 

@@ -1,8 +1,8 @@
-"""Application: the one way of a request. It is admitted, answered and finished.
+"""Application: the path of every request. It is admitted, answered and finished.
 
-`_respond` checks the form of the request, counts it, and takes a kept response or asks the route's
-handler; any error becomes a response. `_finish` writes the headers that every answer has, the
-answer itself and its line in the log.
+`_respond` checks the form of the request, counts it, and takes a cached response or calls the
+route's handler; any error becomes a response. `_finish` writes the headers that every answer has,
+the answer itself and its line in the log.
 """
 
 import asyncio
@@ -45,9 +45,9 @@ class Application:
     Attributes:
         limiter: counts the requests in flight.
         log: the access log.
-        draining: whether clients are asked to close their connections and probes answer 503.
-        last_request_at: when the last request arrived, on the monotonic clock.
-        failure: why the lifespan ended, if it failed.
+        draining: True while clients are to close their connections and probes receive 503.
+        last_request_at: the arrival of the last request, on the monotonic clock.
+        failure: the reason why the lifespan ended, if it failed.
         routes: the routes by their path.
         lifespan: opens the service for an application, and closes it.
     """
@@ -121,7 +121,7 @@ class Application:
         await self._finish(request, answer, send)
 
     async def _respond(self, request: Exchange, route: Route | None) -> Answer:
-        """Admit a request and answer it with a kept response or with the route's own.
+        """Admit a request and answer it with a cached response or with the route's own.
 
         Raises:
             PublicError: the request is refused or cannot be answered.
@@ -134,9 +134,9 @@ class Application:
             raise errors.MethodNotAllowed("This method is not allowed; accepted: GET, HEAD.")
         await self._admission.admit(request, route)
         responses, now = self._responses.get(route.path), self._now()
-        if responses is not None and (kept := responses.find(request, now)) is not None:
-            kept.describe(request)
-            return kept.answer(request, now)
+        if responses is not None and (cached := responses.find(request, now)) is not None:
+            cached.describe(request)
+            return cached.answer(request, now)
         generation = responses.generation if responses is not None else 0
         public = route.access != "key"
         async with self.limiter.turn(public=public) if route.limited else nullcontext():

@@ -38,7 +38,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def all_pages(public_url: str, sections: Sequence[Section[Any]]) -> list[DocsPage]:
-    """The pages beside the reference: the guide to embedding, and those of sections."""
+    """Return the pages beside the reference: the guide to embedding, and those of sections."""
 
     @cache
     def guide() -> Markup:
@@ -59,7 +59,7 @@ def all_pages(public_url: str, sections: Sequence[Section[Any]]) -> list[DocsPag
 
 
 def routes(document: Callable[[], Document], pages: Sequence[DocsPage]) -> list[Route]:
-    """`/v1/docs`, and below it the other pages; each is made once it is asked for."""
+    """Return the routes of `/v1/docs` and the pages below it, each built on its first request."""
     style = _asset("docs.css")
     reference = cache(lambda: render(document(), style, pages).encode())
 
@@ -72,7 +72,7 @@ def routes(document: Callable[[], Document], pages: Sequence[DocsPage]) -> list[
 def _page_route(
     document: Callable[[], Document], page: DocsPage, pages: Sequence[DocsPage]
 ) -> Route:
-    """A page beside the reference, with its frame."""
+    """Return the route of a page beside the reference, with its frame."""
     style = _asset("docs.css") + page.style
     templates = cache(
         lambda: [
@@ -109,7 +109,7 @@ def _response(page: bytes, style: str, max_age: int) -> Response:
 
 
 def render(document: Document, style: str, pages: Sequence[DocsPage] = ()) -> str:
-    """The API reference for a document, with links to the pages of sections."""
+    """Return the API reference for a document as HTML, with links to the pages of sections."""
     environment = _environment()
     environment.filters["resolve"] = lambda value: _resolve(document, value)
     environment.filters["kind"] = lambda schema: kind(document, schema)
@@ -152,7 +152,7 @@ def from_markdown(text: str) -> Markup:
 
 
 def _anchor(heading: str) -> str:
-    """The name by which a heading is linked to, as GitHub makes it."""
+    """Return the anchor of a heading, as GitHub makes it."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
@@ -171,7 +171,7 @@ def _environment() -> Environment:
 
 
 def _template(name: str) -> str:
-    """The text of a template named as `package:path`; without a name, the page is all there is."""
+    """Return the text of a template named as `package:path`; without a name, only the page."""
     if not name:
         return "{{ page }}"
     package, _, path = name.partition(":")
@@ -191,7 +191,7 @@ def _policy(style: str) -> str:
 
 
 def _resolve(document: Document, value: Mapping[str, Any]) -> Any:
-    """What a `$ref` points to, or the value itself."""
+    """Return the target of a `$ref`, or the value itself."""
     reference = value.get("$ref")
     if reference is None:
         return value
@@ -202,7 +202,7 @@ def _resolve(document: Document, value: Mapping[str, Any]) -> Any:
 
 
 def kind(document: Document, schema: Mapping[str, Any]) -> str:
-    """A schema's type in a few words."""
+    """Return a schema's type in a few words."""
     if choices := schema.get("anyOf") or schema.get("oneOf"):
         return " or ".join(dict.fromkeys(kind(document, one) for one in choices))
     if "$ref" in schema:
@@ -223,7 +223,7 @@ def _prose(text: str) -> Markup:
 
 
 def _struct_name(schema: Mapping[str, Any]) -> str:
-    """The name of the struct a field holds, if it holds one."""
+    """Return the name of the struct that a field holds, or an empty text."""
     for one in (schema, schema.get("items", {}), *schema.get("anyOf", [])):
         target = one.get("items", one)
         if isinstance(target, dict) and "$ref" in target:
@@ -232,5 +232,5 @@ def _struct_name(schema: Mapping[str, Any]) -> str:
 
 
 def _word(value: object) -> str:
-    """A value as JSON writes it, without quotes."""
+    """Return a value as JSON writes it, without quotes."""
     return str(value).lower() if isinstance(value, bool) else str(value or "null")

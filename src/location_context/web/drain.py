@@ -32,7 +32,7 @@ def on_sigterm(app: Application, settings: Settings) -> Iterator[None]:
             app.draining = True
             tasks.add(loop.create_task(_drain(app, settings)))
 
-    # outside of the main thread whoever embeds the server ends it
+    # outside of the main thread the embedding program ends the server
     with suppress(RuntimeError, ValueError, NotImplementedError):
         loop.add_signal_handler(signal.SIGTERM, begin)
     yield

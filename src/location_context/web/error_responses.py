@@ -19,7 +19,7 @@ ErrorType = Literal[
 
 
 class ErrorBody(msgspec.Struct, frozen=True, kw_only=True):
-    """What went wrong."""
+    """The error of a request."""
 
     type: Annotated[ErrorType, Meta(description="Category of the error.")]
     code: Annotated[

@@ -54,7 +54,7 @@ class LogWriter:
         self._lock, self._queue = threading.Lock(), SimpleQueue[bytes]()
         self._held = 0  # bytes
         self._full = self._runs = False
-        self._lost = 0  # lines, since the last that were told
+        self._lost = 0  # lines, since the last report of lost lines
 
     def write(self, text: str) -> int:
         """Queue whole lines, or drop them."""
@@ -73,7 +73,7 @@ class LogWriter:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing: the thread writes at once."""
+        """Do nothing: the thread writes at once."""
 
     def drain(self) -> None:
         """Wait until all is written, but no longer than `END_SECONDS`."""
@@ -110,7 +110,7 @@ def configure_for_commands() -> None:
 
 
 def stream() -> LogWriter | TextIO:
-    """The server's log: stderr by a thread of its own, or as it is if it is only in memory."""
+    """Return the server's log: stderr by its own thread, or stderr itself if it has no file."""
     try:
         return _writer(sys.stderr.fileno())
     except OSError:
@@ -156,7 +156,7 @@ def _json(event: object, **_: object) -> str:
 
 
 def with_worker(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """The process that writes the line, as its lines about answers have it too."""
+    """Add the process that writes the line, as the lines about answers do."""
     event["worker"] = os.getpid()
     return event
 
@@ -164,7 +164,7 @@ def with_worker(_: object, __: str, event: MutableMapping[str, Any]) -> MutableM
 def without_messages(
     _: object, __: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """An exception as its type and the places it passed."""
+    """Replace an exception by its type and the places it passed."""
     info = event.pop("exc_info", None)
     if not info:
         return event

@@ -58,7 +58,7 @@ class Metric:
     """One metric; its name is without the prefix.
 
     Attributes:
-        over: of a gauge: which value of the processes that live is served, as prometheus-client
+        over: of a gauge: the value that is served of all live processes, as prometheus-client
             names it.
         bounds: of a histogram.
     """
@@ -88,18 +88,18 @@ METRICS = (
            ("section", "cache")),
     Metric("quota_refusals_total", "counter",
            "Requests over a limit: minute or day of a key, widget, unknown_keys.", ("limit",)),
-    Metric("quotas_counted_alone", "gauge", "Processes that count alone since Redis is gone."),
+    Metric("quotas_counted_alone", "gauge", "Processes that count without Redis."),
     Metric("upstream_calls_total", "counter", "Calls of providers by outcome.",
            ("provider", "outcome")),
     Metric("upstream_call_duration_seconds", "histogram", "Time of calls of providers.",
            ("provider",), bounds=ProviderCalls.BOUNDS),
     Metric("upstream_refused_total", "counter",
            "Calls that were not made: off, quiet, breaker, queue, budget.", ("provider", "reason")),
-    Metric("upstream_joined_total", "counter", "Callers who waited for a call under way.",
+    Metric("upstream_joined_total", "counter", "Callers that waited for a call under way.",
            ("provider",)),
     Metric("upstream_success_timestamp_seconds", "gauge", "When a provider last answered well.",
            ("provider",), over="livemax"),
-    Metric("provider_units_limit", "gauge", "What a provider may be asked in a window.",
+    Metric("provider_units_limit", "gauge", "A provider's budget in a window.",
            ("provider", "window"), over="livemax"),
     Metric("provider_units_left", "gauge", "What is left of it, as far as a process knows.",
            ("provider", "window"), over="livemin"),
@@ -109,15 +109,15 @@ METRICS = (
            over="livemax"),
     Metric("dataset_timestamp_seconds", "gauge", "When it was imported or last added to.",
            ("dataset",), over="livemax"),
-    Metric("keys_age_seconds", "gauge", "Since the database told the API keys, the oldest.",
+    Metric("keys_age_seconds", "gauge", "Age of the oldest API keys in memory.",
            over="livemax"),
     Metric("shared_reads_total", "counter",
-           "Values looked up in Redis: hit, miss, waited for another process, alone (it is gone).",
+           "Values looked up in Redis: hit, miss, waited for another process, alone (unavailable).",
            ("outcome",)),
     Metric("unwritten_rows", "gauge", "Rows that are still to be written to the database."),
     Metric("database_connections", "gauge", "Connections to the database in use."),
     Metric("database_connections_limit", "gauge", "How many there may be; 0: no limit."),
-    Metric("event_loop_delay_seconds", "histogram", "How late the event loop runs what is due.",
+    Metric("event_loop_delay_seconds", "histogram", "Delay with which the event loop runs a timer.",
            bounds=DELAYS),
     Metric("cpu_seconds_total", "counter", "Processor time of the processes that serve."),
     Metric("resident_memory_bytes", "gauge",
@@ -184,7 +184,7 @@ def _provider(calls: ProviderCalls) -> Iterator[Sample]:
 
 
 def datasets(found: Mapping[str, DatasetState | None]) -> Iterator[Sample]:
-    """What was imported, as `/v1/status` tells it."""
+    """Yield the samples of imported datasets, as `/v1/status` shows them."""
     for name, state in found.items():
         yield "dataset_rows", (name,), state.rows if state else 0
         if state and state.imported_at:
@@ -290,9 +290,9 @@ class Meter:
         while True:
             self.copy()
             for _ in range(COPY_EVERY):
-                due = loop.time() + DELAY_SECONDS
+                expected = loop.time() + DELAY_SECONDS
                 await asyncio.sleep(DELAY_SECONDS)
-                self._metrics["event_loop_delay_seconds"].observe(max(0.0, loop.time() - due))
+                self._metrics["event_loop_delay_seconds"].observe(max(0.0, loop.time() - expected))
 
     async def refresh(self) -> None:
         """Copy all values as they are now, with those of the imported data."""
@@ -328,7 +328,7 @@ class AllProcesses(Collector):
 
 
 def _is_filled(file: Path) -> bool:
-    """Whether a worker has sized the file, before which prometheus-client cannot read it.
+    """Return True if a worker has sized the file, before which prometheus-client cannot read it.
 
     A worker that is killed at that moment leaves it empty: client_python, issue 1199.
     """
@@ -339,7 +339,7 @@ def _is_filled(file: Path) -> bool:
 
 
 def _lives(process: int) -> bool:
-    """Whether this process of our user runs."""
+    """Return True if this process of our user runs."""
     try:
         os.kill(process, 0)  # sends no signal, and fails if there is no such process
     except OSError:
@@ -364,7 +364,7 @@ def _listening(address: str, refresh: Callable[[], None], registry: CollectorReg
         address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
 
         def server_bind(self) -> None:
-            """Without asking the name service what this machine is called."""
+            """Bind without a name look-up of this machine."""
             TCPServer.server_bind(self)
             self.server_name, self.server_port = host, port
             self.setup_environ()

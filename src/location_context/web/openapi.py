@@ -52,7 +52,7 @@ _ENUM_NAMES = {  # identifiers for values that hold none
 
 
 def route(document: Callable[[], Document]) -> Route:
-    """`/v1/openapi.json`, made once it is asked for, in a thread."""
+    """Return the route of `/v1/openapi.json`, built on its first request, in a thread."""
     content = cache(lambda: msgspec.json.encode(document()))
 
     async def handle(_: Exchange) -> Response:
@@ -64,11 +64,11 @@ def route(document: Callable[[], Document]) -> Route:
 def document(
     public_url: str, sections: Sequence[Section[Any]], oembed: type, pages: Sequence[DocsPage] = ()
 ) -> Document:
-    """The whole document.
+    """Return the whole document.
 
     Args:
         public_url: the address of the service.
-        sections: those that are installed.
+        sections: the installed sections.
         oembed: the Struct that `/v1/oembed` answers.
         pages: the pages of the documentation beside the reference.
     """
@@ -109,7 +109,7 @@ def document(
 
 
 def _operation(section: Section[Any], template: Document) -> Document:
-    """The operation of a section."""
+    """Return the operation of a section."""
     names = DATED_SECTION if section.dated else UNDATED_SECTION
     content = {"schema": _ref("schemas", _answer_name(section))}
     if samples := section.sample():
@@ -125,13 +125,13 @@ def _operation(section: Section[Any], template: Document) -> Document:
 
 
 def _sections_schema(sections: Sequence[Section[Any]]) -> Schema:
-    """The schema of the widget's choice: names of those that are installed."""
+    """Return the schema of the widget's choice: the names of installed sections."""
     one = "|".join(section.name for section in sections)
     return {**SECTIONS.schema, "pattern": f"^(({one})(,({one}))*)?$"}
 
 
 def _page(page: DocsPage, reference: Document) -> Document:
-    """The operation of a page of the documentation, which is like that of the API reference."""
+    """Return the operation of a page of the documentation, modelled on the API reference's."""
     success = reference["responses"]["200"]
     [(kind, content)] = success["content"].items()
     examples = {
@@ -153,7 +153,7 @@ def _answer_name(section: Section[Any]) -> str:
 
 
 def _answer(section: Section[Any], description: str) -> Schema:
-    """What a section answers: a choice between Structs that differ in their tag."""
+    """Return the schema of a section's answer: a choice of Structs that differ in their tag."""
     bodies = (section.response, section.not_applicable_type)
     tags = {body.__struct_config__.tag: REF.format(name=body.__name__) for body in bodies}
     return {
@@ -165,10 +165,10 @@ def _answer(section: Section[Any], description: str) -> Schema:
 
 
 def _error(status: int, headers: Document) -> Document:
-    """The response for all errors of one status, with an example of each."""
+    """Return the response for all errors of one status, with an example of each."""
     errors = [error for error in PUBLIC_ERRORS if error.status == status]
-    kept = _read("examples/errors.json")
-    shown = {name: value for name, value in kept.items() if name in {e.code for e in errors}}
+    examples = _read("examples/errors.json")
+    shown = {name: value for name, value in examples.items() if name in {e.code for e in errors}}
     content = {"schema": _ref("schemas", "ErrorEnvelope"), "examples": _examples(shown)}
     return {
         "description": "; ".join(f"`{error.code}`: {error.summary}" for error in errors),
@@ -178,7 +178,7 @@ def _error(status: int, headers: Document) -> Document:
 
 
 def _expand(value: Any) -> Any:
-    """The fixed half with its headers and examples in the form of OpenAPI."""
+    """Return the fixed half with its headers and examples in the form of OpenAPI."""
     if isinstance(value, list):
         return [_expand(one) for one in value]
     if not isinstance(value, dict):
@@ -188,8 +188,8 @@ def _expand(value: Any) -> Any:
         expanded["headers"] = {name: _ref("headers", name) for name in names}
     if isinstance(source := expanded.get("examples"), str):
         file, _, name = source.partition("#")
-        kept = _read(f"examples/{file}.json")
-        expanded["examples"] = _examples({name: kept[name]} if name else kept)
+        examples = _read(f"examples/{file}.json")
+        expanded["examples"] = _examples({name: examples[name]} if name else examples)
     return expanded
 
 
@@ -210,7 +210,7 @@ def _parameters(names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _widget_parameters() -> list[dict[str, Any]]:
-    """The widget's parameters: its dates are optional, since `days` may stand for them."""
+    """Return the widget's parameters: its dates are optional, since `days` may replace them."""
     optional = {one.name: replace(one, required=False).documented() for one in (START, END)}
     return [optional.get(name) or _ref("parameters", name) for name in WIDGET]
 
@@ -226,7 +226,7 @@ def _read(name: str) -> Any:
 
 
 def _components(types: Sequence[type]) -> dict[str, Schema]:
-    """The schema of every Struct; one whose name two sections use gets its section's before it."""
+    """Return the schema of every Struct; if two sections use a name, theirs stands before it."""
     _, schemas = msgspec.json.schema_components(types, ref_template=REF)
     text = msgspec.json.encode(schemas).decode()
     for name in (name for name in schemas if "." in name):
@@ -251,7 +251,7 @@ def _struct(name: str, schema: Schema) -> Schema:
 
 
 def _shaped(schema: Schema) -> Schema:
-    """One schema and those inside it."""
+    """Return a schema with those inside it, each in its final form."""
     shaped = dict(schema)
     for key in ("items", "additionalProperties"):
         if isinstance(shaped.get(key), dict):
@@ -263,7 +263,7 @@ def _shaped(schema: Schema) -> Schema:
 
 
 def _nullable(schema: Schema) -> Schema:
-    """A plain type that may be null as one schema with two types."""
+    """Return a plain type that may be null as one schema with two types."""
     known, *others = sorted(schema["anyOf"], key=_NULL.__eq__)
     if others != [_NULL] or "type" not in known:
         return schema
@@ -275,7 +275,7 @@ def _nullable(schema: Schema) -> Schema:
 
 
 def _enumerated(schema: Schema) -> Schema:
-    """An enum with its type and, where its values hold none, identifiers.
+    """Return an enum with its type and, where its values hold none, identifiers.
 
     A boolean that is always the same may not be the other one: openapi-generator would compare an
     enum or a constant of true with the word.

@@ -1,11 +1,11 @@
-"""ResponseCache: finished responses of one path, sent again to equal requests at next to no cost.
+"""ResponseCache: finished responses of one path, reused for equal requests at almost no cost.
 
-Two requests are equal if their path, their raw query string and what the headers ask of coding and
+Two requests are equal if their path, their raw query string and their headers for coding and
 language are the same (RFC 9111 section 4.1). Key and quota are checked for each; the request's id,
-the quota and the freshness that is left are written for each. A response is kept for as long as
-its data are fresh, for a moment if it lacks something, until what it awaits has come; it is dropped
-when a section says that its data have changed. With it goes what HTTP says of content codings (RFC
-9110 section 12.5.3) and ETags.
+the quota and the remaining freshness are written for each. A response is cached while its data are
+fresh, or for a moment if it is incomplete, until what it awaits has come; it is dropped when a
+section reports that its data have changed. Content codings (RFC 9110 section 12.5.3) and ETags are
+handled here too.
 """
 
 import gzip
@@ -26,7 +26,7 @@ MIN_COMPRESSED = 600  # bytes; below this, headers and effort outweigh what is s
 # Brotli packs JSON of 8 kB at 5 as fast as at 4, and a tenth smaller; a page of 35 kB takes 0.5 ms
 # at 4, and twice that at 5.
 _SMALL_BYTES, _BROTLI_SMALL, _BROTLI_LARGE, _GZIP = 36_000, 5, 4, 6
-MAX_ACCEPT_ENCODING = 1000  # bytes that are read, and kept as the key of a cache
+MAX_ACCEPT_ENCODING = 1000  # bytes that are read, and used as the key of a cache
 _CODINGS = ("br", "gzip")  # in order of preference
 _QUALITY = re.compile(r"q\s*=\s*(0(\.\d{0,3})?|1(\.0{0,3})?)", re.IGNORECASE)
 _ENTITY_TAG = re.compile(rb'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
@@ -55,7 +55,7 @@ def _choose_coding(accept_encoding: bytes) -> str | None:
 
 
 def compress(body: bytes, coding: str) -> bytes:
-    """The body packed."""
+    """Return the body, compressed."""
     if coding == "br":
         quality = _BROTLI_SMALL if len(body) <= _SMALL_BYTES else _BROTLI_LARGE
         packed: bytes = brotli.compress(body, quality=quality, mode=brotli.MODE_TEXT)
@@ -76,7 +76,7 @@ def etag_matches(if_none_match: bytes | None, etag: bytes) -> bool:
 
 MAX_BYTES = 8_000_000  # of one path; plain bodies are shared with the section's own cache
 ENTRY_BYTES = 1500  # what an entry takes besides its body and its key
-MAX_KEY_BYTES = 2000  # of query and Accept-Language; what is longer is not kept
+MAX_KEY_BYTES = 2000  # of query and Accept-Language; longer ones are not cached
 
 PACKED_ALREADY = frozenset({b"image/png"})
 
@@ -91,8 +91,18 @@ class FinishedResponse:
     """
 
     __slots__ = (
-        "_body", "_control", "_etag", "_freshness", "_headers", "_kept_until", "_left", "_mode",
-        "_near", "_on_304", "size", "varies",
+        "_body",
+        "_control",
+        "_etag",
+        "_freshness",
+        "_headers",
+        "_left",
+        "_mode",
+        "_near",
+        "_on_304",
+        "_reusable_until",
+        "size",
+        "varies",
     )  # fmt: skip
 
     def __init__(self, request: Exchange, response: Response, now: float) -> None:
@@ -104,7 +114,7 @@ class FinishedResponse:
         digest = request.digest or hashlib.blake2b(body, digest_size=12).hexdigest()
         if coding:
             digest = f"{digest}-{coding}"  # other bytes need another ETag
-            # what is not kept, such as the documentation, is packed once for all its requests
+            # a response outside the cache, such as documentation, is packed once for all requests
             body = compress(body, coding) if request.freshness else _compress_once(body, coding)
             headers[b"content-encoding"] = coding.encode()
             headers[b"content-length"] = str(len(body)).encode()
@@ -117,21 +127,21 @@ class FinishedResponse:
         self._freshness = request.freshness
         self._left: int | None = None  # seconds, of the Cache-Control that was written last
         self._control = (b"", b"")
-        self._kept_until = request.freshness.kept_until(now) if request.freshness else now
+        self._reusable_until = request.freshness.reusable_until(now) if request.freshness else now
         self._mode, self._near = request.mode, request.near
         self.size = ENTRY_BYTES + len(body)
         self.varies = b"accept-language" in others.lower()
 
-    def is_kept(self, now: float) -> bool:
-        """Whether it may be sent to an equal request."""
+    def is_usable(self, now: float) -> bool:
+        """Return True if it may be sent to an equal request."""
         return (
-            now < self._kept_until
+            now < self._reusable_until
             and self._freshness is not None
             and not self._freshness.superseded
         )
 
     def answer(self, request: Exchange, now: float) -> tuple[int, Headers, bytes]:
-        """The status, headers and body for a request that equals the first one."""
+        """Return the status, headers and body for a request that equals the first one."""
         if etag_matches(request.given.get(b"if-none-match"), self._etag):
             status, headers, body = 304, self._on_304, b""
         else:
@@ -144,7 +154,7 @@ class FinishedResponse:
         return status, [*headers, self._control], body
 
     def describe(self, request: Exchange) -> None:
-        """Set what the request's line in the log says of a response that was kept."""
+        """Set what the request's line in the log says of a cached response."""
         request.cache, request.mode, request.near = "response", self._mode, self._near
 
 
@@ -157,8 +167,8 @@ class ResponseCache:
     """The finished responses of one path, by query, coding and, where it matters, language.
 
     Attributes:
-        generation: how often the sections have changed; a response that was begun before the last
-            change is not kept.
+        generation: the number of changes of the sections; a response that was begun before the
+            last change is not cached.
     """
 
     def __init__(self, sections: Iterable[Section[Any]]) -> None:
@@ -168,13 +178,13 @@ class ResponseCache:
             section.on_change(self.clear)
 
     def find(self, request: Exchange, now: float) -> FinishedResponse | None:
-        """The response kept for an equal request; `now` in POSIX seconds."""
+        """Return the response cached for an equal request; `now` in POSIX seconds."""
         coding = choose_coding(request.given.get(b"accept-encoding", b""))
         found = self._responses.get((request.query, coding, None))
         if found is None:
             language = request.given.get(b"accept-language", b"")
             found = self._responses.get((request.query, coding, language))
-        return found if found is not None and found.is_kept(now) else None
+        return found if found is not None and found.is_usable(now) else None
 
     def keep(self, request: Exchange, response: FinishedResponse) -> None:
         """Keep the response to a request, unless its key is too long."""
@@ -186,6 +196,6 @@ class ResponseCache:
             self._responses.put((request.query, coding, language), response)
 
     def clear(self) -> None:
-        """Drop every response; those being made are not kept either."""
+        """Drop every response; those being made are not cached either."""
         self.generation += 1
         self._responses.clear()

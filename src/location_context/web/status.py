@@ -19,7 +19,7 @@ from location_context.service import Service
 from location_context.web.error_responses import JSON
 
 HEALTH_PATH, READY_PATH, STATUS_PATH = "/v1/health", "/v1/ready", "/v1/status"
-PROBES = frozenset({HEALTH_PATH, READY_PATH})  # asked every few seconds: never refused, at debug
+PROBES = frozenset({HEALTH_PATH, READY_PATH})  # called every few seconds: never refused, at debug
 Overall = Literal["operational", "degraded", "outage"]
 _HEADERS = {"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"}
 DATABASE_TIMEOUT = 1.0  # seconds
@@ -27,7 +27,7 @@ DATASETS_TTL, FAILURE_TTL = 30.0, 2.0  # seconds
 
 
 class HealthBody(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether this process takes requests."""
+    """The health of this process: it takes requests."""
 
     status: Annotated[
         Literal["ok", "draining"], Meta(description="`draining` while the process ends.")
@@ -35,7 +35,7 @@ class HealthBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadyBody(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether this process should get requests."""
+    """The readiness of this process for requests."""
 
     status: Annotated[
         Literal["ready", "waiting", "draining"],
@@ -51,20 +51,20 @@ class ReadyBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SectionState(msgspec.Struct, frozen=True, kw_only=True):
-    """One section and its providers."""
+    """A section and its providers."""
 
     status: Annotated[
         Overall,
         Meta(description="`outage`: it had no data; `degraded`: a provider has failed."),
     ]
-    providers: Annotated[list[ProviderState], Meta(description="Each provider it asks.")]
+    providers: Annotated[list[ProviderState], Meta(description="Each provider it uses.")]
 
 
 Datasets: TypeAlias = dict[str, DatasetState | None]
 
 
 class StatusBody(msgspec.Struct, frozen=True, kw_only=True):
-    """How the service is."""
+    """The state of the service."""
 
     status: Annotated[Overall, Meta(description="The worst that a client would notice.")]
     version: Annotated[Text, Meta(description="The service's version.")]
@@ -99,7 +99,7 @@ def ready_route(service: Service, is_draining: Callable[[], bool]) -> Route:
 
 
 def readiness(service: Service, *, draining: bool) -> ReadyBody:
-    """Whether this process should get requests now."""
+    """Return the readiness of this process for requests now."""
     if draining:
         return ReadyBody(status="draining", awaited=[])
     sections = [one.section for one in service.sections]
@@ -110,7 +110,7 @@ def readiness(service: Service, *, draining: bool) -> ReadyBody:
 
 
 def status_route(service: Service) -> Route:
-    """`/v1/status`, which is open to everyone: it asks the database once in a while."""
+    """Return the route of `/v1/status`, which is open to everyone: it rarely reads the database."""
     datasets = DatasetCache(service)
 
     async def handle(_: Exchange) -> Response:
@@ -121,7 +121,7 @@ def status_route(service: Service) -> Route:
 
 
 class DatasetCache:
-    """What was imported, at most 30 s old; concurrent requests share one look-up."""
+    """The imported datasets, at most 30 s old; concurrent requests share one look-up."""
 
     def __init__(self, service: Service, now: Callable[[], float] = time.monotonic) -> None:
         self._service = service
@@ -131,7 +131,7 @@ class DatasetCache:
         self._until = float("-inf")
 
     async def read(self) -> Datasets | None:
-        """None while the database does not answer."""
+        """Return the datasets; None while the database does not answer."""
         async with self._lock:
             if self._now() >= self._until:
                 self._found = await _datasets(self._service)
@@ -140,7 +140,7 @@ class DatasetCache:
 
 
 async def status(service: Service, cache: DatasetCache | None = None) -> StatusBody:
-    """How the service is now."""
+    """Return the state of the service now."""
     sections = {section.name: section_state(section) for section in service.sections}
     datasets = await (cache or DatasetCache(service)).read()
     warnings = operator_warnings(service)
@@ -179,7 +179,7 @@ def _dataset_names(service: Service) -> list[str]:
 
 
 async def _datasets(service: Service) -> Datasets | None:
-    """What was imported; None while the database does not answer."""
+    """Return the imported datasets; None while the database does not answer."""
     sections = [cached.section for cached in service.sections if cached.section.dataset_info]
     try:
         async with asyncio.timeout(DATABASE_TIMEOUT):
@@ -190,7 +190,7 @@ async def _datasets(service: Service) -> Datasets | None:
 
 
 def operator_warnings(service: Service) -> list[str]:
-    """What the operator should see."""
+    """Return the warnings for the operator."""
     found = [warning for one in service.sections for warning in one.section.warnings()]
     found += service.authenticator.warnings()
     if service.proxies.warning:
