@@ -12,7 +12,7 @@ from typing import Any
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
-PUBLISHED = ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "deploy/**/*")
+PUBLISHED = ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "SECURITY.md", "deploy/**/*")
 _LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
