@@ -1,4 +1,4 @@
-"""Calibrated forecasts: what a forecast is worth at its lead, beside the climatology of its date.
+"""Calibrated forecasts: a forecast weighed at its lead against the climatology of its date.
 
 best = mean + w·(forecast − mean), and 80 days in 100 lie within best ± 1.28·s of it:
 
@@ -6,12 +6,12 @@ best = mean + w·(forecast − mean), and 80 days in 100 lie within best ± 1.28
     damped   w = g^γ / (1 + (φ²·κ)²)    s² = σ²·(1 − g² / (1 + ν²·κ/2)²)
 
 mean and σ are the climatology's of the date. g(lead), from 1 on day 0 to 0 at the horizon, is the
-correlation of the large-scale anomaly with what comes. κ = (noise/σ)² is what a place has that a
-forecast for it lacks: where the climate hardly varies, as in the tropics, that is most of it, and
+correlation of the large-scale anomaly with the outcome. κ = (noise/σ)² is the local variance that a
+forecast lacks: where the climate hardly varies, as in the tropics, that is most of it, and
 its square more than noise alone would be, for biases. A raw model's anomaly is as large as the
-climate's whatever the lead; a damped product (an ensemble's mean, model output statistics) is
-shrunk already and fitted to its place. s never exceeds σ nor falls with the lead. The coefficients
-stand in `calibration.json`, fitted by `benchmarks/fit_forecast_calibration.py`.
+climate's whatever the lead; a damped product (an ensemble's mean, model output statistics) already
+regresses towards climatology and is fitted to its place. s never exceeds σ nor falls with the lead.
+The coefficients are in `calibration.json`, fitted by `benchmarks/fit_forecast_calibration.py`.
 """
 
 import math
@@ -25,7 +25,7 @@ import numpy as np
 from location_context.sections.weather.records import Floats, Product
 
 Variable = Literal["temperature_max", "temperature_min", "temperature_mean"]
-MOST_NOISE = 1e9  # κ where the climate does not vary at all: nothing of an anomaly is kept
+MOST_NOISE = 1e9  # κ where the climate does not vary at all: nothing of an anomaly remains
 Z90 = 1.2815515655446004  # the standard normal's 0.9 quantile
 
 
@@ -38,10 +38,10 @@ class Estimate(NamedTuple):
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """What a lead keeps: a logistic curve, stretched to be 1 on day 0 and 0 at the horizon.
+    """The share that remains at a lead: a logistic curve from 1 on day 0 to 0 at the horizon.
 
     Attributes:
-        midpoint: days at which about half is kept.
+        midpoint: days at which about half remains.
         scale: days over which it falls; larger is gentler.
     """
 
@@ -49,20 +49,20 @@ class Curve(msgspec.Struct, frozen=True):
     scale: float
 
     def at(self, lead: Floats, horizon: float) -> Floats:
-        """The share kept at each lead (days), from 1 to 0."""
+        """Return the share that remains at each lead (days), from 1 to 0."""
         ends = np.array([0.0, horizon])
         first, last = 1 / (1 + np.exp((ends - self.midpoint) / self.scale))
         raised = 1 / (1 + np.exp((np.clip(lead, 0, horizon) - self.midpoint) / self.scale))
-        kept: Floats = np.clip((raised - last) / (first - last), 0, 1)
-        return kept
+        share: Floats = np.clip((raised - last) / (first - last), 0, 1)
+        return share
 
 
 class Skill(Curve, frozen=True):
-    """How much a forecast of one variable explains.
+    """The skill of a forecast of one variable.
 
     Attributes:
-        noise: standard deviation in °C of what a place has that a raw forecast for it lacks.
-        general_sd: the climate's σ where nothing is held, in °C.
+        noise: standard deviation in °C of the local weather that a raw forecast lacks.
+        general_sd: the climate's σ where no climatology is stored, in °C.
     """
 
     noise: float
@@ -70,7 +70,7 @@ class Skill(Curve, frozen=True):
 
 
 class Damped(msgspec.Struct, frozen=True):
-    """How a damped product differs from a raw model.
+    """The difference of a damped product from a raw model.
 
     Attributes:
         exponent: γ, of g in the weight: 0 when an anomaly is shrunk to what will last, 1 as raw.
@@ -84,15 +84,15 @@ class Damped(msgspec.Struct, frozen=True):
 
 
 class Rain(msgspec.Struct, frozen=True):
-    """How long the chance of rain and the amount are worth anything.
+    """The skill of the chance of rain and of the amount.
 
     Attributes:
         reliable_days: the lead to which a chance is taken as issued.
-        amount: what a lead keeps of the amount.
+        amount: the share of the amount that remains at a lead.
         amount_share: the mean amount of a wet day over the amount as issued.
         shape: of the Weibull distribution of a wet day's amount, from the climatology alone.
         certain_shape: the same on day 0.
-        general_wet_mean: mm of a wet day where nothing is held.
+        general_wet_mean: mm of a wet day where no climatology is stored.
     """
 
     reliable_days: float
@@ -121,7 +121,7 @@ class Calibration(msgspec.Struct, frozen=True):
 
     @staticmethod
     def load() -> "Calibration":
-        """The coefficients in the data file, read once."""
+        """Return the coefficients in the data file, read once."""
         return _load()
 
     def temperature(  # noqa: PLR0913, PLR0917  the quantities of one formula
@@ -147,7 +147,7 @@ class Calibration(msgspec.Struct, frozen=True):
     def temperature_alone(
         self, variable: Variable, forecast: Floats, lead: Floats, product: Product
     ) -> Estimate:
-        """The forecast with the error that is usual at its lead, where no climatology is held."""
+        """Return the forecast with the usual error at its lead, where no climatology is stored."""
         skill = self._skill(variable)
         sd = np.full_like(forecast, skill.general_sd)
         weight, spread = self._weight_and_spread(variable, sd, lead, product)
@@ -159,7 +159,7 @@ class Calibration(msgspec.Struct, frozen=True):
         return _estimate(forecast, forecast, spread, lead)
 
     def chance_of_rain(self, chance: Floats, wet_share: Floats, lead: Floats) -> Floats:
-        """The chance in percent: as issued while it is reliable, then toward the wet days' share.
+        """Return the chance in percent: as issued while reliable, then toward the wet days' share.
 
         Args:
             chance: the chance as issued, 0 to 100.
@@ -167,14 +167,14 @@ class Calibration(msgspec.Struct, frozen=True):
             lead: days ahead.
         """
         fading = self.horizon - self.rain.reliable_days
-        kept = np.clip((self.horizon - lead) / fading, 0, 1)
-        faded: Floats = np.where(lead < 0, chance, wet_share + kept * (chance - wet_share))
+        share = np.clip((self.horizon - lead) / fading, 0, 1)
+        faded: Floats = np.where(lead < 0, chance, wet_share + share * (chance - wet_share))
         return faded
 
     def precipitation_p90(
         self, forecast: Floats, chance: Floats, lead: Floats, wet_mean: Floats | None = None
     ) -> Floats:
-        """The day's amount (mm) that nine days in ten stay below.
+        """Return the day's amount (mm) that nine days in ten stay below.
 
         Args:
             forecast: the amount as issued.
@@ -184,9 +184,9 @@ class Calibration(msgspec.Struct, frozen=True):
         """
         rain = self.rain
         usual = np.full_like(forecast, rain.general_wet_mean) if wet_mean is None else wet_mean
-        kept = rain.amount.at(lead, self.horizon)
-        mean = usual + kept * (rain.amount_share * np.maximum(forecast, 0) - usual)
-        shape = rain.shape + kept * (rain.certain_shape - rain.shape)
+        share = rain.amount.at(lead, self.horizon)
+        mean = usual + share * (rain.amount_share * np.maximum(forecast, 0) - usual)
+        shape = rain.shape + share * (rain.certain_shape - rain.shape)
         with np.errstate(divide="ignore"):
             # S(x) = e^−(x/scale)^shape = 10 % / chance
             exceeded = np.maximum(np.log(chance / 10), 0)
@@ -203,15 +203,15 @@ class Calibration(msgspec.Struct, frozen=True):
         self, variable: Variable, sd: Floats, lead: Floats, product: Product
     ) -> tuple[Floats, Floats]:
         skill = self._skill(variable)
-        kept = skill.at(lead, self.horizon)
+        share = skill.at(lead, self.horizon)
         with np.errstate(divide="ignore", over="ignore"):  # a σ of 0 keeps to the climatology
             noise = np.minimum((skill.noise / sd) ** 2, MOST_NOISE)
         if product == "raw":
-            weight = kept / (1 + noise / 2) ** 2
-            return weight, sd * np.sqrt(1 - kept * weight)
+            weight = share / (1 + noise / 2) ** 2
+            return weight, sd * np.sqrt(1 - share * weight)
         damped = self.damped
-        weight = kept**damped.exponent / (1 + (damped.weight_noise**2 * noise) ** 2)
-        explained = kept**2 / (1 + damped.spread_noise**2 * noise / 2) ** 2
+        weight = share**damped.exponent / (1 + (damped.weight_noise**2 * noise) ** 2)
+        explained = share**2 / (1 + damped.spread_noise**2 * noise / 2) ** 2
         return weight, sd * np.sqrt(1 - explained)
 
 

@@ -3,7 +3,7 @@
 A straddling stay comes as two answers: the near part as a forecast, the whole as climatology; its
 days are the forecast's, then the typical ones, which never share a row. Up to ten days have a row
 each; more are shown by weeks. A short stay of typical days alone is one typical day. All bars stand
-on one scale, from two degrees below the lowest value to two above the highest; their colour tells
+on one scale, from two degrees below the lowest value to two above the highest; their colour shows
 the temperature itself, the same on every page.
 """
 
@@ -68,11 +68,11 @@ class Scale:
         return cls(low=min(known) - margin, high=max(known) + margin, fahrenheit=unit == "°F")
 
     def share(self, value: float) -> float:
-        """Where a value lies, in per cent of the scale."""
+        """Return the place of a value, in per cent of the scale."""
         return round(100 * (value - self.low) / (self.high - self.low), 1)
 
     def stops(self) -> list[tuple[float, str]]:
-        """The colours from end to end, by per cent."""
+        """Return the colours from end to end, by per cent."""
         low, high = (self._celsius(value) for value in (self.low, self.high))
         inside = [at for at, _ in _COLOURS if low < at < high]
         return [
@@ -84,7 +84,7 @@ class Scale:
 
 
 def colour(celsius: float) -> str:
-    """The colour of a temperature as `#rrggbb`."""
+    """Return the colour of a temperature as `#rrggbb`."""
     if celsius <= _COLOURS[0][0]:
         return _hex(_COLOURS[0][1])
     for (cold, one), (warm, other) in pairwise(_COLOURS):
@@ -99,7 +99,7 @@ def _hex(channels: Iterable[int]) -> str:
 
 
 def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: datetime) -> Card:
-    """The card of the whole stay, and of its near part when that alone is a forecast."""
+    """Return the card of the whole stay, and of its near part when that alone is a forecast."""
     shown = _Days(whole, _straddling(whole, near), fmt)
     today = now.astimezone(ZoneInfo(whole.point.timezone)).date()
     found = dangers(shown.forecast, today, whole.units, fmt)
@@ -137,7 +137,7 @@ class _Days:
 
     @property
     def as_one(self) -> bool:
-        """Whether one typical day stands for all."""
+        """True if one typical day stands for all."""
         return not self.forecast and len(self.whole.days) <= MAX_DAYS
 
     @property
@@ -178,7 +178,7 @@ class _Days:
         return rows
 
     def _steps(self, days: list[Day], kind: str) -> list[list[Day]]:
-        """The days of each row."""
+        """Return the days of each row."""
         if self.by_weeks:
             return [days[n : n + WEEK] for n in range(0, len(days), WEEK)]
         if kind == "forecast":
@@ -199,7 +199,7 @@ class _Days:
         ]
 
     def _apart(self) -> str:
-        """What stands above the typical days that follow a forecast."""
+        """Return the line above the typical days that follow a forecast."""
         far = self.parts[-1][1]
         if len(self.parts) < 2 or not far:
             return ""
@@ -207,7 +207,7 @@ class _Days:
         return text.format(dates=self.fmt.date_range_long(far[0].date, far[-1].date))
 
     def _row(self, days: Sequence[Day], *, dry: Collection[date] = (), usual: bool = False) -> Row:
-        """One day, or the mean of several."""
+        """Return the row of one day, or of the mean of several."""
         fmt = self.fmt
         high, low = mean(d.temperature_max for d in days), mean(d.temperature_min for d in days)
         tenths = None if high is None else high_tenths(days)
@@ -241,7 +241,7 @@ class _Days:
     def _rain(
         self, days: Sequence[Day], chance: float | None, *, dry: Collection[date], usual: bool
     ) -> tuple[str, str]:
-        """The chance of rain in words, and how much; the amount where only that is known."""
+        """Return the chance of rain in words, and how much; the amount where only that is known."""
         fmt, units = self.fmt, self.whole.units
         if chance is None:
             amount = mean(day.precipitation_sum for day in days)
@@ -262,7 +262,7 @@ class _Days:
         return fmt.percent(chance), _amount(days[0], units, fmt) if chance >= BOLD else ""
 
     def _spoken(self, days: Sequence[Day], values: Sequence[str], span: str, rain: str) -> str:
-        """The row as one sentence; `values` are its high and low."""
+        """Return the row as one sentence; `values` are its high and low."""
         fmt = self.fmt
         high, low = (value or fmt.gettext("not known") for value in values)
         facts = [days[0].summary] if len(days) == 1 and days[0].summary else []
@@ -291,7 +291,7 @@ class _Days:
         return fmt.gettext("{date}: {facts}.").format(date=when, facts=fmt.join_list(facts))
 
     def facts(self, today: date) -> list[Fact]:
-        """How warm it is and how wet, over the days that are left."""
+        """Return the facts of warmth and rain over the days that are left."""
         fmt = self.fmt
         days = [day for day in self.all if day.date >= today]
         highs = [day.temperature_max for day in days if day.temperature_max is not None]
@@ -316,7 +316,7 @@ class _Days:
         return facts
 
     def said_rain(self, today: date) -> Rain | None:
-        """The rain of the days that are left, in the words of every page and picture."""
+        """Return the rain of the days that are left, in the words of every page and picture."""
         say = rain if self.forecast else usual_rain
         return say(self.all, today, self.whole.units, self.fmt)
 
@@ -351,7 +351,7 @@ class _Days:
 
 
 def _amount(day: Day, units: UnitsBody, fmt: Formatter) -> str:
-    """What falls, as snow where that is known; nothing where it rounds to none."""
+    """Return what falls, as snow where that is known; an empty text where it rounds to none."""
     if day.snowfall_sum is not None and round(day.snowfall_sum) >= 1:
         return fmt.measure(day.snowfall_sum, units.snowfall)
     digits = 0 if units.precipitation == "mm" else 1
@@ -361,7 +361,7 @@ def _amount(day: Day, units: UnitsBody, fmt: Formatter) -> str:
 
 
 def high_tenths(days: Iterable[Day]) -> tuple[float, float] | None:
-    """The mean p10 and p90 of the highs; None where they are not known."""
+    """Return the mean p10 and p90 of the highs; None where they are not known."""
     known = [
         (day.temperature_max_p10, day.temperature_max_p90)
         for day in days
@@ -374,19 +374,19 @@ def high_tenths(days: Iterable[Day]) -> tuple[float, float] | None:
 
 
 def _condition(days: Sequence[Day]) -> str | None:
-    """The most frequent condition, the earliest of equals."""
+    """Return the most frequent condition, the earliest of equals."""
     known = [day.condition for day in days if day.condition]
     return Counter(known).most_common(1)[0][0] if known else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class TypicalDay:
-    """What the template shows in place of rows: one day that stands for all.
+    """A typical day that stands for all, which the template shows in place of rows.
 
     Attributes:
         span: of the bar, in per cent of the scale; None where it is not known.
         drops: of ten, one for each wet day in ten; None where that is not known.
-        facts: pairs of a number and what it is.
+        facts: pairs of a number and its meaning.
     """
 
     spoken: str
@@ -399,7 +399,7 @@ class TypicalDay:
 
 
 def _years(body: WeatherBody, fmt: Formatter) -> Fold | None:
-    """What the same dates were like in past years; None when there is no history."""
+    """Return the past years' weather on the same dates; None when there is no history."""
     known = [year for year in body.history if year.temperature_max_mean is not None]
     if not known:
         return None
@@ -417,7 +417,7 @@ def _years(body: WeatherBody, fmt: Formatter) -> Fold | None:
 
 
 def _extremes(known: Sequence[YearBody], highs: Sequence[float], fmt: Formatter) -> str:
-    """The coolest and the warmest year."""
+    """Return a sentence on the coolest and the warmest year."""
     cool, warm = (min(highs), max(highs))
     if round(cool) == round(warm):
         return fmt.gettext("Afternoons averaged {temperature} in each of them.").format(
@@ -433,7 +433,7 @@ def _extremes(known: Sequence[YearBody], highs: Sequence[float], fmt: Formatter)
 
 
 def _kind(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
-    """What kind of numbers these are; a forecast alone needs no word."""
+    """Return the kind of these numbers in words; a forecast alone needs none."""
     if near is not None:
         text = fmt.gettext("Forecast to {date}, then typical")
         return text.format(date=fmt.day(near.stay.end))
@@ -446,7 +446,7 @@ def _kind(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
 
 
 def _straddling(whole: WeatherBody, near: WeatherBody | None) -> WeatherBody | None:
-    """The near part if it alone is a forecast."""
+    """Return the near part if it alone is a forecast."""
     return near if near and near.mode == "forecast" and whole.mode == "climatology" else None
 
 
@@ -461,7 +461,7 @@ def _parts(whole: WeatherBody, near: WeatherBody | None) -> list[tuple[str, list
 
 
 def stale_note(body: WeatherBody, fmt: Formatter) -> str:
-    """When a forecast that could not be renewed is from."""
+    """Return the issue time of a forecast that could not be renewed."""
     if body.as_of is None or body.mode != "forecast":
         return ""
     local = body.as_of.astimezone(ZoneInfo(body.point.timezone))

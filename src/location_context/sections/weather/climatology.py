@@ -50,7 +50,7 @@ class Fit:
 
 
 def fit(rows: Floats) -> Fit:
-    """The line through each date's pool of `rows` (… x years x (dates + 30)), least squares.
+    """Fit a line through each date's pool of `rows` (… x years x (dates + 30)), least squares.
 
     With days counted from the row's beginning, sums over windows are differences of running sums.
     """
@@ -69,7 +69,7 @@ def fit(rows: Floats) -> Fit:
 
 
 def pooled_samples(rows: Floats, line: Fit | None = None) -> Floats:
-    """The values behind each date (… x dates x samples), without the season's slope, widened."""
+    """Return the values behind each date (… x dates x samples), widened, without season's slope."""
     line = line or fit(rows)
     windows = _windows(rows)
     widened = np.sqrt(1 + 1 / rows.shape[-2])
@@ -80,12 +80,12 @@ def pooled_samples(rows: Floats, line: Fit | None = None) -> Floats:
 
 
 def _windows(rows: Floats) -> Floats:
-    """The values behind each date (… x dates x years x days)."""
+    """Return the values behind each date (… x dates x years x days)."""
     return np.moveaxis(sliding_window_view(rows, WIDTH, axis=-1), -3, -2)
 
 
 def _pooled(rows: Floats) -> Floats:
-    """The values behind each date (dates x samples) as they are."""
+    """Return the values behind each date (dates x samples) unchanged."""
     windows = _windows(rows)
     return windows.reshape(len(windows), -1)
 
@@ -124,7 +124,7 @@ def summarise(values: Floats) -> Columns:
 
 
 def wet_day_probability(rain: Floats) -> Floats:
-    """The share of days with at least 1 mm in each date's pool, in percent."""
+    """Return the share of days with at least 1 mm in each date's pool, in percent."""
     with np.errstate(invalid="ignore", divide="ignore"):
         days = np.stack([(rain >= WET_MM).sum(axis=0), np.isfinite(rain).sum(axis=0)])
         wet, known = _sums(days.astype(float))
@@ -133,13 +133,13 @@ def wet_day_probability(rain: Floats) -> Floats:
 
 
 def samples(values: Floats) -> int:
-    """How many highs stand behind the date that has the fewest."""
+    """Return the number of highs behind the date that has the fewest."""
     known = np.isfinite(values[ROW["temperature_max"]]).sum(axis=0, dtype=float)
     return int(_sums(known).min())
 
 
 def _sums(by_day: Floats) -> Floats:
-    """Sums over each date's window along the last axis."""
+    """Return sums over each date's window along the last axis."""
     running = np.cumsum(by_day, axis=-1)
     sums: Floats = running[..., WIDTH - 1 :].copy()
     sums[..., 1:] -= running[..., :-WIDTH]
@@ -169,7 +169,7 @@ def _wind(values: Floats) -> Floats:
 
 
 def _codes(codes: Floats) -> Floats:
-    """The most frequent code of the most frequent condition."""
+    """Return the most frequent code of the most frequent condition."""
     _, days = codes.shape
     flat = np.where(np.isfinite(codes), codes, 0).astype(int) + 100 * np.arange(days)
     counted = np.bincount(flat[np.isfinite(codes)], minlength=100 * days).reshape(days, 100)
@@ -183,13 +183,13 @@ def _codes(codes: Floats) -> Floats:
 
 
 def last_year(today: date) -> int:
-    """The latest year that is complete."""
+    """Return the latest year that is complete."""
     year = today.year - 1
     return year if (today - date(year, 12, 31)).days >= SETTLED_DAYS else year - 1
 
 
 def in_year(day: date, year: int) -> date:
-    """The same date in another year."""
+    """Return the same date in another year."""
     try:
         return day.replace(year=year)
     except ValueError:
@@ -207,9 +207,9 @@ def months_of(stay: Stay, year: int) -> list[tuple[int, int]]:
 
 
 def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
-    """The months of ten years behind the stay, and behind any that may be a forecast today.
+    """Return the months of ten years for the stay, and for any stay that may be a forecast today.
 
-    A stay over New Year takes its January from the year after: those years are wanted besides.
+    A stay over New Year takes its January from the year after: those years are included.
     """
     whole = Stay(min(stay.start, today), max(stay.end, horizon(today)))
     years = latest(last_year(today))
@@ -234,22 +234,22 @@ def windows(
 
 
 def missing(values: Floats) -> NDArray[np.bool_]:
-    """Which years lack over a fifth of their window's highs or lows."""
+    """Return which years lack over a fifth of their window's highs or lows."""
     temperatures = values[ROW["temperature_max"] : ROW["temperature_min"] + 1]
     share = np.isnan(temperatures).any(axis=0).mean(axis=-1)
     return np.asarray(share > MISSING_SHARE)
 
 
 def history(stay: Stay, years: Sequence[int], values: Floats) -> list[YearBody]:
-    """The stay's own dates in each year, from its windows; gaps are few."""
-    own, asked = _own_dates(stay, years, values)
+    """Return the stay's own dates in each year, from its windows; gaps are few."""
+    own, expected = _own_dates(stay, years, values)
     known = np.isfinite(own)
     count = known.sum(axis=-1)
     total = np.where(known, own, 0.0).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         high, low = np.where(count[:2] > 0, total[:2] / count[:2], np.nan).tolist()
         wet = (own[2] >= 1.0).sum(axis=-1).tolist()
-    enough = (count[2] >= (1 - MISSING_SHARE) * asked).tolist()
+    enough = (count[2] >= (1 - MISSING_SHARE) * expected).tolist()
     return [
         YearBody(
             year=year,
@@ -267,9 +267,9 @@ def _own_dates(stay: Stay, years: Sequence[int], values: Floats) -> tuple[Floats
     rows = values[
         [ROW[name] for name in ("temperature_max", "temperature_min", "precipitation_sum")]
     ]
-    asked = np.full(len(years), stay.days)
+    expected = np.full(len(years), stay.days)
     if not any(day.month == 2 and day.day >= 28 for day in stay.dates()):
-        return rows[:, :, PAD_DAYS : PAD_DAYS + stay.days], asked
+        return rows[:, :, PAD_DAYS : PAD_DAYS + stay.days], expected
     own = np.full((3, len(years), stay.days), np.nan)
     for row, year in enumerate(years):  # 29 February comes between in some years
         start = in_year(stay.start, year)
@@ -277,10 +277,10 @@ def _own_dates(stay: Stay, years: Sequence[int], values: Floats) -> tuple[Floats
         places = sorted((day - start).days + PAD_DAYS for day in dates)
         places = [place for place in places if place < rows.shape[2]]
         own[:, row, : len(places)] = rows[:, row, places]
-        asked[row] = len(places)
-    return own, asked
+        expected[row] = len(places)
+    return own, expected
 
 
 def latest(last: int, count: int = YEARS) -> Sequence[int]:
-    """The latest years up to `last`, oldest first."""
+    """Return the latest years up to `last`, oldest first."""
     return range(last - count + 1, last + 1)

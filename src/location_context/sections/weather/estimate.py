@@ -1,10 +1,10 @@
-"""The estimate of each day: a forecast as issued, weighed against the climatology that is held.
+"""The estimate of each day: a forecast as issued, weighed against the stored climatology.
 
 Highs and lows become the best estimate at their lead with its range, the chance of rain fades to
-the share of wet days (`calibration.py`). The climatology is brought to the height of the forecast's
-grid before the two are weighed; whoever corrects the result for the point corrects both alike.
-What goes along: the mean keeps its place between low and high, apparent temperatures their
-difference from the high and the low. Rain amounts, wind and sky stay as issued.
+the share of wet days (`calibration.py`). The climatology is corrected to the height of the
+forecast's grid before the two are weighed; the later correction to the point applies to both alike.
+The mean retains its place between low and high, apparent temperatures their difference from the
+high and the low. Rain amounts, wind and sky stay as issued.
 """
 
 import math
@@ -73,7 +73,7 @@ class Estimator:
 
 @dataclass(frozen=True, kw_only=True)
 class Normals:
-    """What is typical of each date, at the height of the forecast's grid; °C, percent, mm."""
+    """The typical values of each date, at the height of the forecast's grid; °C, percent, mm."""
 
     climatology: SpreadClimatology
     mean: tuple[Floats, Floats]  # of highs and of lows
@@ -122,7 +122,7 @@ class Normals:
 
 
 def usual_sd(variable: Variable, lat: float, stay: Stay) -> Floats:
-    """The usual standard deviation of highs or lows around a monthly mean on each date, in K."""
+    """Return the usual standard deviation of highs or lows around a monthly mean, by date, in K."""
     least, northward, winter = USUAL_SD[variable]
     poleward = min(abs(lat), 60.0) / 60.0
     days = np.array([day.timetuple().tm_yday for day in stay.dates()])
@@ -148,12 +148,12 @@ def calibrated(
     lead: Floats,
     calibration: Calibration,
 ) -> WeatherSeries:
-    """The forecast with best estimates, their range and chances in its columns.
+    """Return the forecast with best estimates, their range and chances in its columns.
 
     Args:
         forecast: as issued; metric.
-        normals: what is held of the dates; None: the spread is the usual one at its lead.
-        lead: of each date in days, as `leads` gives it.
+        normals: the climatology of the dates; None: the spread is the usual one at its lead.
+        lead: of each date in days, as `leads` returns it.
         calibration: the coefficients.
     """
     issued = forecast.columns
@@ -189,7 +189,7 @@ def _estimate(
     lead: Floats,
     calibration: Calibration,
 ) -> Estimate:
-    """Of highs (place 0) or lows (1)."""
+    """Return the estimate of highs (place 0) or lows (1)."""
     name, product = VARIABLES[place], forecast.product
     value = forecast.columns[name]
     if normals is None:
@@ -223,7 +223,7 @@ def _in_order(high: Estimate, low: Estimate) -> tuple[Estimate, Estimate]:
 
 
 def _along(issued: Columns, high: Floats, low: Floats) -> Columns:
-    """The temperatures that go along with the estimate of high and low."""
+    """Return the other temperatures that follow the estimate of high and low."""
     old_high, old_low = (issued[name] for name in VARIABLES)
     with np.errstate(invalid="ignore", divide="ignore"):
         place = np.clip((issued["temperature_mean"] - old_low) / (old_high - old_low), 0, 1)

@@ -67,7 +67,7 @@ class FallbackGrid:
         return self._load() is not None
 
     def series(self, point: Point, stay: Stay) -> WeatherSeries | None:
-        """The monthly means on the stay's dates; None when there is no grid."""
+        """Return the monthly means on the stay's dates; None when there is no grid."""
         values = self._load()
         if values is None:
             return None
@@ -89,7 +89,7 @@ class FallbackGrid:
         )
 
     def _load(self) -> NDArray[np.int16] | None:
-        """The array, read again when another file is there."""
+        """Return the array, read again when the file was replaced."""
         try:
             made = self.path.stat().st_mtime_ns
         except OSError:
@@ -114,7 +114,7 @@ _MONTH_DAYS = np.array([28.25 if m == 2 else monthrange(2001, m)[1] for m in ran
 
 
 def _at(values: NDArray[np.int16], point: Point) -> tuple[NDArray[np.float64], Grid]:
-    """The twelve months of both fields at a point, in °C and mm a month."""
+    """Return the twelve months of both fields at a point, in °C and mm a month."""
     row, column = (point.lat + 90) / STEP, (point.lng + 180) / STEP
     south, west = min(int(row), SHAPE[2] - 2), min(int(column), SHAPE[3] - 2)
     up, right = row - south, column - west
@@ -125,12 +125,12 @@ def _at(values: NDArray[np.int16], point: Point) -> tuple[NDArray[np.float64], G
 
 
 def _in_season(months: NDArray[np.float64], stay: Stay) -> NDArray[np.float64]:
-    """A value for each date, linear between the middles of the months."""
+    """Return a value for each date, linear between the middles of the months."""
     return np.array([_on(months, day) for day in stay.dates()])
 
 
 def _on(months: NDArray[np.float64], day: date) -> float:
-    """Between the month's own middle and that of the month before or after."""
+    """Return the value between the month's own middle and that of the month before or after."""
     length = monthrange(day.year, day.month)[1]
     place = (day.day - 0.5) / length - 0.5
     here = months[day.month - 1]
@@ -179,14 +179,14 @@ def fetch(folder: Path) -> Path:
 
 
 def _why(said: str) -> str:
-    """The first error of pip's, without addresses."""
+    """Return pip's first error, without addresses."""
     lines = [line for line in said.splitlines() if "ERROR" in line.upper()]
     words = [word for word in (lines or ["it found nothing"])[0].split() if "://" not in word]
     return " ".join(words).removeprefix("ERROR: ").rstrip(".:")
 
 
 def extract(package: Path, say: Callable[[str], None]) -> NDArray[np.int16]:
-    """The grid out of the package.
+    """Return the grid out of the package.
 
     Raises:
         OperatorError: the package is not as expected.
@@ -244,7 +244,7 @@ def _bilinear(fine: Floats, lat: Floats, lng: Floats) -> Floats:
 
 
 def write(values: NDArray[np.int16], data_dir: Path) -> Path:
-    """The grid in the data directory, whole or not at all.
+    """Write the grid into the data directory, whole or not at all.
 
     Raises:
         OperatorError: the directory cannot be written.

@@ -1,4 +1,4 @@
-"""From a weather series to the body that is answered: correction for height, summary, units last.
+"""From a weather series to the body of the answer: correction for height, summary, units last.
 
 Temperatures are corrected by 6.5 K a km (ICAO standard atmosphere) between the provider's cell and
 the point, once, as they are read from what is stored.
@@ -74,7 +74,7 @@ class Presenter:
             self._archive_kelvin = archive.grid.correction(ground) or 0.0
 
     def body(self) -> WeatherBody:
-        """The whole answer, in the units asked for."""
+        """Return the whole answer, in the requested units."""
         point, series = self._query.point, self._series
         dem = [] if self._elevation is None else [DEM]  # which knows the point's height
         body = WeatherBody(
@@ -98,7 +98,7 @@ class Presenter:
         return msgspec.structs.replace(body, summary=summary)
 
     def _degraded_reason(self) -> DegradedReason | None:
-        """Why this is less than what was due: the lesser kind first, then what is missing."""
+        """Return why the answer is degraded: first a fallback kind, then missing data."""
         if self._stay.within_horizon(self._today) and self._series.kind != "forecast":
             return "forecast_unavailable"
         if self._series.kind == "monthly_mean":
@@ -146,7 +146,7 @@ class Presenter:
     def _rows(
         self, columns: Columns, names: Sequence[str], kelvin: float
     ) -> list[dict[str, float | None]]:
-        """The columns of these names at the point, a row for each day, in the units asked for."""
+        """Return these columns at the point, a row for each day, in the requested units."""
         shown = [self._converted(name, _corrected(name, columns[name], kelvin)) for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*shown, strict=True)]
 
@@ -170,7 +170,7 @@ class Presenter:
         )
 
     def _chances(self) -> Floats:
-        """The chance of a wet day in percent; where a forecast has none, its rain decides."""
+        """Return the chance of a wet day in percent; without one, a forecast's rain decides."""
         chances = self._columns["precipitation_probability"]
         if self._series.kind != "forecast":
             return chances
@@ -184,7 +184,7 @@ class Presenter:
         return float(known.mean()) if known.size else math.nan
 
     def _top(self, name: str, at_least: float = -math.inf) -> date | None:
-        """The date with the highest value, the first of several; a month's mean knows none."""
+        """Return the date with the highest value, the first of several; None for a month's mean."""
         values = self._columns[name]
         if self._series.kind == "monthly_mean":
             return None
@@ -254,6 +254,6 @@ def _corrected(name: str, values: Floats, kelvin: float | None) -> Floats:
 
 
 def _total(values: Floats) -> float:
-    """The sum of what is known; NaN when nothing is."""
+    """Return the sum of the known values; NaN if none is known."""
     known = values[np.isfinite(values)]
     return float(known.sum()) if known.size else math.nan

@@ -40,7 +40,7 @@ _SNOWY = {"snow", "heavy_snow"}
 
 @dataclass(frozen=True, kw_only=True)
 class Rain:
-    """What is said: the value, and a quiet caption below it."""
+    """The rain in words: the value, and a quiet caption below it."""
 
     value: str
     caption: str
@@ -66,7 +66,7 @@ def claim(chances: Sequence[float], last: int) -> Claim:
 
 
 def rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> Rain | None:
-    """The rain of a stay that is forecast, or partly so; None where nothing can be said."""
+    """Return the rain of a stay that is forecast, or partly so; None if nothing is known."""
     left = [day for day in days if day.date >= today]
     pairs = [(day, _chance(day, today, units)) for day in left]
     known = [(day, p) for day, p in pairs if p is not None]
@@ -105,7 +105,7 @@ def rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> 
 
 
 def _chance(day: Day, today: date, units: UnitsBody) -> float | None:
-    """The chance of a wet day, 0 to 1; of a forecast without one the amount decides."""
+    """Return the chance of a wet day, 0 to 1; of a forecast without one the amount decides."""
     if day.precipitation_probability is not None:
         return day.precipitation_probability / 100
     if day.precipitation_sum is None or day.date > horizon(today):
@@ -114,7 +114,7 @@ def _chance(day: Day, today: date, units: UnitsBody) -> float | None:
 
 
 def _over(chances: Sequence[float], kind: int, fmt: Formatter, *, whole: bool) -> str:
-    """The chance that it rains at all; `whole` is whether these are all days of the stay."""
+    """Return the chance that it rains at all; `whole`: these are all days of the stay."""
     count = len(chances)
     text = (
         fmt.ngettext(
@@ -146,7 +146,7 @@ def _over(chances: Sequence[float], kind: int, fmt: Formatter, *, whole: bool) -
 
 
 def chance_of(kind: int, fmt: Formatter) -> Message:
-    """The message of the chance of one day."""
+    """Return the message of the chance of one day."""
     return (
         fmt.gettext("chance of rain {percent}"),
         fmt.gettext("chance of rain or snow {percent}"),
@@ -155,7 +155,7 @@ def chance_of(kind: int, fmt: Formatter) -> Message:
 
 
 def _one_day(known: Sequence[tuple[Day, float]], units: UnitsBody, fmt: Formatter) -> str:
-    """The one day on which it is likely, and what falls on it."""
+    """Return the one day on which rain is likely, and what falls on it."""
     wettest = max(known, key=lambda one: one[1])
     text = (
         fmt.gettext("Rain on {date}"),
@@ -166,7 +166,7 @@ def _one_day(known: Sequence[tuple[Day, float]], units: UnitsBody, fmt: Formatte
 
 
 def _likeliest(known: Sequence[tuple[Day, float]], fmt: Formatter) -> str:
-    """The day, or both, of the highest chance; of more the one with the highest amount."""
+    """Return the day, or both, of the highest chance; of more the one with the highest amount."""
     highest = max(round(100 * p) for _, p in known)
     days = [day for day, p in known if round(100 * p) == highest]
     if len(days) <= 2:
@@ -179,7 +179,7 @@ def _likeliest(known: Sequence[tuple[Day, float]], fmt: Formatter) -> str:
 
 
 def _counted(chances: Sequence[float], kind: int, fmt: Formatter) -> str:
-    """How many of the days are wet, as a range where either number is as good."""
+    """Return the number of wet days, as a range where either number is as good."""
     wet, count = sum(chances), len(chances)
     whole = math.floor(wet)
     if 0.25 <= wet - whole <= 0.75 and whole >= 1:
@@ -195,7 +195,7 @@ def _counted(chances: Sequence[float], kind: int, fmt: Formatter) -> str:
 
 
 def usual_rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> Rain | None:
-    """The rain of typical days, by wet days in ten; None where no chance is known."""
+    """Return the rain of typical days, by wet days in ten; None where no chance is known."""
     known = [
         (day, day.precipitation_probability / 100)
         for day in days
@@ -227,7 +227,7 @@ def falls(known: Iterable[tuple[Day, float]], units: UnitsBody) -> int:
 
 
 def _snow_share(day: Day, units: UnitsBody) -> float:
-    """How much of what falls is snow, from the condition and the day's mean temperature."""
+    """Return the share of snow in what falls, from the condition and the day's mean temperature."""
     if day.condition in _SNOWY:
         return 1.0
     if day.condition == "sleet":
@@ -244,7 +244,7 @@ def _snow_share(day: Day, units: UnitsBody) -> float:
 
 
 def dry_rows(days: Sequence[Day]) -> frozenset[date]:
-    """The days whose row may say "dry": each almost surely, and probably all of them."""
+    """Return the days whose row may say "dry": each almost surely, and probably all of them."""
     dry = {
         day.date: day.precipitation_probability / 100
         for day in days

@@ -1,8 +1,8 @@
-"""What the weather section stores and hands on, in metric units: fields, cells, months, series.
+"""Records that the weather section stores and passes on, metric: fields, cells, months, series.
 
 A provider's days are columns by the names in `FORECAST_FIELDS`, NaN where a value is unknown. The
 archive is stored month by month, each with the fortnight before and after that a stay's window may
-reach into, per cell of a provider's grid: points of a cell share what a provider said.
+reach into, per cell of a provider's grid: points of a cell share the provider's data.
 """
 
 import math
@@ -32,9 +32,9 @@ class Field(NamedTuple):
     """One value of a day.
 
     Attributes:
-        lowest, highest: what lies outside is not plausible, and taken as unknown.
+        lowest, highest: values outside are implausible, and taken as unknown.
         measure: the method of `Measure` that converts it from our metric unit.
-        archived: whether archives have it, and not forecasts alone.
+        archived: True if archives have it, and not forecasts alone.
     """
 
     lowest: float
@@ -106,7 +106,7 @@ class Cell:
 
     @classmethod
     def of(cls, point: Point, degrees: float, timezone: str | None = None) -> Self:
-        """The cell that holds the point; at the poles and the date line there is one."""
+        """Return the cell that holds the point; at the poles and the date line there is one."""
         lat = round(round(point.lat / degrees) * degrees, 4) + 0.0
         lng = round(round(point.lng / degrees) * degrees, 4) + 0.0
         if abs(lat) == 90:
@@ -134,7 +134,7 @@ class Grid:
 
 
 def plausible(names: tuple[str, ...], values: Floats) -> Floats:
-    """The rows of values with NaN in place of those outside the limits of the field of each."""
+    """Return the rows of values with NaN in place of those outside the limits of the field."""
     low, high = _limits(names)
     with np.errstate(invalid="ignore"):
         return np.where((values >= low) & (values <= high), values, np.nan)
@@ -146,7 +146,7 @@ def _limits(names: tuple[str, ...]) -> Floats:
 
 
 def condition_of(code: float) -> Condition | None:
-    """The condition of a code; None for NaN and for codes that name none."""
+    """Return the condition of a code; None for NaN and for codes that name none."""
     return _CONDITION_OF.get(int(code)) if np.isfinite(code) else None
 
 
@@ -162,7 +162,7 @@ def copy_days(
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """One month of one year with 15 days to either side, as a provider's archive gave it."""
+    """One month of one year with 15 days to either side, from a provider's archive."""
 
     year: int
     month: int
@@ -175,7 +175,7 @@ class Month:
         return month_span(self.year, self.month)[0]
 
     def is_settled(self, now: datetime) -> bool:
-        """Whether the archive had it whole when it was fetched, or was asked within a day."""
+        """Return True if the archive had it whole when fetched, or it was fetched within a day."""
         last = month_span(self.year, self.month)[1]
         if now - self.fetched_at < timedelta(days=1):
             return True
@@ -205,7 +205,7 @@ class MonthRow(msgspec.Struct, frozen=True):
         )  # fmt: skip
 
     def unpack(self) -> Month | None:
-        """The month; None when the data are damaged or of another shape."""
+        """Return the month; None when the data are damaged or of another shape."""
         try:
             first, last = month_span(self.year, self.month)
             values = _unpack(self.data, (len(ARCHIVE_FIELDS), (last - first).days + 1))
@@ -238,7 +238,7 @@ def _pack(values: NDArray[np.float32]) -> bytes:
 
 
 def _unpack(data: bytes, shape: tuple[int, int]) -> NDArray[np.float32]:
-    """What `_pack` packed, or an older version as plain numbers.
+    """Return what `_pack` packed, or an older version as plain numbers.
 
     Raises:
         zlib.error, ValueError, IndexError: the data are damaged or of another shape.
@@ -258,14 +258,14 @@ def _unpack(data: bytes, shape: tuple[int, int]) -> NDArray[np.float32]:
 
 
 def month_span(year: int, month: int) -> tuple[date, date]:
-    """The first and last date stored with a month."""
+    """Return the first and last date stored with a month."""
     first = date(year, month, 1)
     after = date(year + month // 12, month % 12 + 1, 1)
     return first - timedelta(PAD_DAYS), after + timedelta(PAD_DAYS - 1)
 
 
 def is_past(month: YearMonth, today: date) -> bool:
-    """Whether an archive has it for good, with its pads."""
+    """Return True if an archive has it complete, with its pads."""
     return (today - month_span(*month)[1]).days > SETTLED_DAYS
 
 
@@ -281,11 +281,11 @@ class ClimateStore(Protocol):
         ...
 
     async def touch(self, cells: Mapping[ArchiveCell, date]) -> None:
-        """Note on which day somebody asked for cells; those not asked for are once deleted."""
+        """Record the day on which cells were last used; unused ones are deleted later."""
         ...
 
     async def load_elevation(self, lat: float, lng: float) -> float | None:
-        """The elevation of a point in m; None when it was never asked for."""
+        """Return the elevation of a point in m; None if it was never fetched."""
         ...
 
     async def save_elevations(self, elevations: Mapping[Spot, float]) -> None:
@@ -293,23 +293,23 @@ class ClimateStore(Protocol):
         ...
 
     async def extent(self) -> tuple[int, datetime | None]:
-        """How many rows are stored, and when the newest came."""
+        """Return the number of stored rows, and the arrival of the newest."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class WeatherSeries:
-    """What one source says of each date of a stay: a forecast, a climatology, or monthly means.
+    """One source's values for each date of a stay: a forecast, a climatology, or monthly means.
 
     Attributes:
         columns: a value for each date, NaN where unknown.
-        ttl: how long it is fresh.
+        ttl: the time for which it is fresh.
         history: the stay's dates in each year of the archive, metric, NaN where unknown.
-        product: of a forecast, what its provider says it is.
-        issued: of a calibrated forecast, the columns as its provider gave them.
+        product: of a forecast, its kind as its provider states it.
+        issued: of a calibrated forecast, the columns from its provider.
         typical: beside a forecast, the climatology of the same dates.
-        representativeness: of an archive, as its provider says it; `columns` do not hold it.
-        spread: of a calibrated forecast, where its range comes from.
+        representativeness: of an archive, as its provider states it; not part of `columns`.
+        spread: of a calibrated forecast, the origin of its range.
         stale, degraded_reason: as in an answer.
     """
 

@@ -1,4 +1,4 @@
-"""What the weather section answers: one shape for forecast and climatology; `mode` tells which."""
+"""The weather section's answer: one shape for forecast and climatology, which `mode` names."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ Hours = Annotated[Quantity | None, Meta(description="Hours.")]
 
 
 class Issued(msgspec.Struct, frozen=True, kw_only=True):
-    """What the provider's forecast says of a date, before it is weighed against the climatology."""
+    """The provider's forecast of a date, before it is weighed against the climatology."""
 
     temperature_max: Temperature
     temperature_min: Temperature
@@ -69,7 +69,7 @@ class Issued(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Typical(msgspec.Struct, frozen=True, kw_only=True):
-    """What ten years say of a date that is forecast: means, tenths and the share of wet days."""
+    """Ten years' values of a date that is forecast: means, tenths and the share of wet days."""
 
     temperature_max: Temperature
     temperature_max_p10: TenthLow
@@ -82,7 +82,7 @@ class Typical(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Day(msgspec.Struct, frozen=True, kw_only=True):
-    """One local date of the stay; what is not known is null.
+    """One local date of the stay; unknown values are null.
 
     In climatology numbers are means. In a forecast highs, lows and the chance of rain are the best
     estimate from the provider's forecast and the climatology of the date.
@@ -175,7 +175,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the estimates of a forecast, and their tenths, come from."""
+    """The origin of the estimates of a forecast, and of their tenths."""
 
     method: Annotated[Text, Meta(description="How the forecast was calibrated.")]
     climatology: Annotated[
@@ -199,7 +199,7 @@ class Representativeness(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
-    """What the answer rests on."""
+    """The data behind the answer."""
 
     kind: Annotated[Kind, Meta(description="What kind of data it is.")]
     provider: Annotated[Text, Meta(description="Whose data it is.")]

@@ -31,7 +31,7 @@ PAST_TTL = timedelta(days=1)
 NO_ARCHIVE = (
     "Open-Meteo: the plan of this API key has no archive (that takes the Professional or the "
     "Enterprise plan), so that NASA POWER answers for past years; with "
-    "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL set to nothing the archive is no longer asked"
+    "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL set to nothing the archive is no longer used"
 )
 FREE_ACCESS = "Open-Meteo free access: non-commercial use only"
 
@@ -46,9 +46,9 @@ class Weather(section.Section[WeatherBody]):
     title = "Weather: a forecast for each day, or ten-year climatology"
     description = (
         "A stay whose last day is at most 15 days after today at the point is answered with a "
-        "forecast; one beyond with the climatology of the same dates. `mode` tells which; the "
+        "forecast; one beyond with the climatology of the same dates. `mode` says which; the "
         "shape is the same. Where no forecast can be had, climatology or a monthly mean stands "
-        "in, and `degraded` says so. A stay that crosses the horizon is best asked for in two "
+        "in, and `degraded` says so. A stay that crosses the horizon is best requested in two "
         "parts, split at `forecast_until`."
     )
     samples: ClassVar[section.Samples] = {
@@ -89,7 +89,7 @@ class Weather(section.Section[WeatherBody]):
 
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:
-        """The section with every registered provider; processes share their answers."""
+        """Return the section with every registered provider; processes share their answers."""
         forecasts = registry.load(registry.FORECAST_PROVIDERS, ForecastProvider)
         archives = registry.load(registry.ARCHIVE_PROVIDERS, ArchiveProvider)
         return cls(
@@ -99,7 +99,7 @@ class Weather(section.Section[WeatherBody]):
         )
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
-        """The weather of the stay.
+        """Return the weather of the stay.
 
         Raises:
             UpstreamUnavailable: no provider answered, and there is no fallback grid.
@@ -123,7 +123,7 @@ class Weather(section.Section[WeatherBody]):
     def _prefetched(
         self, query: contract.Query, series: WeatherSeries
     ) -> asyncio.Future[None] | None:
-        """What is fetched behind where not all ten years of a calibrated forecast are held."""
+        """Return the prefetch of missing years behind a calibrated forecast, or None."""
         typical = series.typical
         if series.spread is None or (typical and len(typical.years) == climatology.YEARS):
             return None
@@ -132,7 +132,7 @@ class Weather(section.Section[WeatherBody]):
     def _fresh_until(
         self, query: contract.Query, series: WeatherSeries, *, lasts: bool
     ) -> datetime:
-        """As long as the source says, not past midnight at the point."""
+        """Return the end of the source's freshness, not past midnight at the point."""
         now = self._clock()
         ttl = max(series.ttl, timedelta(0)) if lasts else INCOMPLETE_TTL
         midnight = query.point.next_midnight(now)
@@ -142,7 +142,7 @@ class Weather(section.Section[WeatherBody]):
         return [section.provider_state(client) for client in self.sources.clients]
 
     async def dataset(self) -> contract.DatasetState | None:
-        """The archive stored, and the version of the fallback grid."""
+        """Return the stored archive, and the version of the fallback grid."""
         try:
             rows, newest = await self._store.extent()
         except StorageError:
@@ -161,7 +161,7 @@ class Weather(section.Section[WeatherBody]):
         await self.sources.probe(query)
 
     async def run(self) -> None:
-        """Writes what could not be written before, and verifies forecasts, until cancelled."""
+        """Write what could not be written before, and verify forecasts, until cancelled."""
         try:
             await asyncio.gather(self.sources.repository.retry_writes(), self.score.run())
         finally:
@@ -185,7 +185,7 @@ class Weather(section.Section[WeatherBody]):
         return card.card(body, _near(context), context.fmt, context.now)
 
     def page_data(self, bodies: Sequence[WeatherBody]) -> Mapping[str, str]:
-        """Which weather the page shows: its kinds in order, and why it is less than was due."""
+        """Return the page's kinds of weather, in order, and why it is degraded."""
         shown = bodies if bodies and bodies[0].mode == "forecast" else bodies[-1:]
         kinds = dict.fromkeys(body.basis.kind for body in shown)
         reason = contract.foremost(body.degraded_reason for body in bodies)

@@ -111,7 +111,7 @@ def _few_years(body: WeatherBody, fmt: Formatter) -> str:
 
 
 def warmth(high: float, body: WeatherBody, fmt: Formatter, *, lower: bool = False) -> str:
-    """A word for the mean of the highs."""
+    """Return a word for the mean of the highs."""
     celsius = _celsius(high, body.units)
     steps = (
         (-10, fmt.gettext("Bitterly cold"), fmt.gettext("bitterly cold")),
@@ -131,13 +131,13 @@ def _celsius(value: float, units: UnitsBody) -> float:
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """The mean of what is known; None where nothing is."""
+    """Return the mean of the known values; None if none is known."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 
 
 def terminal_lines(body: WeatherBody) -> Iterator[str | TextTable]:
-    """As `location-context read` prints it: the source, the summary, and a line for each day."""
+    """Yield lines for `location-context read`: the source, the summary, and each day."""
     basis = body.basis
     years = f", {basis.years[0]} to {basis.years[-1]}" if basis.years else ""
     model = f" {basis.model}" if basis.model else ""
@@ -153,7 +153,7 @@ def terminal_lines(body: WeatherBody) -> Iterator[str | TextTable]:
 
 
 def condition_text(condition: Condition, language: Language) -> str:
-    """The condition in words."""
+    """Return the condition in words."""
     gettext = language.gettext
     return {
         "clear": gettext("Clear"),

@@ -31,7 +31,7 @@ class Danger:
 
 
 def dangers(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> list[Danger]:
-    """Those of the days still to come, the worst first."""
+    """Return the dangers of the days still to come, the worst first."""
     found = [one for day in days if day.date >= today for one in _of_day(day, today, units, fmt)]
     return sorted(found, key=lambda one: -one.severity)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from location_context.sections.section import DocsPage
-from location_context.sections.weather.accuracy.records import KEPT_DAYS
+from location_context.sections.weather.accuracy.records import RETENTION_DAYS
 from location_context.sections.weather.accuracy.report import Report
 from location_context.sections.weather.accuracy.scorekeeper import SCORED_CELLS, Scorekeeper
 
@@ -26,7 +26,7 @@ class PageView:
 
     report: Report
     cells: int = SCORED_CELLS
-    days: int = KEPT_DAYS
+    days: int = RETENTION_DAYS
     min_pairs: int = MIN_PAIRS
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from location_context.sections.weather.records import Columns, Floats, WeatherSeries
 
 LEADS = 16  # 0 is the local day of issue
-KEPT_DAYS = 120
+RETENTION_DAYS = 120
 FORECAST_COLUMNS = (
     "issued_max", "issued_min", "issued_chance",
     "max", "max_p10", "max_p90", "min", "min_p10", "min_p90", "chance",
@@ -45,7 +45,7 @@ class ForecastRow(msgspec.Struct, frozen=True):
     def pack(
         cls, provider: str, cell: str, issued_on: date, elevation: float | None, columns: Columns
     ) -> Self:
-        """From columns of 16 leads at most; what is missing is unknown."""
+        """Build a row from columns of 16 leads at most; missing values are unknown."""
         values = np.full((len(FORECAST_COLUMNS), LEADS), np.nan)
         for place, name in enumerate(FORECAST_COLUMNS):
             if name in columns:
@@ -108,11 +108,11 @@ class AccuracyStore(Protocol):
         ...
 
     async def load_forecasts(self, since: date) -> list[ForecastRow]:
-        """Those issued from a date on, in order of provider, cell and date."""
+        """Return the rows issued from a date on, in order of provider, cell and date."""
         ...
 
     async def cells(self) -> dict[str, CellExtent]:
-        """What is stored of each forecast cell, by its key."""
+        """Return the extent of what is stored of each forecast cell, by its key."""
         ...
 
     async def prune(self, oldest: date, dropped: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
-"""The report: how good the forecasts of this installation were, by provider and lead.
+"""The report: the accuracy of this installation's forecasts, by provider and lead.
 
-It pools all cells that are kept. What a day was like is what the archive says of it, brought to the
-height that the forecast is for. Errors are in °C, forecast minus observed; chances in percent.
+It pools all stored cells. The archive supplies the observed values of a day, corrected to the
+height of the forecast. Errors are in °C, forecast minus observed; chances in percent.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ BINS = np.array([0.0, 10.0, 30.0, 50.0, 70.0, 90.0, 100.0])  # of the chance of 
 
 
 class Errors(NamedTuple):
-    """Of forecast minus observed, by lead; NaN where there are no pairs."""
+    """The errors (forecast minus observed) by lead; NaN where there are no pairs."""
 
     pairs: NDArray[np.int_]
     mean: Floats
@@ -53,7 +53,7 @@ def errors(forecast: Floats, observed: Floats) -> Errors:
 
 
 def coverage(low: Floats, high: Floats, observed: Floats) -> tuple[NDArray[np.int_], Floats]:
-    """How many pairs there are, and the share (0 to 1) of them within the band, ends included."""
+    """Return the number of pairs, and the share (0 to 1) of them within the band, ends included."""
     with np.errstate(invalid="ignore"):
         inside = ((low <= observed) & (observed <= high)).astype(float)
     known = np.isfinite(low) & np.isfinite(high) & np.isfinite(observed)
@@ -61,13 +61,13 @@ def coverage(low: Floats, high: Floats, observed: Floats) -> tuple[NDArray[np.in
 
 
 def brier(chance: Floats, wet: Floats) -> tuple[NDArray[np.int_], Floats]:
-    """How many pairs, and the Brier score: chance in percent, `wet` 0 or 1."""
+    """Return the number of pairs, and the Brier score: chance in percent, `wet` 0 or 1."""
     wrong = chance / 100 - wet
     return np.isfinite(wrong).sum(axis=0), _mean(wrong**2)
 
 
 def reliability(chance: Floats, wet: Floats) -> list["ReliabilityBin"]:
-    """The bins of `BINS` that hold pairs, over all rows and leads given."""
+    """Return the bins of `BINS` that hold pairs, over all rows and leads supplied."""
     known = np.isfinite(chance) & np.isfinite(wet)
     chances, outcomes = chance[known], wet[known]
     place = np.clip(np.searchsorted(BINS, chances, side="right") - 1, 0, len(BINS) - 2)
@@ -156,14 +156,14 @@ class ProviderScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The score of an installation; without providers nothing was kept yet."""
+    """The score of an installation; without providers nothing is stored yet."""
 
     wet_mm: float
     providers: list[ProviderScore]
 
     @property
     def verified(self) -> bool:
-        """Whether anything is known yet of how it came."""
+        """True if any outcome is known yet."""
         return any(score.pairs for one in self.providers for score in one.temperature_max)
 
 
@@ -171,7 +171,7 @@ FindDays = Callable[[str], ObservedDays | None]  # by the key of a forecast's ce
 
 
 def make_report(rows: Sequence[ForecastRow], find: FindDays) -> Report:
-    """The report of forecasts; `rows` are in order of provider."""
+    """Return the report of forecasts; `rows` are in order of provider."""
     providers = [
         _provider_score(provider, list(group), find)
         for provider, group in groupby(rows, lambda row: row.provider)
@@ -180,7 +180,7 @@ def make_report(rows: Sequence[ForecastRow], find: FindDays) -> Report:
 
 
 def observed_at(rows: Sequence[ForecastRow], find: FindDays) -> Mapping[str, Floats]:
-    """What came of the forecasts: highs and lows at the forecast's height, and rain, by lead."""
+    """Return the observed highs and lows at the forecast's height, and rain, by lead."""
     known: dict[str, ObservedDays | None] = {}
     values = np.full((len(rows), len(OBSERVED), LEADS), np.nan)
     for place, row in enumerate(rows):

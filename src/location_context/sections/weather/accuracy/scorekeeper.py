@@ -1,8 +1,8 @@
-"""Scorekeeper: keeps forecasts as they were given, and says how they came out.
+"""Scorekeeper: stores the forecasts that guests received, and reports their accuracy.
 
-The first forecast of a day for a cell is kept, behind its guest. Fifty cells have a place; it is
-given up after a week in which nobody asked for the cell. Forecasts are kept for 120 days. A store
-that cannot be read or written costs the score, never an answer.
+The first forecast of a day for a cell is stored, after the guest's answer. Fifty cells have a
+place, which is freed a week after the last request for the cell. Forecasts are stored for 120 days.
+A store that cannot be read or written costs the score, never an answer.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from location_context.errors import StorageError
 from location_context.lru import LRUCache
 from location_context.sections.contract import Query
 from location_context.sections.weather.accuracy.records import (
-    KEPT_DAYS,
     LEADS,
+    RETENTION_DAYS,
     AccuracyStore,
     CellExtent,
     ForecastRow,
@@ -35,11 +35,11 @@ from location_context.sections.weather.retrieval.sources import Sources
 from location_context.stay import Clock, Stay
 from location_context.upstream.deadline import WriteBehind
 
-IDLE_DAYS = 7  # a cell that is asked for weekly keeps its place
+IDLE_DAYS = 7  # a cell that is requested weekly retains its place
 PASS_SECONDS = 3600.0  # one cell is verified in each
 MAX_WAITING = 500  # forecasts of some kB that came within a quarter of a second
 SCORED_CELLS = 50
-MAX_REMEMBERED = 5_000  # cells whose forecast of the day is known to be kept
+MAX_REMEMBERED = 5_000  # cells whose forecast of the day is known to be stored
 REPORT_TTL = timedelta(minutes=10)
 
 GetColumns = Callable[[], Awaitable[Columns]]
@@ -50,8 +50,8 @@ class Scorekeeper:
     """The score of one installation.
 
     Args:
-        store: where forecasts are kept.
-        archives: know what came, and keep it.
+        store: the store of forecasts.
+        archives: fetch and store the observed values.
         clock: the time, UTC.
     """
 
@@ -89,7 +89,7 @@ class Scorekeeper:
             self._writes.start()
 
     async def _has_place(self, cell: str, today: date) -> bool:
-        """Whether forecasts of a cell are kept, which takes a place if there is one."""
+        """Return True if forecasts of a cell are stored, which takes a place if one is free."""
         if self._cells is None:
             try:
                 self._cells = await self._store.cells()
@@ -126,7 +126,7 @@ class Scorekeeper:
         return bool(self._waiting)
 
     async def report(self) -> Report:
-        """The score of all cells, at most ten minutes old.
+        """Return the score of all cells, at most ten minutes old.
 
         Raises:
             StorageError: the store cannot be read.
@@ -138,7 +138,7 @@ class Scorekeeper:
             return self._report[0]
 
     async def _make_report(self) -> Report:
-        rows = await self._store.load_forecasts(self._clock().date() - timedelta(KEPT_DAYS))
+        rows = await self._store.load_forecasts(self._clock().date() - timedelta(RETENTION_DAYS))
         cells = sorted({row.cell for row in rows})
         found = await self._verification.find_all(cells)
         return await asyncio.to_thread(make_report, rows, found.get)
@@ -154,7 +154,7 @@ class Scorekeeper:
             await asyncio.sleep(PASS_SECONDS)
 
     async def pass_once(self) -> bool:
-        """Write what is pending, prune, and verify one cell; whether one was asked about."""
+        """Write what is pending, prune, and verify one cell; return whether one was fetched."""
         await self.flush()
         try:
             cells = await self._prune()
@@ -164,13 +164,13 @@ class Scorekeeper:
             return False
 
     async def _prune(self) -> dict[str, CellExtent]:
-        """Delete what is too old or has lost its place; the cells that are left.
+        """Delete what is too old or has lost its place; return the remaining cells.
 
-        Where more have come than there is room for (several workers at once), those that are asked
-        for and have the longest record stay.
+        If more have come than there is room for (several workers at once), those that are requested
+        and have the longest record stay.
         """
         now = self._clock()
-        oldest = now.date() - timedelta(KEPT_DAYS)
+        oldest = now.date() - timedelta(RETENTION_DAYS)
         idle = now.date() - timedelta(IDLE_DAYS)
         cells = {key: one for key, one in (await self._store.cells()).items() if one.last >= oldest}
         ranked = sorted(cells, key=lambda key: (cells[key].last >= idle, cells[key].rows))
@@ -185,7 +185,7 @@ class Scorekeeper:
             await self._writes.flush()
 
     async def close(self) -> None:
-        """End what is under way, and write what is to be kept."""
+        """End what is under way, and write what is pending."""
         await self.flush()
 
 
@@ -216,7 +216,7 @@ class Recorder:
         self._score.record(provider.title, cell, issued, forecast.grid.elevation, columns)
 
     async def _given(self, query: Query, provider: ForecastProvider, forecast: Forecast) -> Columns:
-        """Return what a guest is given of a forecast, as it is kept; nothing is asked for."""
+        """Return the columns that a guest receives, in the form to store; nothing is fetched."""
         series = self._sources.forecasts.part_of(provider, query, forecast)
         typical = await self._sources.archives.load(query)
         given = self._estimator.estimate(query, replace(series, typical=typical), None)

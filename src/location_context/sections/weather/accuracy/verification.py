@@ -1,8 +1,8 @@
-"""Verification: what the archive knows of the days that forecasts were given for.
+"""Verification: the archive's values for the days of stored forecasts.
 
-Asked behind all guests: one request an hour at most in a process, of about 4 weighted units, only
+It runs after all guests: one request an hour at most in a process, of about 4 weighted units, only
 while half of every window of the provider's budget is free, and for a cell once in five days. ERA5
-lags five days; what is six days old is settled enough for a score. The months that come are stored
+lags five days; values six days old are settled enough for a score. The months that come are stored
 with those of the climatology.
 """
 
@@ -15,7 +15,7 @@ import structlog
 
 from location_context import errors
 from location_context.point import Point
-from location_context.sections.weather.accuracy.records import KEPT_DAYS, LEADS, CellExtent
+from location_context.sections.weather.accuracy.records import LEADS, RETENTION_DAYS, CellExtent
 from location_context.sections.weather.providers.base import ArchiveProvider
 from location_context.sections.weather.records import (
     ROW,
@@ -30,7 +30,7 @@ from location_context.sections.weather.retrieval.archives import Archives
 from location_context.stay import Clock
 
 LAG_DAYS = 6
-ASK_EVERY = timedelta(days=5)
+FETCH_EVERY = timedelta(days=5)
 RETRY_AFTER = timedelta(days=1)  # where the archive failed
 GIVE_UP_DAYS = 30
 BUSY_SHARE = 0.5  # spent of a window of the budget: what is left is for guests
@@ -50,7 +50,7 @@ class ObservedDays:
 
     @classmethod
     def of(cls, months: Sequence[Month], first: date, last: date) -> "ObservedDays":
-        """Return the days that months tell of; a month fetched later is right."""
+        """Return the days that the months contain; of two values the later fetched is right."""
         values, elevation = np.full((len(OBSERVED), (last - first).days + 1), np.nan), None
         for month in sorted(months, key=lambda month: month.fetched_at):
             new = np.full_like(values, np.nan)
@@ -67,13 +67,13 @@ class ObservedDays:
 
 
 class Verification:
-    """Asks the preferred archive for the days of forecasts."""
+    """A fetcher of the days of forecasts from the preferred archive."""
 
     def __init__(self, archives: Archives, clock: Clock) -> None:
         self._archives = archives.providers
         self._repository = archives.repository
         self._clock = clock
-        self._next_at: dict[str, datetime] = {}  # when a cell of the archive may be asked about
+        self._next_at: dict[str, datetime] = {}  # when a cell of the archive may be fetched
 
     @property
     def archive(self) -> ArchiveProvider | None:
@@ -90,7 +90,7 @@ class Verification:
         if (archive := self.archive) is None:
             return {}
         today = self._clock().date()
-        first, last = today - timedelta(KEPT_DAYS), today - timedelta(LAG_DAYS)
+        first, last = today - timedelta(RETENTION_DAYS), today - timedelta(LAG_DAYS)
         found = {}
         for key in cells:
             cell = archive_cell(archive, key)
@@ -100,10 +100,10 @@ class Verification:
         return found
 
     async def verify_next(self, cells: dict[str, CellExtent]) -> bool:
-        """Ask about the first cell with unknown days, of those asked for most lately.
+        """Fetch the first cell with unknown days, of those requested most lately.
 
         Returns:
-            Whether the archive was asked.
+            True if the archive was called.
 
         Raises:
             StorageError: the store cannot be read.
@@ -120,7 +120,7 @@ class Verification:
             if now < self._next_at.get(cell.key, now):
                 continue
             if unknown := await self._unknown_days(archive, cell, extent):
-                await self._ask(archive, cell, unknown)
+                await self._fetch(archive, cell, unknown)
                 return True
         return False
 
@@ -129,18 +129,18 @@ class Verification:
     ) -> list[date]:
         """Return days with forecasts that the archive should know and the store does not.
 
-        None while the cell was asked about lately, by whichever process. A day that the archive
-        left out is asked for again for a month, and then given up.
+        None while the cell was fetched lately, by any process. A day that the archive left out is
+        fetched again for a month, and then given up.
         """
         now = self._clock()
-        first = max(extent.first, now.date() - timedelta(KEPT_DAYS))
+        first = max(extent.first, now.date() - timedelta(RETENTION_DAYS))
         last = min(now.date() - timedelta(LAG_DAYS), extent.last + timedelta(LEADS - 1))
         if last < first:
             return []
         months = await self._repository.load(archive.source, cell.key, first, last)
         if months:
             fetched_at = max(month.fetched_at for month in months)
-            if fetched_at > now - ASK_EVERY:
+            if fetched_at > now - FETCH_EVERY:
                 return []
             first = max(first, fetched_at.date() - timedelta(GIVE_UP_DAYS))
         if last < first:
@@ -148,7 +148,7 @@ class Verification:
         high, low, _ = ObservedDays.of(months, first, last).values
         return [first + timedelta(int(n)) for n in np.flatnonzero(~np.isfinite(high + low))]
 
-    async def _ask(self, archive: ArchiveProvider, cell: Cell, unknown: Sequence[date]) -> None:
+    async def _fetch(self, archive: ArchiveProvider, cell: Cell, unknown: Sequence[date]) -> None:
         now, wanted = self._clock(), months_around(unknown[0], unknown[-1])
         try:
             months = await archive.fetch_months(cell, wanted, now.date(), public=False)
@@ -156,7 +156,7 @@ class Verification:
             structlog.get_logger().info("forecasts_not_verified", why=error.message)
             self._next_at[cell.key] = now + RETRY_AFTER
         else:
-            self._next_at[cell.key] = now + ASK_EVERY
+            self._next_at[cell.key] = now + FETCH_EVERY
             self._repository.put(archive.source, cell.key, months)
             await self._repository.flush()
 
@@ -168,7 +168,7 @@ def months_around(first: date, last: date) -> list[YearMonth]:
     while day <= last:
         month = (day.year, day.month)
         after = (day.year + day.month // 12, day.month % 12 + 1)
-        if month_span(*after)[0] <= day:  # it has fewer days that nobody asked for
+        if month_span(*after)[0] <= day:  # it has fewer days that nobody needs
             month = after
         wanted.append(month)
         day = month_span(*month)[1] + timedelta(1)

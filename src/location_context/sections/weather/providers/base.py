@@ -54,7 +54,7 @@ class Native(NamedTuple):
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Whether it is a number of JSON that may be one of nature; a bool is not."""
+    """Return True for a JSON number in the range of nature; a bool is refused."""
     return type(value) in (int, float) and abs(value) < MAX_NUMBER
 
 
@@ -76,15 +76,15 @@ def read_columns(
     table: Mapping[str, Native],
     fields: Sequence[str] = records.FORECAST_FIELDS,
 ) -> tuple[date, records.Columns]:
-    """The first date and our columns of `fields`, a value for each date that follows.
+    """Return the first date and our columns of `fields`, a value for each date that follows.
 
-    What is missing, not a number or implausible is NaN, a column that is not there all of it.
+    Values that are missing, implausible or not numbers are NaN, as is all of a missing column.
 
     Args:
         native: the provider's values by its own names, each as long as `dates`.
         dates: in any order, none twice.
         table: our fields as the provider has them.
-        fields: the fields to give.
+        fields: the fields to return.
 
     Raises:
         ValueError: dates are missing or lie too far apart, or a column is of another length.
@@ -124,12 +124,12 @@ def read_columns(
 
 @lru_cache(maxsize=64)
 def _scales(units: tuple[str, ...]) -> records.Floats:
-    """What each row is multiplied by, and what is then added."""
+    """Return the factor and the offset of each row."""
     return np.array([UNITS[unit] for unit in units]).T[..., None]
 
 
 def read_numbers(values: Sequence[Any]) -> records.Floats:
-    """The values as numbers, with NaN in place of those that `is_number` refuses."""
+    """Return the values as numbers, with NaN in place of those that `is_number` refuses."""
     try:
         plain = msgspec.convert(values, _NUMBERS)
     except msgspec.ValidationError:
@@ -172,12 +172,12 @@ class Forecast:
         return self.first + timedelta(int(days[-1]) if days.size else -1)
 
     def pack(self) -> bytes:
-        """As it is shared with other processes."""
+        """Return the bytes that other processes share."""
         return msgspec.msgpack.encode(self, enc_hook=lambda values: values.astype("<f4").tobytes())
 
     @classmethod
     def unpack(cls, data: bytes) -> Self | None:
-        """A forecast that was packed; None where the data are damaged."""
+        """Return a forecast that was packed; None where the data are damaged."""
 
         def read_column(_: Any, raw: bytes) -> records.Floats:
             return np.frombuffer(raw, "<f4").astype(np.float64)
@@ -189,14 +189,14 @@ class Forecast:
 
 
 class Provider(ABC):
-    """What forecast and archive providers have in common.
+    """The common base of forecast and archive providers.
 
     Attributes:
         name: of its entry point.
-        title: whose data it is, as `basis.provider` shows it.
-        model: the model's name, as the provider gives it.
-        order: its place among the providers; the lowest is asked first.
-        client: its HTTP client; without an address it is not configured, and never asked.
+        title: the owner of the data, as `basis.provider` shows it.
+        model: the model's name, as the provider states it.
+        order: its place among the providers; the lowest is tried first.
+        client: its HTTP client; without an address it is not configured, and never called.
     """
 
     name: str
@@ -206,12 +206,12 @@ class Provider(ABC):
     client: ProviderClient
 
     def __init__(self, context: SectionContext) -> None:
-        """A provider makes its `client` besides."""
+        """Set the clock; a provider makes its `client` besides."""
         self._clock = context.clock
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
-        """The provider of a process."""
+        """Return the provider of a process."""
         return cls(context)
 
 
@@ -219,14 +219,14 @@ class ForecastProvider(Provider):
     """A source of daily forecasts, registered in `location_context.forecast_providers`.
 
     Attributes:
-        attribution: the notices its licence asks for.
-        product: what its highs and lows are. `raw`: a model's run as it is, or the best one of
+        attribution: the notices that its licence requires.
+        product: the kind of its highs and lows. `raw`: a model's run unchanged, or the best of
             several, whose anomalies are as large as the weather's at every lead; they are weighed
             by how much of them usually comes true. `damped`: the mean of an ensemble, or output
-            of statistics, which shrinks toward what is usual as it knows less, and keeps its
+            of statistics, which already regresses towards climatology, and retains its
             weight for as long as it has skill. In doubt `raw`: the wrong `damped` is too sure.
         cell_degrees: points within a cell of so many degrees share a forecast.
-        at_point: whether it is asked for at the first point of a cell, whose height the grid of
+        at_point: True if it is fetched at the first point of a cell, whose height the grid of
             the forecast names; else at the cell's centre.
 
     Example:
@@ -234,7 +234,7 @@ class ForecastProvider(Provider):
         >>> from location_context.sections.weather.records import Cell, Grid
         >>> class Skyline(ForecastProvider):
         ...     name, title = "skyline", "Skyline"
-        ...     attribution = ()  # the notices that its licence asks for
+        ...     attribution = ()  # the notices that its licence requires
         ...     product = "damped"  # its numbers are an ensemble's mean
         ...     TABLE = {
         ...         "temperature_max": Native("tmax", "K"),
@@ -278,18 +278,18 @@ class ForecastProvider(Provider):
     async def fetch_forecast(
         self, cell: records.Cell, today: date, past_days: int, *, public: bool
     ) -> Forecast:
-        """A fresh forecast of 16 days, or as many as it has.
+        """Fetch a fresh forecast of 16 days, or as many as it has.
 
         All temperatures are those at the height that the forecast's grid names.
 
         Args:
-            cell: where, and in whose days.
+            cell: the place, and the zone of its days.
             today: the date there.
             past_days: days before today to begin with, 0 to 92, if it can.
-            public: widget traffic, to be handed on to the client.
+            public: widget traffic, to be passed on to the client.
 
         Raises:
-            ProviderError: none came.
+            ProviderError: no forecast came.
         """
 
 
@@ -297,7 +297,7 @@ class ArchiveProvider(Provider):
     """A source of daily values of past years, in `location_context.archive_providers`.
 
     Attributes:
-        source: names its months in the store, for good: another name forgets what is stored.
+        source: names its months in the store, for ever: a new name loses what is stored.
         representativeness: standard error in K of highs and of lows of a cell, brought to a
             place's height, as those of the place: coasts, cities and valleys within the cell. It
             widens the range of the climatology. In doubt name more.
@@ -316,7 +316,7 @@ class ArchiveProvider(Provider):
         ...         return ()
         ...
         ...     async def fetch_months(self, cell, wanted, today, *, public):
-        ...         first = month_span(*wanted[0])[0]  # a real one asks its client
+        ...         first = month_span(*wanted[0])[0]  # a real provider calls its client
         ...         days = sum((end - start).days + 1 for start, end in intervals(wanted))
         ...         values = np.full((15, days), 8.0)  # ARCHIVE_FIELDS x days
         ...         grid = Grid(50, 2, None)
@@ -327,8 +327,8 @@ class ArchiveProvider(Provider):
         >>> now = datetime(2027, 2, 3, tzinfo=UTC)
         >>> almanac = Almanac.build(SimpleNamespace(clock=lambda: now))
         >>> cell = Cell(50.0, 2.0, "Europe/Paris")
-        >>> asked = almanac.fetch_months(cell, [(2026, 1)], now.date(), public=False)
-        >>> months = asyncio.run(asked)
+        >>> fetch = almanac.fetch_months(cell, [(2026, 1)], now.date(), public=False)
+        >>> months = asyncio.run(fetch)
         >>> months[0].first, months[0].values.shape  # January with 15 days to either side
         (datetime.date(2025, 12, 17), (15, 61))
     """
@@ -338,31 +338,31 @@ class ArchiveProvider(Provider):
 
     @abstractmethod
     def cell(self, point: Point) -> records.Cell:
-        """The cell of its grid that holds the point."""
+        """Return the cell of its grid that holds the point."""
 
     @abstractmethod
     def attribution(self, today: date) -> Sequence[Attribution]:
-        """The notices its licence asks for."""
+        """Return the notices that its licence requires."""
 
     @abstractmethod
     async def fetch_months(
         self, cell: records.Cell, wanted: Sequence[records.YearMonth], today: date, *, public: bool
     ) -> list[records.Month]:
-        """The wanted months, and whatever else came with them, in one request.
+        """Fetch the wanted months, and others that come with them, in one request.
 
         Args:
-            cell: as `cell` gave it.
+            cell: as `cell` returned it.
             wanted: (year, month), each with 15 days to either side.
             today: the date there.
-            public: widget traffic, to be handed on to the client.
+            public: widget traffic, to be passed on to the client.
 
         Raises:
-            ProviderError: none came.
+            ProviderError: no months came.
         """
 
 
 def intervals(wanted: Iterable[records.YearMonth]) -> list[tuple[date, date]]:
-    """The spans of months with their pads, one for each run of consecutive months."""
+    """Return the spans of months with their pads, one for each run of consecutive months."""
     runs: list[list[records.YearMonth]] = []
     for year, month in sorted(set(wanted)):
         last = runs[-1][-1] if runs else None

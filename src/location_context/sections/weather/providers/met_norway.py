@@ -1,8 +1,8 @@
 """MET Norway's Locationforecast 2.0 `complete`: the second forecast, about nine days.
 
 Its terms: an identifying User-Agent with a contact (without one it is not configured), at most four
-decimals, nothing asked for before `Expires`, `If-Modified-Since` after, redirects followed, and a
-203 (a product about to go) logged for the operator.
+decimals, no request before `Expires`, `If-Modified-Since` after, redirects followed, and a
+203 (a product about to end) logged for the operator.
 
 Its steps of 1, 6 and 12 hours become local days. A step lasts until the next one, and is described
 by the block of that length; the last is an instant only. An instant belongs to its own local date,
@@ -110,7 +110,7 @@ class MetNorway(ForecastProvider):
     async def fetch_forecast(
         self, cell: Cell, today: date, past_days: int, *, public: bool
     ) -> Forecast:
-        """The forecast of a cell, in days of the cell's zone."""
+        """Fetch the forecast of a cell, in days of the cell's zone."""
         del past_days
         cached = self._cache.get(cell)
         if cached is not None and self._clock() < cached.expires_at:
@@ -130,7 +130,7 @@ class MetNorway(ForecastProvider):
         )  # fmt: skip
 
     def _read(self, response: HttpResponse, cached: _Cached | None) -> _Cached:
-        """What is cached from now on."""
+        """Return the value to cache from now on."""
         expires_at = self._expires_at(response.headers)
         if response.status == 304 and cached is not None:
             return replace(cached, expires_at=expires_at)
@@ -140,7 +140,7 @@ class MetNorway(ForecastProvider):
         return _Cached(response.json(), expires_at, response.headers.get("last-modified"))
 
     def _expires_at(self, headers: Mapping[str, str]) -> datetime:
-        """The moment of its `Expires`, kept between five minutes and two hours from now."""
+        """Return the moment of its `Expires`, limited to 5 minutes to 2 hours from now."""
         now = self._clock()
         try:
             moment = parsedate_to_datetime(headers["expires"])
@@ -161,7 +161,7 @@ class MetNorway(ForecastProvider):
 
 @dataclass(slots=True)
 class _Day:
-    """What the steps say of one local day; `samples` are values with their hours, by field."""
+    """The values of the steps on one local day; `samples` are values with their hours, by field."""
 
     samples: defaultdict[str, list[tuple[float, float]]] = field(
         default_factory=lambda: defaultdict(list)
@@ -174,7 +174,7 @@ class _Day:
     wind: complex = 0j  # north and east, by hours
 
     def add(self, block: Any, table: Mapping[str, Native], hours: float = 1.0) -> None:
-        """The values of a block that the table names."""
+        """Add the values of a block that the table names."""
         for name, (path, unit) in table.items():
             if (value := _number(block, path)) is not None:
                 self.samples[name].append((value * base.UNITS[unit][0], hours))
@@ -185,7 +185,7 @@ class _Day:
             self.wind += cmath.rect(speed * hours, math.radians(origin))
 
     def add_rain(self, block: Any, length: int, hours: float) -> None:
-        """The part of a block that falls on this day, in hours."""
+        """Add the part of a block that falls on this day, in hours."""
         self.hours += hours
         self.hourly = self.hourly and length == 1
         if (rain := _number(block, "precipitation_amount")) is not None:
@@ -206,7 +206,7 @@ class _Day:
 
 
 def aggregate_to_days(steps: Sequence[Any], timezone: str, today: date) -> tuple[date, Columns]:
-    """The first local date and the columns of all days that the steps cover well enough."""
+    """Return the first local date and the columns of all days that the steps cover well enough."""
     zone, days = ZoneInfo(timezone), defaultdict[date, _Day](_Day)
     moments = [datetime.fromisoformat(step["time"]).astimezone(UTC) for step in steps]
     for begin, end, step in zip(moments, [*moments[1:], None], steps, strict=True):
@@ -237,13 +237,13 @@ def aggregate_to_days(steps: Sequence[Any], timezone: str, today: date) -> tuple
 
 
 def _length(begin: datetime, end: datetime | None) -> float:
-    """How many hours a step lasts; 0 where that is not said, or is not a length it has."""
+    """Return the hours of a step; 0 if they are missing or not a valid length."""
     hours = (end - begin) / timedelta(hours=1) if end else 0.0
     return hours if 0 < hours <= PERIODS[-1] else 0.0
 
 
 def _shares(begin: datetime, hours: float, zone: ZoneInfo) -> Iterator[tuple[date, float]]:
-    """The local dates a step touches, and how many of its hours fall on each."""
+    """Yield the local dates that a step touches, and how many of its hours fall on each."""
     local, end = begin.astimezone(zone), begin + timedelta(hours=hours)
     midnight = datetime.combine(local.date() + timedelta(1), datetime.min.time(), zone)
     turn = min(end, midnight.astimezone(UTC))
@@ -253,7 +253,7 @@ def _shares(begin: datetime, hours: float, zone: ZoneInfo) -> Iterator[tuple[dat
 
 
 def _add_period(shares: Sequence[tuple[_Day, float]], data: Any, hours: float) -> None:
-    """What is said of the hours of a step, by the shortest block that holds them."""
+    """Add the values for the hours of a step, by the shortest block that holds them."""
     holding = (n for n in PERIODS if n >= hours and data.get(f"next_{n}_hours"))
     length = next(holding, PERIODS[-1])
     block = data.get(f"next_{length}_hours") or {}
@@ -268,7 +268,7 @@ def _add_period(shares: Sequence[tuple[_Day, float]], data: Any, hours: float) -
 
 
 def _reduce(name: str, samples: Sequence[tuple[float, float]]) -> float:
-    """The field's mean by hours, its lowest value or its highest."""
+    """Return the field's mean by hours, its lowest value or its highest."""
     if name.endswith("_mean"):
         hours = sum(weight for _, weight in samples)
         return sum(value * weight for value, weight in samples) / hours if hours else math.nan
@@ -276,7 +276,7 @@ def _reduce(name: str, samples: Sequence[tuple[float, float]]) -> float:
 
 
 def _number(block: Any, path: str) -> float | None:
-    """A value in the details of a block, where it has them."""
+    """Return a value in the details of a block, or None."""
     value = ((block or {}).get("details") or {}).get(path)
     return float(value) if base.is_number(value) else None
 

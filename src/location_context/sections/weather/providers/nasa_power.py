@@ -130,7 +130,7 @@ def _read_grid(body: Any, cell: Cell) -> Grid:
 
 
 def _version(body: Any) -> str | None:
-    """The version of the service, such as 2.5.22; None where the answer names none."""
+    """Return the version of the service, such as 2.5.22; None where the answer names none."""
     version = ((body.get("header") or {}).get("api") or {}).get("version")
     found = re.fullmatch(r"v?(\d[\w.]{0,20})", version) if isinstance(version, str) else None
     return found[1] if found else None
@@ -152,7 +152,7 @@ def code_without(rain: Floats, cloud: Floats, mean: Floats) -> Floats:
 
 
 def nasa_power(accessed: date, version: str = "2.x.x") -> Attribution:
-    """Its two reference sentences; the second names the service, its version and the date."""
+    """Return its two reference sentences; the second names service, version and date."""
     service = f"The data was obtained from the POWER Project's Daily {version} version on "
     text = f"{NASA_POWER.text} {service}{accessed:%Y/%m/%d}."
     return msgspec.structs.replace(NASA_POWER, text=text)

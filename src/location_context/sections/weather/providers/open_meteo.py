@@ -1,8 +1,8 @@
-"""Open-Meteo: what its forecast, its archive and its elevations share.
+"""Open-Meteo: the shared parts of its forecast, its archive and its elevations.
 
-None is sent an `elevation`: the server then brings every model it mixes to the height of its
-90 m terrain at the asked coordinates, which the answer names, so that one correction from there to
-a point's own height holds for all days. Dates are read from the answer, never from positions.
+No request sends an `elevation`: the server then brings every model it mixes to the height of its
+90 m terrain at the requested coordinates, which the answer names, so that one correction from there
+to a point's own height holds for all days. Dates are read from the answer, never from positions.
 """
 
 import math
@@ -73,7 +73,7 @@ NORTHERNMOST = 89.9999
 
 
 class OpenMeteoClient:
-    """One address of Open-Meteo for `fields`, with the key."""
+    """A client of one Open-Meteo address for `fields`, with the key."""
 
     def __init__(
         self, client: ProviderClient, context: SectionContext, fields: Sequence[str]
@@ -94,7 +94,7 @@ class OpenMeteoClient:
     ) -> T:
         """Return what `parse` makes of the JSON for a cell, which must not be an error in disguise.
 
-        A zone that the provider does not know is asked for once; from then on it chooses the zone.
+        A zone that the provider does not know is sent once; from then on it chooses the zone.
 
         Args:
             cell: the place and its zone.
@@ -125,7 +125,7 @@ class OpenMeteoClient:
 
 
 def _checked(body: Any) -> Any:
-    """The body, which must not be an error: a fault while it is written comes with status 200."""
+    """Return the body unless it is an error: a fault during writing comes with status 200."""
     if isinstance(body, dict) and body.get("error"):
         raise ProviderResponseInvalid(NAME, "answered with an error")
     return body
@@ -149,14 +149,14 @@ def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Columns]:
 
 
 def read_grid(body: Any, cell: Cell) -> Grid:
-    """The cell the answer says it is for; the asked one when it does not say."""
+    """Return the cell that the answer names; else the requested cell."""
     block = body if isinstance(body, dict) else {}
     values = (block.get(name) for name in ("latitude", "longitude", "elevation"))
     return base.read_grid(cell, *values)
 
 
 def coordinates(lat: float, lng: float) -> dict[str, str]:
-    """The parameters of a place, moved off the edges that the terrain model leaves out.
+    """Return the parameters of a place, moved off the edges that the terrain model leaves out.
 
     It knows no height at the north pole and on the meridian of +180 degrees.
     """
@@ -167,7 +167,7 @@ def coordinates(lat: float, lng: float) -> dict[str, str]:
 
 
 def copernicus(year: int) -> Attribution:
-    """The notice for ERA5 and ERA5-Land, which names the year of use."""
+    """Return the notice for ERA5 and ERA5-Land, which names the year of use."""
     return Attribution(
         name="Copernicus Climate Change Service",
         url="https://doi.org/10.24381/cds.adbb2d47",
@@ -226,14 +226,14 @@ class OpenMeteoForecast(ForecastProvider):
         return Forecast(first, columns, read_grid(body, cell), now, now + FRESH_TTL)
 
 
-NEWEST_DAYS = 2  # before today: no later date is asked for; the archive lags about five days
-MAX_WAITING = 4  # a call takes seconds; who comes later is served by the second archive
+NEWEST_DAYS = 2  # before today: no later date is fetched; the archive lags about five days
+MAX_WAITING = 4  # a call takes seconds; later calls go to the second archive
 
 
 class OpenMeteoArchive(base.ArchiveProvider):
     """The archive. On free access one call at a time, and few that wait.
 
-    A cell is asked for at its centre, so that all months of a cell are at one height.
+    A cell is fetched at its centre, so that all months of a cell are at one height.
     """
 
     name = "open_meteo_archive"

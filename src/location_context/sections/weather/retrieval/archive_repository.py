@@ -1,10 +1,10 @@
-"""ArchiveRepository: months of the archive at hand, in memory before the store.
+"""ArchiveRepository: available months of the archive, in memory before the store.
 
-A store that cannot be read costs a request to the provider, never the answer; one that cannot be
-written is tried again until it can. Damaged rows count as missing. What other workers or `warm`
-stored meanwhile is looked for before anything is asked of a provider. Elevations are written with
-the months. That a cell was asked for is noted in memory and written behind, once a week for each:
-what nobody asks for any more is deleted from the store (`storage/retention.py`).
+A store that cannot be read costs a request to the provider, never the answer; a failed write is
+retried until it succeeds. Damaged rows count as missing. Months that other workers or `warm`
+stored meanwhile are read before a provider is called. Elevations are written with the months. The
+use of a cell is noted in memory and written behind, once a week for each: unused cells are deleted
+from the store (`storage/retention.py`).
 """
 
 import asyncio
@@ -38,7 +38,7 @@ CellMonth = tuple[str, str, int]  # source, cell and month (1 to 12)
 
 
 class ArchiveRepository:
-    """What was fetched before, for good."""
+    """A repository of what was fetched before."""
 
     def __init__(self, store: ClimateStore, clock: Clock) -> None:
         self._store = store
@@ -80,7 +80,7 @@ class ArchiveRepository:
         return found
 
     def _touch(self, cell: ArchiveCell) -> None:
-        """Note that somebody asks for a cell, unless that was noted in the last week."""
+        """Note the use of a cell, unless that was noted in the last week."""
         today, noted = self._clock().date(), self._touched.get(cell)
         if noted is None or not 0 <= (today - noted).days < TOUCH_DAYS:
             self._touched.put(cell, today)
@@ -130,7 +130,7 @@ class ArchiveRepository:
         self._writes.start()
 
     async def load_elevation(self, spot: Spot) -> float | None:
-        """The elevation of a point in m, if it was asked for before."""
+        """Return the elevation of a point in m, if it was fetched before."""
         if spot in self._pending_elevations:
             return self._pending_elevations[spot]
         try:
@@ -167,7 +167,7 @@ class ArchiveRepository:
 
     @property
     def pending(self) -> int:
-        """How many months and elevations are not written yet."""
+        """The number of months and elevations that are not written yet."""
         return len(self._pending_months) + len(self._pending_elevations)
 
     async def retry_writes(self) -> None:

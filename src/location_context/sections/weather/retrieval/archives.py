@@ -1,12 +1,12 @@
-"""Archives: the climatology of a stay from a provider's archive; what is stored is not asked for.
+"""Archives: the climatology of a stay from a provider's archive; stored months are not fetched.
 
-A month of a cell is asked for once, in one request for all ten years. One request for a cell is
-under way at a time, whatever its months; where a stay is near, it is for all that forecasts of the
+A month of a cell is fetched once, in one request for all ten years. One request for a cell is
+under way at a time, whatever its months; if a stay is near, it is for all that forecasts of the
 cell need. A year that lacks over a fifth of its window is replaced by the next older one, as far as
 two more requests reach.
-`Prefetch` fetches the climatology of a forecast's dates behind its guest, for the next: cells one
-after the other, all the months that forecasts can be asked for now, in one call of the first
-archive that may be asked, and only while half of the budget is left for guests who wait.
+`Prefetch` fetches the climatology of a forecast's dates after its guest's answer, for the next
+guest: one cell after the other, all the months that forecasts may need now, in one call of the
+first available archive, and only while half of the budget is left for waiting guests.
 `ArchiveBuilder` fills the store for many places ahead of their guests, as far as the budget allows.
 """
 
@@ -47,12 +47,12 @@ JUST_FETCHED = timedelta(minutes=1)  # many times what passes until it is in the
 SETTLE_WINDOW = 0.5  # seconds for which a climatology waits for one of a preferred provider
 SERIES_TTL = timedelta(days=1)
 MAX_OLDER_REQUESTS = 2
-MIN_HELD_YEARS = 8  # of ten, where no more may be asked for
+MIN_HELD_YEARS = 8  # of ten, where no more may be fetched
 PAUSE_SECONDS = 30.0
 MAX_ATTEMPTS = 3
 MAX_QUEUED = 50  # cells; a free archive gives one in a second or two
 LONGEST_SECONDS = 60.0  # of one call with its turn in the queue
-BUDGET_SHARE = 0.5  # spent by whomever in any window: what is left is for who waits
+BUDGET_SHARE = 0.5  # spent by all callers in any window: the rest is for waiting guests
 AGAIN = timedelta(hours=1)  # after a call that left something missing
 AGAIN_AFTER_FAILURE = timedelta(minutes=10)
 AGAIN_AFTER_REFUSAL = timedelta(minutes=1)  # by our budget or queue, or a backoff without its end
@@ -64,7 +64,7 @@ CellMonths = tuple[str, str, tuple[int, ...]]  # source, cell, months of the yea
 
 @dataclass(frozen=True)
 class _CellFetch:
-    """What is fetched of a cell, of which one call is under way at a time for whichever months."""
+    """The months to fetch of a cell, of which one call is under way at a time."""
 
     source: str
     cell: str
@@ -81,7 +81,7 @@ class Archives:
         clock: Clock,
         shared: SharedCache,
     ) -> None:
-        """`shared` tells other processes what was fetched, until they find it in the store."""
+        """Set the parts; `shared` gives other processes fetched months before they are stored."""
         self.providers = [one for one in providers if one.client.configured]
         self.repository = repository
         self.clock = clock
@@ -109,7 +109,7 @@ class Archives:
         chain = FallbackChain(sources, deadline, SETTLE_WINDOW)
         best, failure = await chain.run(), chain.first_failure
         if best is None or failure is None or isinstance(failure, errors.ProviderNotInPlan):
-            return best  # what the plan lacks was never due
+            return best  # what the plan lacks was never expected
         return replace(best, degraded_reason=degraded_by(failure))
 
     async def load(self, query: Query) -> WeatherSeries | None:
@@ -121,10 +121,10 @@ class Archives:
         return None
 
     def queries(self, query: Query) -> list["ArchiveQuery"]:
-        """A query for each provider, in order of preference.
+        """Return a query for each provider, in order of preference.
 
         An archive that the plan behind the key lacks comes last, until its day of backoff is over:
-        what it gave before is stored.
+        its earlier months are stored.
         """
 
         def not_in_plan(provider: ArchiveProvider) -> bool:
@@ -198,41 +198,41 @@ class ArchiveQuery:
         self._months: dict[YearMonth, Month] = {}
 
     async def series(self, deadline: Deadline | None) -> WeatherSeries | None:
-        """The climatology; without a deadline nothing is asked for.
+        """Return the climatology; without a deadline nothing is fetched.
 
         Raises:
-            ProviderError: the provider could not be asked, or has nothing for this cell.
+            ProviderError: the provider could not be called, or has nothing for this cell.
         """
         found = await self.years(deadline)
         return None if found is None else self.summarise(*found)
 
     async def years(self, deadline: Deadline | None) -> tuple[list[int], Floats] | None:
-        """The years to use, oldest first, and their windows; None when that may not be done."""
+        """Return the years to use, oldest first, and their windows; None if that needs a fetch."""
         years: list[int] = []
         parts: list[Floats] = []
-        asked = list(climatology.latest(climatology.last_year(self.today)))
+        wanted = list(climatology.latest(climatology.last_year(self.today)))
         for _ in range(1 + MAX_OLDER_REQUESTS):
-            if not await self._gather(asked, deadline):
-                asked = [year for year in asked if self._holds(year)]  # which has to do
-                if len(years) + len(asked) < MIN_HELD_YEARS:
+            if not await self._gather(wanted, deadline):
+                wanted = [year for year in wanted if self._holds(year)]  # which has to do
+                if len(years) + len(wanted) < MIN_HELD_YEARS:
                     return None
-                if not asked:
+                if not wanted:
                     break
             values = climatology.windows(
-                self.stay, asked, lambda year, month: self._months.get((year, month))
+                self.stay, wanted, lambda year, month: self._months.get((year, month))
             )
             good = ~climatology.missing(values)
-            years = [year for year, is_good in zip(asked, good, strict=True) if is_good] + years
+            years = [year for year, is_good in zip(wanted, good, strict=True) if is_good] + years
             parts = [values if good.all() else values[:, good], *parts]
             if len(years) >= climatology.YEARS or not years:
                 break
-            asked = list(climatology.latest(asked[0] - 1, climatology.YEARS - len(years)))
+            wanted = list(climatology.latest(wanted[0] - 1, climatology.YEARS - len(years)))
         if not years:
             raise errors.ProviderResponseInvalid(self.provider.title, "has no data for this cell")
         return years, parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     async def _gather(self, years: Sequence[int], deadline: Deadline | None) -> bool:
-        """Have the months of the years, fetched if need be; False when that may not be done."""
+        """Load the months of the years, or fetch them; return False if no fetch is allowed."""
         wanted = [month for year in years for month in climatology.months_of(self.stay, year)]
         repository, source = self._archives.repository, self.provider.source
         along = self._months_along() if deadline is not None else []
@@ -246,7 +246,7 @@ class ArchiveQuery:
         return not absent or deadline is not None
 
     def _months_along(self) -> list[YearMonth]:
-        """What forecasts of the cell need, which comes in the same call where the stay is near."""
+        """Return what forecasts of the cell need, for the same call if the stay is near."""
         is_near = self.stay.start <= horizon(self.today)
         return climatology.months_to_horizon(self.stay, self.today) if is_near else []
 
@@ -254,7 +254,7 @@ class ArchiveQuery:
         return all(month in self._months for month in climatology.months_of(self.stay, year))
 
     def summarise(self, years: Sequence[int], values: Floats) -> WeatherSeries:
-        """The climatology from the windows of these years."""
+        """Return the climatology from the windows of these years."""
         month = self._months[climatology.months_of(self.stay, years[-1])[0]]
         return WeatherSeries(
             mode="climatology",
@@ -286,9 +286,9 @@ class Prefetch:
         """Fetch the climatology of the stay soon, with that of other stays until the horizon.
 
         Returns:
-            A future that is done once it has come or failed; None where nothing may be asked now.
+            A future that is done when it has come or failed; None if no fetch is allowed now.
         """
-        archive = next(filter(_may_be_asked, self._archives.queries(query)), None)
+        archive = next(filter(_may_prefetch, self._archives.queries(query)), None)
         if archive is None:
             return None
         wanted = climatology.months_to_horizon(query.dates, archive.today)
@@ -302,7 +302,7 @@ class Prefetch:
     async def _run(
         self, key: CellMonths, archive: ArchiveQuery, wanted: Sequence[YearMonth]
     ) -> None:
-        """Fetch one cell in its turn, and note when it may be asked for again."""
+        """Fetch one cell in its turn, and note when it may be fetched again."""
         async with self._turn:
             await asyncio.sleep(GATHER_SECONDS)  # a guest may ask for the same
             try:
@@ -314,11 +314,11 @@ class Prefetch:
 
     async def _fetch(self, archive: ArchiveQuery, wanted: Sequence[YearMonth]) -> timedelta:
         """Ask once for what is missing; return how long to leave the cell alone then."""
-        if not _may_be_asked(archive):
+        if not _may_prefetch(archive):
             return AGAIN_AFTER_REFUSAL
         try:
             if await self._archives.load(archive.query) is not None:
-                return timedelta(0)  # a guest who waited for it has had it fetched
+                return timedelta(0)  # fetched already for a waiting guest
             source, cell = archive.provider.source, archive.cell.key
             held = await self._archives.repository.get(source, cell, wanted)
             if missing := [month for month in wanted if month not in held]:
@@ -337,15 +337,15 @@ class Prefetch:
         await self._fetches.close()
 
 
-def _may_be_asked(archive: ArchiveQuery) -> bool:
-    """Whether its provider answers, as far as is known, and budget is left for who waits."""
+def _may_prefetch(archive: ArchiveQuery) -> bool:
+    """Return True if its provider is available, and budget is left for waiting guests."""
     client = archive.provider.client
     return client.available and client.host.budget.spent_share() <= BUDGET_SHARE
 
 
 @dataclass
 class BuildReport:
-    """How far a build came, in cells."""
+    """The progress of a build, in cells."""
 
     cells: int = 0
     held: int = 0
@@ -355,9 +355,9 @@ class BuildReport:
 
 @dataclass(frozen=True)
 class ArchiveBuilder:
-    """Fills the repository from one archive, one request of about 400 weighted units per cell.
+    """A filler of the repository from one archive, one request of about 400 units per cell.
 
-    What is stored is never asked for again: an interrupted build resumes where it stopped.
+    Stored months are never fetched again: an interrupted build resumes where it stopped.
     `pause` waits so many seconds.
     """
 
@@ -390,7 +390,7 @@ class ArchiveBuilder:
         return built
 
     async def _fetch(self, cell: Cell, missing: list[YearMonth], today: date) -> bool:
-        """Ask until the cell is stored; waits where the budget or the provider asks for backoff."""
+        """Fetch until the cell is stored; wait for the budget, or as the provider requires."""
         attempts = unreached = 0
         while attempts < MAX_ATTEMPTS:
             try:

@@ -1,6 +1,6 @@
-"""Elevations of points, from one source (Open-Meteo's 90 m terrain model), asked for once.
+"""Elevations of points, from one source (Open-Meteo's 90 m terrain model), fetched once.
 
-A forecast that was asked for at a point brings its elevation along.
+A forecast that was fetched at a point brings its elevation along.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from location_context.upstream.shared_cache import SharedCache
 
 MAX_CACHED = 20_000
 FRESH_TTL = timedelta(days=365)  # ground does not move; the store keeps it for good
-UNKNOWN_TTL = timedelta(0)  # a gap of the terrain model is asked for again
+UNKNOWN_TTL = timedelta(0)  # a gap of the terrain model is fetched again
 
 DEM = Attribution(
     name="Copernicus DEM",
@@ -43,7 +43,7 @@ class Elevations:
     """The elevations of points in m, from the address beside the forecast's.
 
     Attributes:
-        client: asks `/v1/elevation` where the forecast is at `/v1/forecast`.
+        client: calls `/v1/elevation` where the forecast is at `/v1/forecast`.
     """
 
     def __init__(
@@ -79,10 +79,10 @@ class Elevations:
         self._repository.put_elevation(spot, elevation)
 
     async def fetch(self, point: Point, deadline: Deadline, *, public: bool) -> float | None:
-        """The elevation, 0.0 at sea; None where the source knows none.
+        """Return the elevation, 0.0 at sea; None if the source knows none.
 
         Raises:
-            ProviderError: the source could not be asked.
+            ProviderError: the source could not be called.
             TimeoutError: it did not answer in time.
         """
         spot = (point.lat, point.lng)
@@ -95,12 +95,12 @@ class Elevations:
         """Return what the store has, else what the source answers, which is stored."""
         elevation = await self._repository.load_elevation(spot)
         if elevation is None:
-            elevation = await self._ask(spot, public=public)
+            elevation = await self._fetch(spot, public=public)
             if elevation is not None:
                 self._repository.put_elevation(spot, elevation)
         return elevation
 
-    async def _ask(self, spot: Spot, *, public: bool) -> float | None:
+    async def _fetch(self, spot: Spot, *, public: bool) -> float | None:
         """Return the elevation in m, 0.0 at sea; None where none is known.
 
         Raises:
@@ -118,7 +118,7 @@ class Elevations:
     async def probe(self, point: Point) -> None:
         """Ask for the point's elevation, though it may be known; what fails shows in the client."""
         with contextlib.suppress(ProviderError):
-            await self._ask((point.lat, point.lng), public=False)
+            await self._fetch((point.lat, point.lng), public=False)
 
     async def close(self) -> None:
         await self._cache.close()

@@ -40,10 +40,10 @@ STALE_TTL = timedelta(hours=6)
 SETTLE_WINDOW = 0.5  # seconds for which a forecast waits for one of a preferred provider
 MAX_CACHED = 2_000
 SURE_DAYS = 14  # Open-Meteo's range once shrank to these; later days may be unknown
-PAST_DAYS = (0, 14, 92)  # asked for in these steps, so that stays under way share a forecast
+PAST_DAYS = (0, 14, 92)  # fetched in these steps, so that stays under way share a forecast
 ELEVATION_WAIT = 1.0  # seconds for the point's elevation, where temperatures hang on it
 ELEVATION_LOOKUP = 0.05  # seconds to look up whether it is stored, where nothing hangs on it
-FORECAST_SECONDS, FORECAST_SHARE = 2.0, 0.6  # after which an archive, of 65 units, is asked too
+FORECAST_SECONDS, FORECAST_SHARE = 2.0, 0.6  # after which an archive, of 65 units, is tried too
 
 Key = tuple[str, Cell, int]  # the provider's name, where, and how many past days
 
@@ -55,7 +55,7 @@ class Forecasts:
         providers: those that are not configured are left out.
         clock: the time, UTC.
         on_elevation: called with a point and the elevation in m that came with its forecast.
-        on_forecast: called with each forecast that was fetched, whose it is and who asked.
+        on_forecast: called with each fetched forecast, its provider and its query.
         shared: shares forecasts with other processes.
     """
 
@@ -89,7 +89,7 @@ class Forecasts:
         return next(one.client for one in self.providers if one.name == name)
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """The forecast of the stay; None when none can be had."""
+        """Return the forecast of the stay; None if none is available."""
         sources: list[Source[WeatherSeries]] = []
         for provider in self.providers:
             sources.append(partial(self._fresh, provider, query, deadline))
@@ -119,10 +119,10 @@ class Forecasts:
     async def _fresh(
         self, provider: ForecastProvider, query: Query, deadline: Deadline
     ) -> WeatherSeries | None:
-        """From a fresh forecast, fetched if need be; None when it does not serve the stay.
+        """Return a fresh forecast, fetched if need be; None when it does not serve the stay.
 
         Raises:
-            ProviderError, TimeoutError: none came.
+            ProviderError, TimeoutError: no forecast came.
         """
         key, point, public = self._key(provider, query), query.point, query.public
 
@@ -141,14 +141,14 @@ class Forecasts:
         return self._series(provider, query, entry.value, stale=False)
 
     async def _stale(self, provider: ForecastProvider, query: Query) -> WeatherSeries | None:
-        """From the cached forecast, whatever its age; None when there is none."""
+        """Return the cached forecast, whatever its age; None when there is none."""
         entry = self.cache.peek(self._key(provider, query))
         return None if entry is None else self._series(provider, query, entry.value, stale=True)
 
     def _series(
         self, provider: ForecastProvider, query: Query, forecast: Forecast, *, stale: bool
     ) -> WeatherSeries | None:
-        """The stay's part; None when it ends too early to serve the stay."""
+        """Return the stay's part; None when it ends too early to serve the stay."""
         stay, now = query.dates, self.clock()
         series = self.part_of(provider, query, forecast, stale=stale)
         columns = series.columns
@@ -164,7 +164,7 @@ class Forecasts:
     def part_of(
         self, provider: ForecastProvider, query: Query, forecast: Forecast, *, stale: bool = False
     ) -> WeatherSeries:
-        """What a forecast says of the stay's dates, as far as it knows them."""
+        """Return a forecast of the stay's dates, as far as it knows them."""
         return WeatherSeries(
             mode="forecast",
             kind="forecast",
@@ -182,7 +182,7 @@ class Forecasts:
 
 
 def _fresh_until(key: Key, forecast: Forecast, fetched_at: datetime) -> datetime:
-    """As long as the provider says, but never past midnight in the cell's zone."""
+    """Return the end of freshness: the provider's, but never past midnight in the cell's zone."""
     zone = ZoneInfo(key[1].timezone)
     tomorrow = fetched_at.astimezone(zone).date() + timedelta(days=1)
     midnight = datetime.combine(tomorrow, time.min, zone).astimezone(fetched_at.tzinfo)
