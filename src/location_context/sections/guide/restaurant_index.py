@@ -4,7 +4,7 @@ A radius bounds the difference of latitude, so that two bisections cut a tier to
 those whose chord to the point is short enough are inside. Unit vectors know no antimeridian and no
 pole, so nothing is special there, and distances from the chord are exact to a millimetre. A short
 band is scanned in Python, which is quicker than numpy's first step; a long one by numpy. Distances
-equal to the millimetre are ordered by id. docs/decisions/guide-index.md has the measurements.
+equal to the millimetre are ordered by id. docs/decisions/places.md has the measurements.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 A walk is estimated as 1.25 times the straight line at 4.8 km/h. A drive is estimated as 1.35 times
 the straight line (Ballou et al. 2002 find 1.2 to 1.4 over countries) at 25 km/h for the first 5 km
-of road, 55 for the next 15 and 95 after; docs/decisions/guide-index.md compares it with OSRM.
+of road, 55 for the next 15 and 95 after; docs/decisions/places.md compares it with OSRM.
 
 OSRM answers for the car alone, since a server holds one profile: walks stay estimates. It takes
 each place to the nearest road it knows, however far: a place off its map has a drive that means
