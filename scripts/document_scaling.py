@@ -1,6 +1,6 @@
-"""Compute the tables of docs/scaling.md from the formulas that the page shows.
+"""Compute the tables of docs/performance.md from the formulas and measurements that it shows.
 
-What was measured is read from docs/performance.md; what providers allow and charge stands here.
+What providers allow and charge stands here.
 Usage: python scripts/document_scaling.py [--check]
 """
 
@@ -13,8 +13,8 @@ from location_context.sections.weather.providers.open_meteo import FORECAST_DAYS
 from location_context.sections.weather.records import FORECAST_FIELDS
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGE = DOCS / "scaling.md"
-MEASURED = (DOCS / "performance.md").read_text(encoding="utf-8")
+PAGE = DOCS / "performance.md"
+MEASURED = PAGE.read_text(encoding="utf-8")
 HALF_HOURS = 48  # in a day: a forecast is fresh for one
 YEARS, FIELDS = 10, 15  # of the archive
 FORECAST_UNITS = len(FORECAST_FIELDS) / 10 * FORECAST_DAYS / 14  # Open-Meteo's formula
@@ -201,7 +201,7 @@ def page(text: str) -> str:
         begin, _, rest = text.partition(mark)
         _, end, after = rest.partition("<!-- end -->")
         if not end:
-            raise SystemExit(f"docs/scaling.md has no place for {mark}")
+            raise SystemExit(f"docs/performance.md has no place for {mark}")
         text = f"{begin}{mark}\n\n{made()}\n\n{end}{after}"
     return text
 

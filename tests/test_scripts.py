@@ -123,7 +123,7 @@ def test_hints_name_the_command_as_it_was_called(clone: Path, plain: dict[str, s
 
 
 def test_every_command_line_of_the_documents_works_in_a_clone() -> None:
-    installed = {"production.md", "storage.md"}  # there the command is on PATH
+    installed = {"production.md"}  # there the command is on PATH
     pages = [one for one in (ROOT / "docs").glob("*.md") if one.name not in installed]
     bare = [
         f"{page.name}: {line}"

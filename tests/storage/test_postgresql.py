@@ -116,7 +116,7 @@ async def test_a_dump_by_the_commands_of_the_page_comes_back_row_by_row(
         "LOCATION_CONTEXT_DATABASE_URL": postgresql_settings.database,
     }  # fmt: skip
     lines = re.findall(
-        "^pg_(?:dump|restore) .*$", (ROOT / "docs/storage.md").read_text(), re.MULTILINE
+        "^pg_(?:dump|restore) .*$", (ROOT / "docs/operate.md").read_text(), re.MULTILINE
     )
     assert len(lines) == 2
     for line in lines:
