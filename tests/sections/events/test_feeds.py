@@ -126,9 +126,9 @@ async def test_a_feed_is_asked_with_its_etag_and_kept_when_nothing_changed(openi
         async with opening(feeds_allow_private=True) as opened:
             feeds = opened.section._feeds
             await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
-            assert await feeds.refresh_due() == 0
+            assert await feeds.refresh_outdated() == 0
             opened.clock.move(hours=2)
-            assert await feeds.refresh_due() == 1
+            assert await feeds.refresh_outdated() == 1
             assert await _titles(opened) == ["Choir"]
         assert [asked.headers.get("if-none-match") for asked in server.asked] == [None, '"1"']
 
@@ -140,10 +140,10 @@ async def test_a_feed_that_changed_is_read_anew_and_after_a_month_in_any_case(op
             await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
             server.respond = lambda _: Answered(ICS % b"Organ", headers={"ETag": '"2"'})
             opened.clock.move(hours=2)
-            await feeds.refresh_due()
+            await feeds.refresh_outdated()
             assert await _titles(opened) == ["Organ"]
             opened.clock.now += timedelta(days=31)
-            await feeds.refresh_due()
+            await feeds.refresh_outdated()
         assert "if-none-match" not in server.asked[-1].headers
 
 
@@ -162,7 +162,7 @@ async def test_a_feed_that_fails_keeps_its_events_and_says_why(opening, answer):
             await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
             server.respond = lambda _: answer
             opened.clock.move(hours=2)
-            await feeds.refresh_due()
+            await feeds.refresh_outdated()
             assert await _titles(opened) == ["Choir"]
             (listed,) = await feeds.calendars()
             reading = await opened.read(PARIS, "2026-12-01", "2026-12-03")
@@ -171,7 +171,7 @@ async def test_a_feed_that_fails_keeps_its_events_and_says_why(opening, answer):
             assert {c.provider: c.status for c in reading.body.coverage}["calendars"] == "stale"
             server.respond = lambda _: Answered(ICS % b"Choir")
             opened.clock.move(hours=2)
-            await feeds.refresh_due()
+            await feeds.refresh_outdated()
             assert (await feeds.calendars())[0].failed_with is None
 
 
@@ -185,7 +185,7 @@ async def test_a_feed_that_fails_as_nobody_foresaw_does_not_end_the_refreshing(
                 await feeds.import_calendar(_calendar("feed", f"{server.url}/{name}.ics"))
             monkeypatch.setattr(subprocess, "Popen", None)  # no process can be started
             opened.clock.move(hours=2)
-            assert await feeds.refresh_due() == 2
+            assert await feeds.refresh_outdated() == 2
             assert all(one.failed_with for one in await feeds.calendars())
             assert set(await _titles(opened)) == {"Choir"}
 
@@ -245,7 +245,10 @@ async def test_two_servers_refresh_a_feed_once(opening, tmp_path):
             async with httpx2.AsyncClient() as client:
                 settings = Settings(data_dir=tmp_path, feeds_allow_private=True)
                 other = Feeds(settings, opened.clock, client, opened.store)
-                counts = [await opened.section._feeds.refresh_due(), await other.refresh_due()]
+                counts = [
+                    await opened.section._feeds.refresh_outdated(),
+                    await other.refresh_outdated(),
+                ]
     assert sorted(counts) == [0, 1]
     assert len(server.asked) == 2
 

@@ -115,7 +115,7 @@ async def test_a_feed_that_answers_200_with_no_calendar_keeps_its_events_and_say
             server.respond = lambda _: Answered(UNREADABLE[name])
             for _ in range(3):
                 opened.clock.move(hours=2)
-                assert await feeds.refresh_due() == 1
+                assert await feeds.refresh_outdated() == 1
                 (listed,) = await feeds.calendars()
                 assert listed.failed_with
                 assert await _titles(opened) == ["Choir"]
@@ -147,7 +147,7 @@ async def test_a_feed_is_emptied_when_it_came_without_events_twice_in_a_row(open
             ]:  # fmt: skip
                 answers[:] = [answer]
                 opened.clock.move(hours=2)
-                await feeds.refresh_due()
+                await feeds.refresh_outdated()
                 assert await _titles(opened) == expected
                 (listed,) = await feeds.calendars()
                 kept_nevertheless = answer is not good and bool(expected)

@@ -12,7 +12,7 @@ _Placed = tuple[date | None, Event]  # by the date it is listed under; None: the
 
 
 def card(body: EventsBody, fmt: Formatter, today: date) -> Card:
-    """The events as moments of the stay, and its public holidays as a fact."""
+    """Return the events as moments of the stay, and its public holidays as a fact."""
     return Card(
         facts=[one for one in (_holidays(body, fmt, today),) if one],
         moments=[_moment_of(event, day, body, fmt) for day, event in _placed(body)],
@@ -34,7 +34,7 @@ def _moment_of(event: Event, day: date | None, body: EventsBody, fmt: Formatter)
 
 
 def _holidays(body: EventsBody, fmt: Formatter, today: date) -> Fact | None:
-    """The public holidays still to come."""
+    """Return the public holidays still to come."""
     sure = [one for one in body.events if _is_sure_holiday(one)]
     days = {max(day_of(one.start), body.stay.start): one for one in sure}
     left = {day: one for day, one in sorted(days.items()) if day >= today}
@@ -58,7 +58,7 @@ def _holidays(body: EventsBody, fmt: Formatter, today: date) -> Fact | None:
 
 
 def _placed(body: EventsBody) -> list[_Placed]:
-    """In order of date, what covers the whole stay first."""
+    """Return the events in order of date; those that cover the whole stay come first."""
     placed = [
         (None if covers_stay(one, body) else max(day_of(one.start), body.stay.start), one)
         for one in body.events
@@ -67,12 +67,12 @@ def _placed(body: EventsBody) -> list[_Placed]:
 
 
 def _is_sure_holiday(event: Event) -> bool:
-    """Whether it is a public holiday that the point's region is known to observe."""
+    """Return True for a public holiday that the point's region is known to observe."""
     return event.category == "public_holiday" and not event.uncertain
 
 
 def covers_stay(event: Event, body: EventsBody) -> bool:
-    """Whether it covers the whole of a stay of several days."""
+    """Return True if it covers the whole of a stay of several days."""
     first, last = day_of(event.start), day_of(event.end or event.start)
     return first <= body.stay.start and last >= body.stay.end and body.stay.start < body.stay.end
 
@@ -105,7 +105,7 @@ def _public_holiday(event: Event, fmt: Formatter) -> str:
 
 
 def _when(event: Event, body: EventsBody, fmt: Formatter) -> list[str]:
-    """Its times, with "About" before those that a provider estimates, or its last date."""
+    """Return its times, with "About" before those that a provider estimates, or its last date."""
     until, hours = _until(event, body, fmt), _hours(event, fmt)
     if hours and not until and event.status == "estimated":
         return [fmt.gettext("About {time}").format(time=hours)]
@@ -113,7 +113,7 @@ def _when(event: Event, body: EventsBody, fmt: Formatter) -> list[str]:
 
 
 def _status(event: Event, fmt: Formatter) -> str:
-    """That it is postponed, or its date estimated."""
+    """Return the words for a postponed event or an estimated date."""
     if event.status == "postponed":
         return fmt.gettext("Postponed")
     return fmt.gettext("Date estimated") if event.status == "estimated" else ""
@@ -150,7 +150,7 @@ def _price(event: Event, fmt: Formatter) -> str:
 
 
 def category_name(event: Event, fmt: Formatter) -> str:
-    """The category in fmt."""
+    """Return the category in words."""
     return {
         "public_holiday": fmt.gettext("Public holiday"),
         "school_holiday": fmt.gettext("School holidays"),
@@ -167,10 +167,10 @@ def category_name(event: Event, fmt: Formatter) -> str:
 
 
 def day_of(text: str) -> date:
-    """The local date of an event's start or end."""
+    """Return the local date of an event's start or end."""
     return date.fromisoformat(text[:10])
 
 
 def _moment(text: str) -> datetime | None:
-    """The moment a text names; None when it is a date."""
+    """Return the moment that a text names; None when it is a date."""
     return datetime.fromisoformat(text) if "T" in text else None

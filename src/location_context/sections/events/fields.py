@@ -40,7 +40,7 @@ _CATEGORY_WORDS: dict[str, Category] = {
 def parse_rows(
     rows: Iterable[Any], parse: Callable[[Any], ProviderEvent | None]
 ) -> Iterator[ProviderEvent]:
-    """What `parse` makes of each row; rows that it cannot read, or gives None for, are left out."""
+    """Yield what `parse` makes of each row; skip rows that it cannot read or returns None for."""
     for row in rows:
         try:
             event = parse(row)
@@ -53,7 +53,7 @@ def parse_rows(
 def event_from_row(
     row: Any, fields: Mapping[str, str], zone: ZoneInfo, **known: Any
 ) -> ProviderEvent:
-    """The event of a provider's row, by a table of paths.
+    """Return the event of a provider's row, by a table of paths.
 
     Args:
         row: a JSON object.
@@ -64,7 +64,7 @@ def event_from_row(
         known: fields of `ProviderEvent` that have no path; `source` is required here.
 
     Raises:
-        ValueError: it lacks what an event needs.
+        ValueError: it lacks a required field.
 
     Example:
         >>> fields = {"id": "uid", "title": "name.en", "start": "on"}
@@ -99,7 +99,7 @@ def event_from_row(
 
 
 def value_at(row: Any, path: str) -> Any:
-    """The value at a path, keys and list indexes between dots; None where there is none."""
+    """Return the value at a path, keys and list indexes between dots; None if it is missing."""
     for step in path.split("."):
         if isinstance(row, list):
             row = row[int(step)] if step.isdigit() and int(step) < len(row) else None
@@ -109,7 +109,7 @@ def value_at(row: Any, path: str) -> Any:
 
 
 def parse_when(text: object, zone: ZoneInfo) -> When:
-    """A date or a moment of an ISO 8601 text; a moment without an offset is local in `zone`.
+    """Return the date or moment of an ISO 8601 text; without an offset it is local in `zone`.
 
     Raises:
         ValueError: it is neither.
@@ -124,7 +124,7 @@ def parse_when(text: object, zone: ZoneInfo) -> When:
 
 
 def is_after(end: When, start: When) -> bool:
-    """Whether an end makes sense: after the start, or a date not before it."""
+    """Return True if an end makes sense: after the start, or a date not before it."""
     return end.at > start.at if end.at and start.at else end.day >= start.day
 
 
@@ -134,7 +134,7 @@ def optional_rank(value: object) -> float | None:
 
 
 def _has_plausible_years(event: ProviderEvent) -> bool:
-    """Not the year 1 or 9999 of an empty field, where time zones cannot be applied."""
+    """Return False for the years 1 or 9999 of an empty field, where time zones fail."""
     last = event.end or event.start
     return event.start.day.year >= _MIN_YEAR and last.day.year <= _MAX_YEAR
 
@@ -150,13 +150,13 @@ def single_line(text: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
 
 
 def strip_markup(text: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
-    """Likewise, without the tags and entities that many pages leave in text that people read."""
+    """Return a text on one line, without the tags and entities that many pages leave in it."""
     head = _TAG.sub(" ", str(text or "")[: 8 * limit])
     return single_line(_ENTITY.sub(lambda entity: html.unescape(entity[0]), head), limit)
 
 
 def required_text(value: object) -> str:
-    """A title or an id.
+    """Return a title or an id.
 
     Raises:
         ValueError: it is missing.
@@ -168,17 +168,17 @@ def required_text(value: object) -> str:
 
 
 def optional_text(value: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
-    """A string on one line, or None."""
+    """Return a string on one line, or None."""
     return single_line(value, limit) if isinstance(value, str) else None
 
 
 def optional_url(value: object) -> str | None:
-    """A URL as it came, which the response checks; None if too long, as a cut one leads nowhere."""
+    """Return a URL unchanged, which the response checks; None if too long: a cut URL is useless."""
     return value if isinstance(value, str) and len(value) <= MAX_URL_LENGTH else None
 
 
 def optional_number(value: object) -> float | None:
-    """A finite number as JSON writes one, or None."""
+    """Return a finite number as JSON writes one, or None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -188,14 +188,14 @@ def optional_number(value: object) -> float | None:
 
 
 def optional_flag(value: object) -> bool:
-    """Whether a value means yes: true, a number but 0, or such a word as providers write."""
+    """Return True if a value means yes: true, a number but 0, or such a word as providers write."""
     if isinstance(value, str):
         return value.strip().lower() in {"true", "yes", "1"}
     return bool(value)
 
 
 def optional_zone(name: object) -> ZoneInfo | None:
-    """The time zone of that name, or None where there is none."""
+    """Return the time zone of that name, or None if it is unknown."""
     try:
         return ZoneInfo(name) if isinstance(name, str) and name else None
     except (KeyError, ValueError, OSError):
@@ -214,13 +214,13 @@ def parse_coordinates(lat: object, lng: object) -> tuple[float, float] | None:
 
 
 def parse_place(name: object, address: object, lat: object, lng: object) -> Place:
-    """A venue; coordinates may be numbers or strings, and count only where both make sense."""
+    """Return a venue; coordinates are numbers or strings, and count only if both are valid."""
     at = parse_coordinates(lat, lng) or (None, None)
     return Place(name=optional_text(name), address=optional_text(address), lat=at[0], lng=at[1])
 
 
 def parse_price(low: object, high: object, currency: object) -> Price | None:
-    """A price range, if either end is a number that can be a price."""
+    """Return a price range, if either end is a number that can be a price."""
     bounds = _amount(low), _amount(high)
     if bounds == (None, None):
         return None
@@ -236,7 +236,7 @@ def _amount(value: object) -> float | None:
 
 
 def category_of(words: str) -> Category | None:
-    """The category that a source's own words name, if they name one."""
+    """Return the category that a source's own words name, if they name one."""
     lowered = words[:MAX_TEXT_LENGTH].casefold().replace("_", " ").replace("-", " ")
     whole = lowered.replace(" ", "_")
     if whole in Category.__args__:  # type: ignore[attr-defined]  # the words of the Literal

@@ -38,17 +38,17 @@ class When(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     @classmethod
     def of(cls, value: date | datetime) -> "When":
-        """From a date or an aware moment."""
+        """Build from a date or an aware moment."""
         if isinstance(value, datetime):
             return cls(value.date(), value)
         return cls(value)
 
     def local_day(self, zone: ZoneInfo) -> date:
-        """The date it is at `zone`."""
+        """Return the date it is at `zone`."""
         return self.at.astimezone(zone).date() if self.at else self.day
 
     def local(self, zone: ZoneInfo) -> date | datetime:
-        """As the response has it: a date, or the moment with the offset of `zone`."""
+        """Return it as the response has it: a date, or the moment with the offset of `zone`."""
         return self.at.astimezone(zone) if self.at else self.day
 
 
@@ -58,8 +58,8 @@ class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     Attributes:
         id: the provider's own; with the start, unique within it.
         source: the provider's name.
-        start, end: when it is `all_day`, dates, both included. A date when it is not: the time of
-            day is unknown.
+        start, end: if `all_day`, dates, both included. A date otherwise: the time of day is
+            unknown.
         scope: the area it concerns; a "region" or "country" event needs no place.
         country: ISO 3166-1, of an event with such a scope.
         regions: ISO 3166-2, of an event that only parts of the country observe.
@@ -86,11 +86,11 @@ class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     @property
     def is_wide(self) -> bool:
-        """Whether it concerns a whole region or country, wherever in it the point lies."""
+        """True if it concerns a whole region or country, wherever in it the point lies."""
         return self.scope in {"region", "country"}
 
     def span(self, zone: ZoneInfo) -> tuple[date, date]:
-        """The first and last date it touches, local to `zone`.
+        """Return the first and last date it touches, local to `zone`.
 
         An event that ends at midnight does not touch the day which then begins.
         """
@@ -125,7 +125,7 @@ class LocalEvent:
     merged_from: "tuple[LocalEvent, ...]" = ()
 
     def first_in(self, stay: Stay) -> date:
-        """The day it counts toward: its first inside the stay."""
+        """Return the day it counts toward: its first inside the stay."""
         return max(self.first, stay.start)
 
 
@@ -133,8 +133,8 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     """One of the operator's own sources: a file imported once, or a feed that is refreshed.
 
     Its place is that of events without one: a point, a region or a country. `came_empty`: the last
-    response of a feed was a calendar without events, and those from before stay. `digest` tells its
-    events from others.
+    response of a feed was a calendar without events, and the earlier events stay. `digest`
+    identifies its events.
     """
 
     id: str
@@ -189,5 +189,5 @@ class EventStore(Protocol):
         ...
 
     async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
-        """A feed last checked before that, marked as checked now: each goes to one caller only."""
+        """Return a feed last checked before then, marked as checked now; one caller gets it."""
         ...

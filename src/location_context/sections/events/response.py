@@ -41,7 +41,7 @@ DateOrMoment = Annotated[  # some generated clients have no type for a choice of
 
 
 class Venue(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where an event happens."""
+    """The place of an event."""
 
     name: Annotated[str | None, Meta(description="The venue's name.")]
     address: Annotated[str | None, Meta(description="Its address in one line.")]
@@ -54,7 +54,7 @@ class Venue(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a ticket costs."""
+    """The price of a ticket."""
 
     min: Annotated[float | None, Meta(description="The cheapest ticket.")]
     max: Annotated[float | None, Meta(description="The most expensive ticket.")]
@@ -120,7 +120,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """How far one provider answered."""
+    """The state of one provider's answer."""
 
     provider: Annotated[Text, Meta(description="The provider's name.")]
     status: Annotated[
@@ -155,7 +155,7 @@ class EventsBody(DatedApplicable, frozen=True, kw_only=True, tag="events"):
 
 
 class NoEvents(NotApplicable, frozen=True, kw_only=True):
-    """No event touches the stay, or the stay is over."""
+    """An answer without events: none touches the stay, or the stay is over."""
 
     coverage: Annotated[
         list[Coverage],

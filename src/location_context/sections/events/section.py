@@ -1,7 +1,7 @@
-"""The events section: asks all providers at once, merges their events, selects and presents them.
+"""The events section: it calls all providers at once, merges their events and selects some.
 
 Offline holidays and the operator's own calendars always answer; the others within the deadline, or
-from their cache, or not at all: `coverage` says which.
+from their cache, or not at all, as `coverage` says.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _TEXT_COLUMNS = ("start", "event", "category", "venue", "away", "source")
 
 
 class Events(section.Section[EventsBody]):
-    """What happens around the stay."""
+    """The events around the stay."""
 
     name = "events"
     _providers: Sequence[EventProvider] = ()  # of one that only describes itself
@@ -80,7 +80,7 @@ class Events(section.Section[EventsBody]):
         return cls(providers, feeds, radius=settings.events_radius, clock=clock)
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
-        """The events of the stay; it never raises, since holidays are always known."""
+        """Return the events of the stay; it never raises, since holidays are always known."""
         now = self._clock()
         if query.dates.is_past(query.point.today(now)):
             message = query.language.gettext("The stay has ended.")
@@ -135,7 +135,7 @@ class Events(section.Section[EventsBody]):
         return [provider.state() for provider in self._providers]
 
     async def dataset(self) -> contract.DatasetState | None:
-        """That of the operator's own calendars."""
+        """Return the dataset of the operator's own calendars."""
         for provider in self._providers:
             if (dataset := await provider.dataset()) is not None:
                 return dataset
@@ -186,7 +186,7 @@ class Events(section.Section[EventsBody]):
         return len(body.events)
 
     def text(self, body: EventsBody) -> Iterator[str | section.TextTable]:
-        """A line for each event, how many did not fit, and how each provider answered."""
+        """Yield a line for each event, the number that did not fit, and each provider's state."""
         rows = []
         for event in body.events:
             venue = event.venue
@@ -199,13 +199,13 @@ class Events(section.Section[EventsBody]):
         if body.omitted:
             yield f"{sum(body.omitted.values())} more did not fit"
         coverage = (f"{one.provider}: {one.status.replace('_', ' ')}" for one in body.coverage)
-        yield f"Asked: {', '.join(coverage)}"
+        yield f"Sources: {', '.join(coverage)}"
 
 
 async def _fetch(
     provider: EventProvider, query: contract.Query, deadline: Deadline
 ) -> ProviderResult:
-    """Its result; a bug in one provider costs its own events only."""
+    """Return its result; a bug in one provider costs its own events only."""
     try:
         return await provider.fetch_events(query, deadline)
     except Exception:  # noqa: BLE001  whatever it is, the other providers answer
@@ -237,7 +237,7 @@ def _provider_events(
 
 
 def _response(event: LocalEvent, query: contract.Query, stay: Stay, measure: Measure) -> Event:
-    """The event with local times, texts of bounded length, and distances in the query's units."""
+    """Return the event with local times, bounded texts, and distances in the query's units."""
     details, zone, place = event.details, query.point.zone, event.details.place
     venue = (
         Venue(

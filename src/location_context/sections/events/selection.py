@@ -32,7 +32,7 @@ _ELSEWHERE = timedelta(days=2)  # by which dates differ at most: clocks from UTC
 def relevant_events(
     events: Iterable[ProviderEvent], point: Point, stay: Stay, radius: float
 ) -> list[LocalEvent]:
-    """The events that a guest at the point would meet during the stay; `radius` in km."""
+    """Return the events that a guest at the point could attend during the stay; `radius` in km."""
     first, last = stay.start - _ELSEWHERE, stay.end + _ELSEWHERE
     localised = (
         localise(event, point)
@@ -50,7 +50,7 @@ def relevant_events(
 
 
 def localise(event: ProviderEvent, point: Point) -> LocalEvent | None:
-    """The event in relation to the point; None where it is not observed."""
+    """Return the event in relation to the point; None where it is not observed."""
     elsewhere = event.country and point.country and event.country != point.country
     if event.is_wide and elsewhere:
         return None
@@ -67,7 +67,7 @@ def localise(event: ProviderEvent, point: Point) -> LocalEvent | None:
 def select_events(
     events: Sequence[LocalEvent], stay: Stay
 ) -> tuple[list[LocalEvent], dict[Category, int]]:
-    """The events to show, in order, and how many of each category are omitted."""
+    """Return the events to show, in order, and how many of each category are omitted."""
     by_day: dict[date, list[LocalEvent]] = defaultdict(list)
     for event in events:
         by_day[event.first_in(stay)].append(event)
@@ -117,9 +117,9 @@ class _Day:
         return any(_is_major(queue[0]) for queue in self._queues.values())
 
     def pop_next(self, counts: Counter[str]) -> tuple[str, LocalEvent]:
-        """The category and the next event, by how many of each the response has already.
+        """Return the category and the next event, by how many of each the response has already.
 
-        Uncertain ones come last.
+        Uncertain events come last.
         """
         if not self._queues:
             event = self._uncertain.popleft()
@@ -157,7 +157,7 @@ def _priority(event: LocalEvent) -> tuple[float, bool, float, datetime, str, str
 def _display_order(
     event: LocalEvent,
 ) -> tuple[bool, date, bool, bool, datetime, float, float, str, str]:
-    """By start, whole days first and those of unknown time next; then rank, distance, id."""
+    """Return the sort key: by start, whole days first, then unknown times; rank, distance, id."""
     details = event.details
     rank, distance = _rank_and_distance(event)
     timed = details.start.at is not None
@@ -178,7 +178,7 @@ def moment_of(event: ProviderEvent) -> datetime:
 
 
 def overlaps(first: date, last: date, stay: Stay) -> list[Overlap]:
-    """Which parts of the stay the dates touch; both ends together are the stay too."""
+    """Return the parts of the stay that the dates touch; both ends together are the stay too."""
     arrival, departure = first <= stay.start <= last, first <= stay.end <= last
     between = max(first, stay.start + _DAY) <= min(last, stay.end - _DAY)
     touched: dict[Overlap, bool] = {

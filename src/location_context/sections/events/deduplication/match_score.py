@@ -76,7 +76,7 @@ MODEL = msgspec.json.decode(Path(__file__).with_name("weights.json").read_bytes(
 
 
 class Proximity(IntEnum):
-    """How surely two events are together, in place or in time."""
+    """The certainty with which two events are together, in place or in time."""
 
     APART = 0
     UNKNOWN = 1  # one of them does not say
@@ -96,7 +96,7 @@ class VenueKey:
 
     @cached_property
     def name(self) -> Title | None:
-        """Its name; most places are too far from others for it to be read."""
+        """The venue's name; most places are too far from others for it to be read."""
         return read_title(self.text) if self.text else None
 
     @property
@@ -106,7 +106,7 @@ class VenueKey:
 
 
 def read_venue(place: Place | None) -> VenueKey | None:
-    """The place as it is compared."""
+    """Return the place in the form that is compared."""
     if place is None:
         return None
     known = place.lat is not None and place.lng is not None
@@ -121,7 +121,7 @@ def read_venue(place: Place | None) -> VenueKey | None:
 
 
 def venue_proximity(one: VenueKey | None, other: VenueKey | None) -> Proximity:
-    """How near two places are, by their names and by their coordinates."""
+    """Return how near two places are, by their names and by their coordinates."""
     if one is None and other is None:
         return Proximity.NEARBY
     if one is None or other is None:
@@ -149,7 +149,7 @@ def _by_distance(km: float, same: bool | None) -> Proximity:
 
 
 def _same_name(one: Title | None, other: Title | None) -> bool | None:
-    """Whether two names are of one venue; None where that cannot be told."""
+    """Return True if two names are of one venue; None where that is uncertain."""
     if one is None or other is None:
         return None
     if one.contradicts(other):
@@ -165,7 +165,7 @@ def _same_name(one: Title | None, other: Title | None) -> bool | None:
 
 
 def time_proximity(one: LocalEvent, other: LocalEvent, *, repeated: bool) -> Proximity:
-    """How near two starts are; where a provider lists several a day, they must agree closely."""
+    """Return how near two starts are; several a day of a provider must agree closely."""
     if one.first != other.first:
         return Proximity.NEARBY if _run_together(one, other) else Proximity.APART
     a, b = one.details.start.at, other.details.start.at
@@ -180,13 +180,13 @@ def time_proximity(one: LocalEvent, other: LocalEvent, *, repeated: bool) -> Pro
 
 
 def _is_dated(event: LocalEvent) -> bool:
-    """Whether dates are all there is to know: whole days, or days without times."""
+    """Return True if only dates are known: whole days, or days without times."""
     details = event.details
     return details.all_day or (details.start.at is None and event.last > event.first)
 
 
 def _run_together(one: LocalEvent, other: LocalEvent) -> bool:
-    """Whether both go on for days, and mostly the same: providers differ on the opening."""
+    """Return True if both last for days, mostly the same: providers differ on the opening."""
     if min((event.last - event.first).days for event in (one, other)) < MIN_DAYS_OF_A_RUN:
         return False
     both = (min(one.last, other.last) - max(one.first, other.first)).days + 1
@@ -200,7 +200,7 @@ class MatchRecord:
 
     Attributes:
         origin: the provider; of the operator's calendars, also which.
-        repeated: its provider lists it more than once that day.
+        repeated: True if its provider lists it more than once that day.
     """
 
     event: LocalEvent
@@ -220,14 +220,14 @@ def read_record(
     title: Callable[[str], Title] = read_title,
     venue: Callable[[Place | None], VenueKey | None] = read_venue,
 ) -> MatchRecord:
-    """The event, read for comparing by what reads its title and its place."""
+    """Return the event, read for comparing with these readers of title and place."""
     details = event.details
     read = title(details.title), venue(details.place)
     return MatchRecord(event, origin_of(event), details.category, *read)
 
 
 def origin_of(event: LocalEvent) -> tuple[str, str]:
-    """The provider; of the operator's calendars, also which."""
+    """Return the provider; of the operator's calendars, also which."""
     details = event.details
     calendar = details.id.partition(":")[0] if details.source == "calendars" else ""
     return details.source, calendar
@@ -239,7 +239,7 @@ def match_score(
     weights: TokenWeights | None = None,
     proximity: Callable[[VenueKey | None, VenueKey | None], Proximity] = venue_proximity,
 ) -> float:
-    """How surely two records are of one event, 0 to 1; the same for (other, one)."""
+    """Return how surely two records are of one event, 0 to 1; the same for (other, one)."""
     if one.origin == other.origin:
         return 0.0
     if one.category in _HOLIDAYS:
@@ -260,7 +260,7 @@ def features(
     one: MatchRecord, other: MatchRecord, weights: TokenWeights,
     proximity: Callable[[VenueKey | None, VenueKey | None], Proximity] = venue_proximity,
 ) -> dict[str, float] | None:  # fmt: skip
-    """What the score weighs, each from 0 to 1; None where something says that they are two."""
+    """Return the inputs of the score, each from 0 to 1; None if something separates the events."""
     place = proximity(one.venue, other.venue)
     if place is Proximity.APART or not _may_match(one, other):
         return None
@@ -293,7 +293,7 @@ def features(
 
 
 def _may_match(one: MatchRecord, other: MatchRecord) -> bool:
-    """Whether categories and titles leave it open, wherever and whenever they are."""
+    """Return True unless categories or titles exclude a match, wherever and whenever they are."""
     if not categories_agree(one.category, other.category):
         return False
     if not (one.matchup and other.matchup) and _have_nothing_in_common(one.title, other.title):
@@ -310,7 +310,7 @@ def _runs_on(record: MatchRecord) -> bool:
 def _is_part_of_other_name(
     one: MatchRecord, other: MatchRecord, found: Mapping[str, float]
 ) -> bool:
-    """Whether an act's name only begins another's, or stands in it: Queen, Queen Machine."""
+    """Return True if an act's name only begins another's, or stands in it: Queen, Queen Machine."""
     if "concert" not in {one.category, other.category} or found["alias"]:
         return False
     if found["part_of_differing"]:
@@ -321,14 +321,14 @@ def _is_part_of_other_name(
 
 
 def categories_agree(a: str, b: str) -> bool:
-    """Whether providers may mean one event by both."""
+    """Return True if providers may mean one event by both."""
     if a == b or (a, b) in _SIMILAR_CATEGORIES:
         return True
     return "other" in {a, b} and not _HOLIDAYS & {a, b}
 
 
 def _same_holiday(one: LocalEvent, other: LocalEvent) -> bool:
-    """The same days observed by the same regions are one holiday, whatever its name."""
+    """Return True for the same days in the same regions, which are one holiday under any name."""
     a, b = one.details, other.details
     same_days = one.first == other.first and (
         a.category == "public_holiday" or one.last == other.last
@@ -337,7 +337,7 @@ def _same_holiday(one: LocalEvent, other: LocalEvent) -> bool:
 
 
 def _needs_nearer(one: MatchRecord, other: MatchRecord, place: Proximity, time: Proximity) -> bool:
-    """Whether such titles or categories are one event only at one door."""
+    """Return True if such titles or categories match only at the same venue."""
     if not (one.title.naming and other.title.naming):  # "Pub quiz"
         return place is not Proximity.SAME or time is Proximity.NEARBY
     categories = {one.category, other.category} - {"other"}
@@ -345,7 +345,7 @@ def _needs_nearer(one: MatchRecord, other: MatchRecord, place: Proximity, time: 
 
 
 def _have_nothing_in_common(one: Title, other: Title) -> bool:
-    """Whether no word and few letters are shared, which no score makes up for."""
+    """Return True if no word and few letters are shared, which no score can outweigh."""
     if one.unique & other.unique or (one.cjk and other.cjk) or one.is_alias(other):
         return False
     return shared_letters(one, other) < _MIN_LETTERS_IN_COMMON
@@ -356,14 +356,14 @@ def _is_homage(title: Title) -> bool:
 
 
 def _is_one_word(*titles: Title) -> bool:
-    """Whether one of them is a single word, as it is written; characters are not words."""
+    """Return True if one of them is a single word, as written; characters are not words."""
     return any(
         len(set(normalise.fold(t.text)) - normalise.STOP_WORDS) == 1 for t in titles if not t.cjk
     )
 
 
 def _begins_like_one_word(one: Title, other: Title) -> bool:
-    """Whether one begins with a word that is only like the first part of the other.
+    """Return True if one begins with a word that only resembles the first part of the other.
 
     Example: "Queens of the Stone Age" and "Queen + Adam Lambert".
     """
@@ -373,7 +373,7 @@ def _begins_like_one_word(one: Title, other: Title) -> bool:
 
 
 def _is_other_match(one: Matchup, other: Matchup, place: Proximity) -> bool:
-    """Whether reserves meet, or another sport is played; at one venue it need not be said."""
+    """Return True if reserves meet, or the sports differ; at one venue a sport may be missing."""
     if sorted(team.is_reserve for team in one) != sorted(team.is_reserve for team in other):
         return True
     played = [{team.discipline for team in matchup} - {None} for matchup in (one, other)]

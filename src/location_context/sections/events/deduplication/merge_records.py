@@ -38,7 +38,7 @@ _PRIORITIES = ("calendars", "ticketmaster", "holidays", "open_holidays", "predic
 
 
 def merge_duplicates(events: Iterable[LocalEvent]) -> list[LocalEvent]:
-    """One for each event, in the order of `source_priority`."""
+    """Return one record for each event, in the order of `source_priority`."""
     single = sorted(
         (one for event in events for one in event.merged_from or (event,)), key=source_priority
     )
@@ -47,7 +47,7 @@ def merge_duplicates(events: Iterable[LocalEvent]) -> list[LocalEvent]:
 
 
 def _mark_repeated(records: Sequence[MatchRecord]) -> list[MatchRecord]:
-    """Marks what its provider lists more than once a day: there, times must agree closely."""
+    """Mark events that a provider lists more than once a day: their times must agree closely."""
     keys = [(r.origin, r.event.first, r.title.unique) for r in records]
     count = Counter(keys)
     return [
@@ -57,7 +57,7 @@ def _mark_repeated(records: Sequence[MatchRecord]) -> list[MatchRecord]:
 
 
 def _duplicates(events: Sequence[LocalEvent]) -> Scores:
-    """The score of every two that are one event, and whether their titles are written alike."""
+    """Return the score of each pair of duplicates, and whether their titles are written alike."""
     candidates = list(_candidates(events))
     if not candidates:
         return {}  # as where only one provider has more than holidays: no title need be read
@@ -105,7 +105,7 @@ def _candidates(events: Sequence[LocalEvent]) -> Iterator[tuple[int, int]]:
 def _of_one_day(
     one: Sequence[int], other: Sequence[int], events: Sequence[LocalEvent]
 ) -> Iterator[tuple[int, int]]:
-    """Of one day of two origins, those that begin near each other or at an unknown time."""
+    """Yield pairs of one day and two origins that begin near each other or at an unknown time."""
     starts = {n: events[n].details.start.at for n in (*one, *other)}
     timed = sorted((at, m) for m in other if (at := starts[m]) is not None)
     moments, in_order = [at for at, _ in timed], [m for _, m in timed]
@@ -123,7 +123,7 @@ def _of_one_day(
 
 
 def _groups(count: int, scores: Scores) -> list[list[int]]:
-    """Groups in which every two are duplicates, the surest pairs first."""
+    """Return groups in which every two are duplicates, the surest pairs first."""
     group = {n: [n] for n in range(count)}
     for a, b in sorted(scores, key=lambda pair: (*(-part for part in scores[pair]), pair)):
         one, other = group[a], group[b]
@@ -135,14 +135,14 @@ def _groups(count: int, scores: Scores) -> list[list[int]]:
 
 
 def source_priority(event: LocalEvent) -> tuple[int, str, str]:
-    """The order in which providers are believed: the operator first, and one order for all."""
+    """Return the rank of a provider's words: the operator's first, then one order for all."""
     source = event.details.source
     rank = _PRIORITIES.index(source) if source in _PRIORITIES else len(_PRIORITIES)
     return rank, source, event.details.id
 
 
 def merge_records(events: Sequence[LocalEvent]) -> LocalEvent:
-    """One event of duplicates: the first provider's words, the others' where it has none.
+    """Return one event of duplicates: the first provider's words, completed by the others'.
 
     It holds them in `merged_from`, so that it can be merged anew.
     """
@@ -155,7 +155,7 @@ def merge_records(events: Sequence[LocalEvent]) -> LocalEvent:
 
 
 def _completed(one: LocalEvent, other: LocalEvent) -> LocalEvent:
-    """The first event, completed by the second."""
+    """Return the first event, completed by the second."""
     a, b = one.details, other.details
     details = msgspec.structs.replace(
         a,
@@ -175,7 +175,7 @@ def _completed(one: LocalEvent, other: LocalEvent) -> LocalEvent:
 
 
 def _place(one: Place | None, other: Place | None) -> Place | None:
-    """The first place, at the other's coordinates if it has none of its own."""
+    """Return the first place, at the other's coordinates if it has none of its own."""
     if one is None or other is None:
         return one or other
     missing = one.lat is None or one.lng is None
@@ -188,7 +188,7 @@ def _place(one: Place | None, other: Place | None) -> Place | None:
 
 
 def _end(start: When, end: When | None) -> When | None:
-    """The other's end, unless the event would be over before it starts."""
+    """Return the other's end, unless the event would be over before it starts."""
     if end and end.at and start.at and end.at <= start.at:
         return None
     return end

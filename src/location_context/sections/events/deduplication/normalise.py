@@ -36,7 +36,7 @@ _MIN_SIMILARITY = 0.6
 
 
 def to_ascii(text: str) -> str:
-    """The text in lower case Latin letters, without accents; punctuation stays."""
+    """Return the text in lower-case Latin letters, without accents; punctuation stays."""
     if "!" in text or "$" in text:
         for sign, letter in _SIGNS:
             text = sign.sub(letter, text)
@@ -47,22 +47,22 @@ def to_ascii(text: str) -> str:
 
 
 def tokenize(text: str) -> list[str]:
-    """The words of an ASCII text; punctuation ends one, except for the dots of "F.C."."""
+    """Return the words of an ASCII text; punctuation ends a word, except the dots of "F.C."."""
     return _WORDS.findall(_DOTS.sub("", text) if "." in text else text)
 
 
 def is_non_latin(text: str) -> bool:
-    """Whether some of it is written in letters, but not in Latin ones."""
+    """Return True if some of it is written in letters that are not Latin."""
     return not text.isascii() and _NON_LATIN.search(text) is not None
 
 
 def has_cjk(text: str) -> bool:
-    """Whether some of it is written in Chinese characters, whose romanisation is uncertain."""
+    """Return True if some of it is in Chinese characters, whose romanisation is uncertain."""
     return not text.isascii() and _CJK.search(text) is not None
 
 
 def is_abjad(text: str) -> bool:
-    """Whether some of it is written in Arabic or Hebrew, which leave out vowels."""
+    """Return True if some of it is written in Arabic or Hebrew, which leave out vowels."""
     return not text.isascii() and _ABJAD.search(text) is not None
 
 
@@ -102,7 +102,7 @@ _KNOWN_WORDS = GENERIC_TERMS | {
 
 
 def _groups_by_word() -> dict[str, list[int]]:
-    """Of every word that excludes others, its groups: a country's excludes other countries."""
+    """Return the groups of words that exclude others: a country's excludes other countries."""
     found: defaultdict[str, list[int]] = defaultdict(list)
     for n, group in enumerate((*_TABLES["exclusive_groups"], _TABLES["countries"])):
         for word in group:
@@ -114,7 +114,7 @@ _GROUPS = _groups_by_word()
 
 
 def exclusive_words(tokens: Iterable[str]) -> dict[int, frozenset[str]]:
-    """The words that exclude others, by their group: two events may not hold different ones."""
+    """Return the words that exclude others, by group: two events may not hold different ones."""
     found: dict[int, frozenset[str]] = {}
     for word in _GROUPS.keys() & tokens:
         for n in _GROUPS[word]:
@@ -136,7 +136,7 @@ _PHRASES = _by_first_word()
 
 
 def canonical_tokens(text: str) -> list[str]:
-    """The words in their common meaning, without stop words; a distinguishing term has a `#`."""
+    """Return the words in common form, without stop words; `#` marks distinguishing terms."""
     given = tokenize(to_ascii(text))
     if len(given) > 1 and given[-1] in _LAST_ROMAN:  # nobody follows: Henry V, not a match
         given[-1] = _LAST_ROMAN[given[-1]]
@@ -167,7 +167,7 @@ def _number_or_word(word: str) -> str:
 
 
 def token_similarity(one: str, other: str) -> float:
-    """How alike two words are written, 0.6 to 1, or 0: by the pairs of letters that they share.
+    """Return how alike two words are written, 0.6 to 1, or 0: by the letter pairs they share.
 
     Symmetric. Words that begin with different letters, numbers, and two words that the vocabulary
     knows are not alike unless they are the same.
@@ -184,7 +184,7 @@ def token_similarity(one: str, other: str) -> float:
 
 
 def is_same_word(one: str, other: str) -> bool:
-    """Whether two words are one, misspelt."""
+    """Return True if two words are one, misspelt."""
     return token_similarity(one, other) > _SAME_WORD
 
 

@@ -1,9 +1,9 @@
-"""Titles in the form that is compared: without what providers add to a name.
+"""Titles in the form that is compared: without the additions of providers to a name.
 
 A title is read into parts (at colons, dashes, brackets), each part into words that mean the same in
-every language, and beside them the numbers and the terms that two titles must agree on. What two
-titles have in common are numbers from 0 to 1 that a score weighs. Of sports, a title
-also says who meets whom: "Lakers v Kings" is "Kings at Los Angeles Lakers".
+every language, and beside them the numbers and the terms that two titles must agree on. The overlap
+of two titles is expressed by numbers from 0 to 1 that a score weighs. For sports, a title
+also gives the two teams: "Lakers v Kings" is "Kings at Los Angeles Lakers".
 """
 
 import re
@@ -112,7 +112,7 @@ class Title:
         return normalise.ngrams("".join(self.text.split()), 2)
 
     def is_alias(self, other: "Title") -> bool:
-        """Whether one of them says in brackets, or in other letters, what the other is called."""
+        """Return True if one gives the other's name in brackets, or in other letters."""
         if not self.aliases and not other.aliases:
             return False
         return any(
@@ -121,13 +121,13 @@ class Title:
         )
 
     def contradicts(self, other: "Title") -> bool:
-        """Whether something in them says that they are two: numbers, women, halves of a day."""
+        """Return True if something separates them: numbers, women's events, halves of a day."""
         if self.distinguishing != other.distinguishing or _differ(self.numbers, other.numbers):
             return True
         return self.excludes(other)
 
     def excludes(self, other: "Title") -> bool:
-        """Whether they hold words that exclude each other."""
+        """Return True if they hold words that exclude each other."""
         return any(
             n in other.exclusive and _differ(words, other.exclusive[n])
             for n, words in self.exclusive.items()
@@ -135,12 +135,12 @@ class Title:
 
 
 def _differ(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether each holds one that the other lacks, both having some."""
+    """Return True if each holds a word that the other lacks, and neither is empty."""
     return bool(one and other and not one <= other and not other <= one)
 
 
 def read_title(text: str) -> Title:
-    """The title in the form that is compared."""
+    """Return the title in the form that is compared."""
     bare, bracketed = _split_brackets(text)
     parts = [
         normalise.canonical_tokens(part) for part in _PARTS.split(_without_incidental(bare) or bare)
@@ -177,7 +177,7 @@ def _is_name(word: str) -> bool:
 
 
 def _split_brackets(text: str) -> tuple[str, str]:
-    """What stands outside of brackets, and inside; all of it where nothing stands outside."""
+    """Return the text outside of brackets, and inside; all of it if nothing is outside."""
     if not _BRACKET.search(text):
         return text, ""
     inside = " ".join(part for match in _BRACKETS.findall(text) for part in match)
@@ -186,7 +186,7 @@ def _split_brackets(text: str) -> tuple[str, str]:
 
 
 def _without_incidental(text: str) -> str:
-    """Without years, dates, times, ages and editions; empty where no word is left."""
+    """Return the text without years, dates, times, ages and editions; empty if no word is left."""
     if not _DIGIT.search(text):
         return text
     left = _INCIDENTAL.sub(" ", text)
@@ -195,13 +195,13 @@ def _without_incidental(text: str) -> str:
 
 @dataclass(frozen=True)
 class TokenWeights:
-    """What a word tells, in a response where others may hold it too.
+    """The weights of words, in a response where other titles may hold them too.
 
     A word weighs by its length, less where many titles hold it (the orchestra of the town, a series
     of candlelight concerts), and little where any event may say it.
 
     Attributes:
-        titles: how many different titles hold each word.
+        titles: the number of different titles that hold each word.
         towns: words of the towns where the events are, which name no event.
     """
 
@@ -212,7 +212,7 @@ class TokenWeights:
     def from_titles(
         cls, titles: Iterable[Title], towns: Iterable[frozenset[str]]
     ) -> "TokenWeights":
-        """Of all titles, and of the town of each venue: a word of three addresses is a town's."""
+        """Count the words of all titles and towns: a word of three venues' towns is a town's."""
         named = Counter(word for town in towns for word in town)
         return cls(
             Counter(word for words in {title.unique for title in titles} for word in words),
@@ -226,7 +226,7 @@ class TokenWeights:
         return length * min(1.0, _COMMON_TITLES / self.titles.get(word, 1))
 
     def rarity(self, words: Iterable[str]) -> float:
-        """How many words name something, those of many titles in part."""
+        """Return the number of words that name something; words of many titles count in part."""
         naming = (word for word in words if word not in normalise.GENERIC_TERMS)
         return sum(min(1.0, _COMMON_TITLES / self.titles.get(word, 1)) for word in naming)
 
@@ -235,7 +235,7 @@ class TokenWeights:
 
 
 def _align(one: Title, other: Title, local: frozenset[str]) -> tuple[_Words, _Words]:
-    """Of each title, the words that stand in the other too, also misspelt; and of each, the rest.
+    """Return each title's words that the other has too, also misspelt; and the rest of each.
 
     Words of the place (`local`) are in neither, where both titles have others that name.
     """
@@ -257,7 +257,7 @@ def _align(one: Title, other: Title, local: frozenset[str]) -> tuple[_Words, _Wo
 def title_features(
     one: Title, other: Title, local: frozenset[str], weights: TokenWeights
 ) -> dict[str, float]:
-    """What two titles have in common; the same for (other, one).
+    """Return the overlap of two titles; the same for (other, one).
 
     At most one of these is 1: `equal`; `first_part`, `later_part`, `beginning` or `inside` of one
     title is all that the other names; `part_of_differing`, `series`: each names something that the
@@ -298,7 +298,7 @@ def title_features(
 
 
 def shared_letters(one: Title, other: Title) -> float:
-    """How much of the shorter title's runs of letters stands in the other, 0 to 1."""
+    """Return the share of the shorter title's runs of letters that the other holds, 0 to 1."""
     least = 1 if one.unique & other.unique else _MIN_RUNS
     if one.cjk and other.cjk:
         mine, theirs = one.characters, other.characters
@@ -315,7 +315,7 @@ def shared_letters(one: Title, other: Title) -> float:
 def _containment(
     title: Title, core: frozenset[str], parts: list[int], local: frozenset[str]
 ) -> str:
-    """Where the name that both share stands in the title that says more."""
+    """Return the place of the shared name in the longer title."""
     covered = frozenset(word for n in parts for word in title.parts[n])
     if parts and core - normalise.GENERIC_TERMS <= covered:
         if all(set(part) <= normalise.GENERIC_TERMS for part in title.parts[: parts[0]]):
@@ -329,7 +329,7 @@ def _containment(
 def _shared_parts(
     title: Title, core: frozenset[str], local: frozenset[str], weights: TokenWeights
 ) -> list[int]:
-    """The parts of a title that hold nothing but the shared name, or the name of its tour."""
+    """Return the parts of a title that hold only the shared name, or the name of its tour."""
     return [
         n
         for n, part in enumerate(title.parts)
@@ -343,7 +343,7 @@ def _shared_parts(
 
 @dataclass(frozen=True)
 class Team:
-    """One that plays: the words of its name, and what it plays where that is said."""
+    """A team or player: the words of its name, and its discipline if known."""
 
     words: frozenset[str]
     discipline: str | None
@@ -354,7 +354,7 @@ Matchup = tuple[Team, Team]
 
 
 def read_matchup(title: str) -> Matchup | None:
-    """The two that meet, if the title names two."""
+    """Return the two teams, if the title names two."""
     played = next(
         (
             normalise.DISCIPLINES[word]
@@ -381,7 +381,7 @@ def _team(text: str, discipline: str | None) -> Team:
 
 
 def _name(given: tuple[str, ...]) -> frozenset[str]:
-    """The words that name it, a known team or country by one name for all languages."""
+    """Return the words of its name, a known team or country by one name for all languages."""
     words = tuple(
         w
         for w in given
@@ -410,7 +410,7 @@ def _name(given: tuple[str, ...]) -> frozenset[str]:
 
 
 def matchup_similarity(one: Matchup, other: Matchup) -> float:
-    """How surely the same two meet, whichever is named first; 0 to 1, symmetric."""
+    """Return how surely the same two meet, whichever is named first; 0 to 1, symmetric."""
     straight = min(_team_similarity(one[0], other[0]), _team_similarity(one[1], other[1]))
     crossed = min(_team_similarity(one[0], other[1]), _team_similarity(one[1], other[0]))
     return max(straight, crossed)

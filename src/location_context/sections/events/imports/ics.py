@@ -147,7 +147,7 @@ def _occurrences(
     last = datetime.combine(task.last, time(), task.zone) + 2 * _DAY
     found = recurring_ical_events.of(calendar).between(first, last)
     if len(found) > _MAX_OCCURRENCES:
-        reason = f"only its first {_MAX_OCCURRENCES} dates are kept"
+        reason = f"only its first {_MAX_OCCURRENCES} dates are stored"
         yield reading.RejectedEntry(title, reason)
     for occurrence in islice(found, _MAX_OCCURRENCES):
         yield from _event(occurrence, task)
@@ -211,7 +211,7 @@ def _set_zone(event: Component, zone: tzinfo) -> None:
 
 
 def _ends_after_start(event: Component) -> bool:
-    """Whether an event has an end after its start and of the start's kind."""
+    """Return True if an event has an end after its start and of the start's kind."""
     start = event["DTSTART"].dt
     if "DTEND" not in event:
         return "DURATION" in event and event["DURATION"].dt > timedelta()
@@ -220,15 +220,15 @@ def _ends_after_start(event: Component) -> bool:
 
 
 def _all(event: Component, name: str) -> list[Any]:
-    """Its properties of a name that may stand several times."""
+    """Return its properties of a name that may stand several times."""
     given = event.get(name) or []
     return given if isinstance(given, list) else [given]
 
 
 def _coordinates(event: Component) -> tuple[float, float] | None:
-    """Its own coordinates, where it has any."""
+    """Return its own coordinates, or None."""
     given: Any = event.get("GEO")
-    known = hasattr(given, "latitude")  # else it was broken, and is kept as text
+    known = hasattr(given, "latitude")  # else it was broken, and remains a text
     return fields.parse_coordinates(given.latitude, given.longitude) if known else None
 
 

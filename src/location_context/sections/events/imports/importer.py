@@ -138,8 +138,8 @@ class Feeds:
             structlog.get_logger().exception("feed_broke", feed=calendar.id)
             await self._record_failure(calendar, f"it cannot be refreshed ({type(error).__name__})")
 
-    async def refresh_due(self) -> int:
-        """Refresh every feed that is due, one after another; how many there were."""
+    async def refresh_outdated(self) -> int:
+        """Refresh every feed whose time has come, one after another; return how many."""
         done = 0
         now = self._clock()
         while (calendar := await self._store.claim(now, now - _REFRESH_INTERVAL)) is not None:
@@ -148,10 +148,10 @@ class Feeds:
         return done
 
     async def run(self) -> None:
-        """Refresh feeds as they fall due, until cancelled."""
+        """Refresh feeds at their times, until cancelled."""
         while True:
             try:
-                await self.refresh_due()
+                await self.refresh_outdated()
             except LocationContextError as error:
                 structlog.get_logger().warning("feeds_not_refreshed", why=error.message)
             await asyncio.sleep(_POLL_SECONDS)
@@ -159,7 +159,7 @@ class Feeds:
     async def _record_failure(
         self, calendar: Calendar, reason: str, *, came_empty: bool = False
     ) -> None:
-        """Record it; the `ETag` stays that of the events which are kept."""
+        """Record a failure; the `ETag` of the stored events stays."""
         structlog.get_logger().warning("feed_failed", feed=calendar.id, why=reason)
         failed = msgspec.structs.replace(calendar, failed_with=reason, came_empty=came_empty)
         await self._store.update_calendar(failed)
@@ -197,7 +197,7 @@ class Feeds:
     async def _read(
         self, calendar: Calendar, downloaded: Downloaded, progress: Progress | None = None
     ) -> ImportedCalendar:
-        """Its events; the calendar keeps the validators of the response for the next request."""
+        """Read its events; the calendar stores the response's validators for the next request."""
         data, headers, now = downloaded.body, downloaded.headers, self._clock()
         calendar = msgspec.structs.replace(
             calendar, etag=headers.get("etag"), last_modified=headers.get("last-modified")
@@ -219,12 +219,12 @@ def _read_file(source: str) -> bytes:
 
 
 def is_url(source: str) -> bool:
-    """Whether a source is an address on the web, not a file."""
+    """Return True if a source is an address on the web, not a file."""
     return source.lower().startswith(("http://", "https://"))
 
 
 def canonical_source(source: str) -> str:
-    """The one name of a source: an address as it is, a file by its absolute path."""
+    """Return the one name of a source: an address as it is, a file by its absolute path."""
     if is_url(source):
         return source
     # a link keeps its own name: it may point to another file next year
@@ -232,12 +232,12 @@ def canonical_source(source: str) -> str:
 
 
 def calendar_id(source: str) -> str:
-    """The id of a calendar: the same for the same source."""
+    """Return the id of a calendar: the same for the same source."""
     return "cal_" + hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
 
 
 def format_of(data: bytes) -> Format:
-    """The format, by what the bytes begin with: a calendar, JSON, a page, else a table."""
+    """Return the format, by the first bytes: a calendar, JSON, a page, else a table."""
     head = decode(data[:2000].removeprefix(codecs.BOM_UTF8)).lstrip().upper()
     if head.startswith(("BEGIN:VCALENDAR", "BEGIN:VEVENT")):
         return "ics"
@@ -258,7 +258,7 @@ async def read_calendar(
     except OperatorError as error:
         raise ImportRejected(error.message) from None
     finally:
-        reading.cancel()  # who was cancelled does not wait for it
+        reading.cancel()  # a cancelled caller does not wait for it
     if rejected and not events:
         raise ImportRejected(f"nothing in it could be read ({rejected[0].reason})", rejected)
     calendar = msgspec.structs.replace(

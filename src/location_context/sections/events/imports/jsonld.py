@@ -31,7 +31,7 @@ _CATEGORIES: dict[str, Category] = {
 
 
 def read_jsonld(data: bytes, task: reading.Task) -> reading.Found:
-    """The events of a page or a file."""
+    """Yield the events of a page or a file."""
     found = False
     for number, script in enumerate(_scripts(reading.decode(data).encode()), start=1):
         try:
@@ -65,7 +65,7 @@ def _scripts(data: bytes) -> Iterator[bytes]:
 
 
 def _decode(script: bytes) -> Any:
-    """The value of a script, also where a text in it holds a line break, as many pages have it."""
+    """Return the value of a script, also if a text in it holds a line break, as on many pages."""
     try:
         return msgspec.json.decode(script)
     except msgspec.DecodeError:
@@ -94,7 +94,7 @@ def _types(node: dict[str, Any]) -> set[str]:
 
 
 def _local_name(value: Any) -> str:
-    """The last part of an address or a prefixed name."""
+    """Return the last part of an address or a prefixed name."""
     return str(value or "").rpartition("/")[2].rpartition(":")[2]
 
 
@@ -133,14 +133,14 @@ def _event(node: dict[str, Any], title: str | None, task: reading.Task) -> readi
 
 
 def _uid(node: dict[str, Any], title: str, place: dict[str, Any]) -> str:
-    """A name of its own, since a page gives all its events its own address."""
+    """Return a name of its own, since a page gives all its events its own address."""
     named = _text(node.get("@id")) or _text(node.get("url"))
     at = _text(place.get("name")), _address(place.get("address")), str(_coordinates(place) or "")
     return " ".join(filter(None, (named, title, *at)))
 
 
 def _first_object(value: Any) -> dict[str, Any]:
-    """The first object of a list, an object itself, or a text as an object's name."""
+    """Return the first object of a list, an object itself, or a text as an object's name."""
     if isinstance(value, list):
         return next((one for one in map(_first_object, value) if one), {})
     if isinstance(value, str):
@@ -169,7 +169,7 @@ def _image(value: Any) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    """A text itself, the first of a list, or the value of a value object."""
+    """Return a text itself, the first of a list, or the value of a value object."""
     one = value[0] if isinstance(value, list) and value else value
     one = one.get("@value") if isinstance(one, dict) else one
     return fields.single_line(one, fields.MAX_URL_LENGTH) if isinstance(one, str) else None

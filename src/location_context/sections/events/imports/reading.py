@@ -52,11 +52,11 @@ _WINDOW_BEFORE, _WINDOW_AHEAD = timedelta(days=31), timedelta(days=3 * 366)
 _MIN_DATE, _MAX_DATE = date(1000, 1, 1), date(9000, 12, 31)
 _NO_PLACE = "it names no place, and neither does the calendar"
 _DAY = timedelta(days=1)
-_IDENTIFYING = ("start", "venue", "address", "lat", "lng")  # tell two rows without id apart
+_IDENTIFYING = ("start", "venue", "address", "lat", "lng")  # distinguish two rows without id
 
 
 class RejectedEntry(msgspec.Struct, frozen=True, rename={"location": "where", "reason": "why"}):
-    """What could not be read: where it stands in the source, and why.
+    """An entry that could not be read: its place in the source, and the reason.
 
     The `events` commands print it as JSON, whose fields are `where` and `why`.
     """
@@ -69,11 +69,11 @@ Found = Iterator[ProviderEvent | RejectedEntry]
 
 
 class UnreadableEntry(Exception):
-    """Why an entry is rejected, as part of a sentence: "it has no title"."""
+    """The reason why an entry is rejected, as part of a sentence: "it has no title"."""
 
 
 class Task(msgspec.Struct, frozen=True):
-    """What is to be read, and for which calendar.
+    """The data to read, and the calendar for which they are read.
 
     Attributes:
         first, last: the dates that are read, both included.
@@ -86,12 +86,12 @@ class Task(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, calendar: Calendar, format_: Format, today: date) -> "Task":
-        """Return what is kept: a month back and three years ahead."""
+        """Return a task for the stored dates: a month back and three years ahead."""
         return cls(calendar, format_, today - _WINDOW_BEFORE, today + _WINDOW_AHEAD)
 
     @property
     def cpu_seconds(self) -> int:
-        """How long the processor may take, in seconds; a feed has less."""
+        """The most seconds that the processor may take; a feed has less."""
         return FEED_CPU_SECONDS if self.calendar.kind == "feed" else CPU_SECONDS[self.format]
 
     @property
@@ -155,7 +155,7 @@ class Reading(sandbox.Sandbox):
 
 
 def main() -> None:
-    """What the process runs: reads the task and the data from stdin, and prints line by line."""
+    """Run the process: read the task and the data from stdin, and print line by line."""
     sandbox.confine()
     task = msgspec.json.decode(sys.stdin.buffer.readline(), type=Task)
     read = read_table
@@ -170,27 +170,27 @@ def main() -> None:
 
 
 def _bounded(found: Found) -> Found:
-    """As many events as are kept, and as many rejections as anybody reads."""
-    kept = rejected = 0
+    """Yield as many events as are stored, and as many rejections as anybody reads."""
+    stored = rejected = 0
     for one in found:
         if isinstance(one, RejectedEntry):
             rejected += 1
             if rejected <= MAX_REJECTED:
                 yield one
-        elif kept == MAX_ENTRIES:
+        elif stored == MAX_ENTRIES:
             bound = f"{MAX_ENTRIES:,}"
-            reason = f"it holds more than {bound} events; the first {bound} are kept"
+            reason = f"it holds more than {bound} events; the first {bound} are stored"
             yield RejectedEntry("the rest", reason)
             break
         else:
-            kept += 1
+            stored += 1
             yield one
     if rejected > MAX_REJECTED:
         yield RejectedEntry("the rest", f"{rejected - MAX_REJECTED} more were refused")
 
 
 def guard(found: Found, location: str) -> Found:
-    """What is found of one entry; whatever is wrong with it costs no other."""
+    """Yield what is found of one entry; an error in it costs no other entry."""
     try:
         yield from found
     except UnreadableEntry as error:
@@ -200,7 +200,7 @@ def guard(found: Found, location: str) -> Found:
 
 
 def local_zone(coordinates: tuple[float, float] | None, otherwise: Zone) -> ZoneInfo | Zone:
-    """The time zone at a latitude and longitude, or the other one where they are not known."""
+    """Return the time zone at these coordinates, or the other one where they are not known."""
     return ZoneInfo(zone_at(*coordinates)) if coordinates else otherwise
 
 

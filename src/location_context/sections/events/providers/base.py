@@ -1,8 +1,8 @@
-"""What a provider of events promises, and the base class of those behind HTTP.
+"""The interface of event providers, and the base class of those behind HTTP.
 
-A provider behind HTTP is asked for a tile and a week at once. A tile is a point of a fixed grid
+A provider behind HTTP is called for a tile and a week at once. A tile is a point of a fixed grid
 with a circle around it, which holds the circle of every point in its cell. A week begins on Monday
-by the clock of the point. Why so: `docs/decisions/events.md`.
+by the clock of the point. The reasons are in `docs/decisions/events.md`.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class Grid:
         self.reach = math.ceil(radius + self._side * math.sqrt(0.5) + _ROUNDED_KM)
 
     def centre(self, lat: float, lng: float) -> tuple[float, float]:
-        """The centre of the cell that the point lies in, to a hundredth of a degree."""
+        """Return the centre of the cell that the point lies in, to a hundredth of a degree."""
         step = self._side / _KM_PER_DEGREE
         middle = max(-90.0, min(90.0, round(lat / step) * step))
         widest = max(0.0, abs(middle) - step / 2)
@@ -62,7 +62,7 @@ class Grid:
 
 
 def weeks_of(stay: Stay) -> list[Stay]:
-    """The weeks that the stay touches, from Monday to Sunday."""
+    """Return the weeks that the stay touches, from Monday to Sunday."""
     monday = stay.start - timedelta(days=stay.start.weekday())
     count = (stay.end - monday).days // 7 + 1
     return [Stay(monday + n * _WEEK, monday + n * _WEEK + 6 * _DAY) for n in range(count)]
@@ -111,13 +111,13 @@ def unpack(data: bytes) -> tuple[Page, datetime] | None:
 
 @dataclass(frozen=True)
 class ProviderResult:
-    """What became of asking one provider.
+    """The result of fetching from one provider.
 
     Attributes:
         status: as the response's `coverage` shows it.
         events: in the provider's order.
-        as_of: when they were fetched; None where they are computed on the spot.
-        reason: why there is more or newer than this, which has not come; None if there is not.
+        as_of: the time of their fetch; None if they are computed on the spot.
+        reason: why more or newer events have not come; None if there are none.
     """
 
     status: CoverageStatus
@@ -127,7 +127,7 @@ class ProviderResult:
 
     @property
     def degraded_reason(self) -> contract.DegradedReason | None:
-        """Why it is less than it should be; None when asking again would not give more."""
+        """The reason why it is degraded; None when another fetch would not add anything."""
         failed = self.status in {"stale", "unavailable"}
         return self.reason or ("provider_unavailable" if failed else None)
 
@@ -135,14 +135,14 @@ class ProviderResult:
 class EventProvider(ABC):
     """A source of events: `name` and `fetch_events` are required.
 
-    One behind HTTP is easier made from `HttpEventProvider`. A query asks all providers at once, and
-    their events are merged. A package registers its class in the entry-point group
+    A provider behind HTTP is easier to derive from `HttpEventProvider`. A query calls all providers
+    at once, and their events are merged. A package registers its class in the entry-point group
     `location_context.event_providers`.
 
     Attributes:
         name: its code in `coverage`, `sources` and `/v1/status`; also that of its entry point.
         order: its place in lists; the lowest comes first.
-        attribution: the notice to show with its events; None if its terms ask for none.
+        attribution: the notice to show with its events; None if its terms require none.
     """
 
     name: str
@@ -151,20 +151,20 @@ class EventProvider(ABC):
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
-        """The provider of a process; by default it is made from nothing."""
+        """Return the provider of a process; by default it is made from nothing."""
         del context
         return cls()
 
     @abstractmethod
     async def fetch_events(self, query: contract.Query, deadline: Deadline) -> ProviderResult:
-        """The events of the query's stay around its point, 0.3 s before the deadline.
+        """Return the events of the query's stay around its point, 0.3 s before the deadline.
 
-        It may give more: what is too far, at another time or observed elsewhere is left out later.
-        It raises nothing for its own failure: the status says it.
+        It may return more: events too far away, at another time or observed elsewhere are removed
+        later. It raises nothing for its own failure, which the status reports.
         """
 
     def state(self) -> contract.ProviderState:
-        """How it answers now, for `/v1/status`; by default that of one that cannot fail."""
+        """Return its present state, for `/v1/status`; by default that of one that cannot fail."""
         return contract.ProviderState(
             name=self.name,
             status="operational",
@@ -175,16 +175,16 @@ class EventProvider(ABC):
 
     @classmethod
     def label(cls, language: Language) -> str:
-        """Its name as guests read it in the widget; empty for one that is never named."""
+        """Return its name as guests read it in the widget; empty for one that is never named."""
         del language
         return cls.attribution.name if cls.attribution else ""
 
     async def dataset(self) -> contract.DatasetState | None:
-        """The imported dataset it answers from; None where there is none."""
+        """Return the imported dataset it answers from; None if it has none."""
         return None
 
     async def dataset_changed(self) -> bool:
-        """Whether its dataset is another than when this was last asked; asked every two seconds."""
+        """Return True if its dataset changed since the last call; called every two seconds."""
         return False
 
     def warnings(self) -> Sequence[str]:
@@ -203,24 +203,24 @@ class HttpEventProvider(EventProvider):
     `fetch_pages`, one whose rows need more than a table `parse_event`.
 
     A result is of a tile and a week (`Grid`), for all points and stays in them: the query that
-    `params`, `fetch_pages` and `parse_event` get has the tile's centre for its point, in the zone
-    of who asked, and whole weeks for its stay.
+    `params`, `fetch_pages` and `parse_event` receive has the tile's centre for its point, in the
+    zone of the request, and whole weeks for its stay.
 
     Attributes:
-        by_tile: whether that is so; else the query is as it was asked.
-        url: the address to ask; `configured_url` may take it from settings instead, those of this
+        by_tile: True for tiles and weeks; else the query is that of the request.
+        url: the address to call; `configured_url` may take it from settings instead, those of this
             package (`context.settings`) or of the provider's own (`context.settings_of(Table)`).
         budget: the most calls, by the seconds of a window. Public (widget) traffic gets half. The
             providers of this package have settings instead (`Settings.limits`).
-        fresh: how long a result is used before it is fetched again.
-        stale: how long it may be used when newer cannot be had.
-        is_sharable: whether its results are stored in the database; its terms must allow that.
+        fresh: the time for which a result is used before it is fetched again.
+        stale: the time for which it may be used if no newer one is available.
+        is_sharable: True if its results are stored in the database; its terms must allow that.
             Else running processes share them through Redis alone.
         rows: the path of the list of rows in the body, such as `_embedded.events`.
         fields: the path of each field in a row; see `event_from_row`.
 
     Every instance has `client` (a `ProviderClient`), `clock` and `radius` (whole km, of the circle
-    to ask around the query's point).
+    to search around the query's point).
 
     Errors: `get_json` raises a `ProviderError` for whatever goes wrong outside, and so should an
     own `fetch_pages`; pages that came before are used. A row without an id, a title or a start is
@@ -299,25 +299,25 @@ class HttpEventProvider(EventProvider):
         return cls(context)
 
     def configured_url(self, context: SectionContext) -> str:
-        """The address to ask; empty where the operator has not configured it (no key, say)."""
+        """Return the address to call; empty if the operator has not configured it (no key, say)."""
         del context
         return self.url
 
     def covers(self, query: contract.Query) -> bool:
-        """Whether it has events there at all; if not, no call is made."""
+        """Return True if it has events there at all; if not, no call is made."""
         del query
         return True
 
     def cache_key(self, query: contract.Query) -> Hashable:
-        """What a result depends on: equal keys share one. By default place, zone and dates."""
+        """Return the key of a result: equal keys share it. By default place, zone and dates."""
         return rounded_point(query), query.point.timezone, query.stay
 
     def params(self, query: contract.Query) -> Mapping[str, str]:
-        """The parameters of the call, for the default `fetch_pages`."""
+        """Return the parameters of the call, for the default `fetch_pages`."""
         raise NotImplementedError
 
     def headers(self) -> Mapping[str, str]:
-        """What is sent with every call besides the User-Agent, such as a key."""
+        """Return the headers of every call besides the User-Agent, such as a key."""
         return {}
 
     async def fetch_pages(self, query: contract.Query) -> AsyncIterator[Page]:
@@ -330,18 +330,18 @@ class HttpEventProvider(EventProvider):
         yield Page(self.parse_events(rows, query))
 
     def read_rows(self, body: Any) -> list[Any]:
-        """The rows of a body; whatever this raises is the provider's failure."""
+        """Return the rows of a body; whatever this raises is the provider's failure."""
         return msgspec.convert(value_at(body, self.rows) if self.rows else body, list[Any])
 
     def parse_events(self, rows: Iterable[Any], query: contract.Query) -> list[ProviderEvent]:
-        """What `parse_event` makes of each row, without those that it cannot read."""
+        """Return what `parse_event` makes of each row, without those that it cannot read."""
         return list(parse_rows(rows, lambda row: self.parse_event(row, query)))
 
     def parse_event(self, row: Any, query: contract.Query) -> ProviderEvent | None:
-        """The event of a row; None for one to leave out.
+        """Return the event of a row; None for one to leave out.
 
         Raises:
-            ValueError, KeyError, TypeError: it lacks what an event needs, and is left out too.
+            ValueError, KeyError, TypeError: it lacks a required field, and is left out too.
         """
         return event_from_row(row, self.fields, query.point.zone, source=self.name)
 
@@ -352,7 +352,7 @@ class HttpEventProvider(EventProvider):
         parse: Callable[[Any], Body],
         path: str = "",
     ) -> Body:
-        """What `parse` makes of the JSON of one call; `path` is appended to the address.
+        """Return what `parse` makes of the JSON of one call; `path` is appended to the address.
 
         Raises:
             ProviderError: nothing usable came.
@@ -364,7 +364,7 @@ class HttpEventProvider(EventProvider):
     async def get_body(
         self, query: contract.Query, params: Mapping[str, str], kind: type[Body]
     ) -> Body:
-        """The JSON of one call as a Struct: what `kind` does not name is passed over, not read.
+        """Return the JSON of one call as a Struct; fields that `kind` does not name are not read.
 
         Raises:
             ProviderError: nothing usable came, or it is not of that kind.
@@ -377,7 +377,7 @@ class HttpEventProvider(EventProvider):
         )
 
     async def fetch_events(self, query: contract.Query, deadline: Deadline) -> ProviderResult:
-        """The events under the query's keys: cached, or what comes of `fetch_pages` in time."""
+        """Return the events under the query's keys: cached, or from `fetch_pages` in time."""
         if not self.client.configured:
             return ProviderResult("not_configured")
         if not self.covers(query):
@@ -397,7 +397,7 @@ class HttpEventProvider(EventProvider):
         return ProviderResult(status, events, as_of, reason)
 
     def _parts(self, query: contract.Query) -> list[tuple[contract.Query, Hashable]]:
-        """What is cached apart: each week of the stay, at the tile of the point."""
+        """Return the parts that are cached apart: each week of the stay, at the point's tile."""
         if not self.by_tile:
             return [(query, self.cache_key(query))]
         lat, lng = self.grid.centre(query.point.lat, query.point.lng)
@@ -408,7 +408,7 @@ class HttpEventProvider(EventProvider):
     async def _entry(
         self, part: contract.Query, key: Hashable, deadline: Deadline
     ) -> Entry[Page] | Exception:
-        """What is known of a part by the deadline; the reason where that is nothing."""
+        """Return what is known of a part by the deadline; the reason if nothing is."""
         try:
             return await self.cache.get(
                 key, lambda: self._pages(part), deadline, public=part.public

@@ -80,7 +80,7 @@ class Calendars(EventProvider):
         return self._calendars
 
     async def dataset_changed(self) -> bool:
-        """Whether an import replaced, added or removed events; no while the database is silent."""
+        """Return True if an import changed the events; False while the database is silent."""
         try:
             calendars = await self._list()
         except StorageError:
@@ -108,14 +108,14 @@ class Calendars(EventProvider):
         return "degraded" if failing else "operational"
 
     async def dataset(self) -> DatasetState:
-        """How many events all calendars have, and when the last of them was imported."""
+        """Return how many events all calendars have, and when the last of them was imported."""
         calendars = await self._store.calendars()
         times = [calendar.imported_at for calendar in calendars if calendar.imported_at]
         rows = sum(calendar.rows for calendar in calendars)
         return DatasetState(version=None, rows=rows, imported_at=max(times, default=None))
 
     def warnings(self) -> list[str]:
-        """A sentence for each feed that cannot be refreshed."""
+        """Return a message for each feed that cannot be refreshed."""
         return [
             f"The feed {calendar.name or calendar.id} cannot be refreshed: {calendar.failed_with}"
             for calendar in self._calendars or ()
@@ -143,7 +143,7 @@ def _start(event: LocalEvent) -> tuple[datetime, str, str]:
 
 
 def _as_of(events: Sequence[ProviderEvent], calendars: Sequence[Calendar]) -> datetime | None:
-    """When the calendar of an event was last known to be true; the oldest of them."""
+    """Return when the calendars of these events were last known to be true; the oldest time."""
     ids = {event.id.partition(":")[0] for event in events}
     times = [one.imported_at for one in calendars if one.id in ids and one.imported_at]
     return min(times, default=None)

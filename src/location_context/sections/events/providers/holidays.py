@@ -1,8 +1,8 @@
 """Public and school holidays and observances of the point's country, offline.
 
-Which subdivisions observe a day is found by asking the holidays library for each in turn: a day of
-all of them is the country's. Days in a row of one name are one holiday. Names come in the query's
-language where the library has it, else in English, else in the country's own.
+The holidays library is called for each subdivision in turn to find those that observe a day: a day
+of all of them is the country's. Days in a row of one name are one holiday. Names come in the
+query's language where the library has it, else in English, else in the country's own.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ class Days(NamedTuple):
 
 
 class HolidayRecord(msgspec.Struct, frozen=True):
-    """A holiday and who observes it: a city (its key), else regions, else the whole country."""
+    """A holiday and its area: a city (its key), else regions, else the whole country."""
 
     days: Days
     library_category: str
@@ -102,7 +102,7 @@ class Holidays(EventProvider):
         self._in_flight: SingleFlight[_Records] = SingleFlight()
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        """The holidays of the country during the stay; the selection looks at their regions."""
+        """Return the country's holidays during the stay; the selection checks their regions."""
         point, stay = query.point, query.dates
         if point.country is None or point.country not in self._countries:
             return ProviderResult("not_covered")
@@ -119,7 +119,7 @@ class Holidays(EventProvider):
         return ProviderResult("ok", events_of(chain.from_iterable(years), stay, point))
 
     async def _year(self, year: _Year, deadline: Deadline) -> _Records:
-        """The holidays of a year.
+        """Return the holidays of a year.
 
         Raises:
             TimeoutError: that takes too long; the work goes on.
@@ -141,7 +141,7 @@ class Holidays(EventProvider):
 
 
 def events_of(records: Iterable[HolidayRecord], stay: Stay, point: Point) -> list[ProviderEvent]:
-    """The holidays of the stay in the point's country; the selection looks at their regions."""
+    """Return the holidays of the stay in the point's country; the selection checks regions."""
     country = point.country or ""
     events = [
         _event(record, country)
@@ -179,7 +179,7 @@ def _event(record: HolidayRecord, country: str) -> ProviderEvent:
 
 
 def _with_unique_ids(events: list[ProviderEvent]) -> list[ProviderEvent]:
-    """A second holiday of the same day and parts gets the id with a number behind it."""
+    """Number the ids of further holidays of the same day and parts."""
     counts: Counter[str] = Counter()
     numbered = []
     for event in events:
@@ -211,7 +211,7 @@ def holidays_of_year(
 def _of_category(
     country: str, year: int, language: str | None, category: str
 ) -> list[HolidayRecord]:
-    """The holidays of one of the library's categories, each with who observes it."""
+    """Return the holidays of one of the library's categories, each with its area."""
     keys = _entity(country).subdivisions
     codes_by_key = {key: code for key in keys if (code := subdivisions.iso_3166_2(country, key))}
     national = _holidays(country, None, year, language, category)
@@ -242,7 +242,7 @@ def _of_category(
 def _holidays(
     country: str, key: str | None, year: int, language: str | None, category: str
 ) -> set[Days]:
-    """What the country or a part of it observes from days of the year on."""
+    """Return the days of the year on which the country or a part of it has holidays."""
     # school holidays cross New Year
     years = (year - 1, year, year + 1) if category == "school" else (year,)
     time.sleep(0)  # hand over the interpreter's lock: an event loop would wait 5 ms each time
@@ -272,7 +272,7 @@ def _single_days(
 
 
 def _label(found: Any, name: str) -> str:
-    """How a language marks a name: "(estimated)" and its like."""
+    """Return a language's mark on a name: "(estimated)" and its like."""
     pattern = getattr(found, name, None)
     return re.sub(r"\s*%s\s*", "", found.tr(pattern)) if pattern else ""
 

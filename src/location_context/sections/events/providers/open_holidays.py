@@ -72,7 +72,7 @@ class OpenHolidays(HttpEventProvider):
         return query.point.country in TABLES.countries
 
     def cache_key(self, query: Query) -> Hashable:
-        """The country and years; titles come in the query's language."""
+        """Return the country and years; titles come in the query's language."""
         tag = query.language.locale.language.upper()
         return query.point.country, query.dates.start.year, query.dates.end.year, tag
 
@@ -80,7 +80,7 @@ class OpenHolidays(HttpEventProvider):
         return {"Accept": "application/json"}
 
     async def fetch_pages(self, query: Query) -> AsyncIterator[Page]:
-        """One page of the holidays of all the country's regions in the years of the stay."""
+        """Yield one page of the holidays of all the country's regions in the years of the stay."""
         country = query.point.country or ""
         params = {
             "countryIsoCode": country,
@@ -92,7 +92,7 @@ class OpenHolidays(HttpEventProvider):
 
 
 def parse_holidays(rows: Sequence[Any], country: str, language: Language) -> list[ProviderEvent]:
-    """The school holidays of one answer; those for few schools only where no others are known."""
+    """Return the school holidays of an answer; those of few schools only if no others are known."""
 
     def parse(*, minority: bool) -> list[ProviderEvent]:
         chosen = (row for row in rows if _is_for_minority(_codes(row, "groups")) is minority)
@@ -139,9 +139,9 @@ def _holiday(row: Any, country: str, language: Language) -> ProviderEvent | None
 
 
 def regions_of(subdivisions: Sequence[str], groups: Iterable[str] = ()) -> tuple[str, ...]:
-    """The ISO 3166-2 codes of the regions and provinces that a row names, in order.
+    """Return the ISO 3166-2 codes of the regions and provinces that a row names, in order.
 
-    Its groups count only where it names no subdivision: else they say which schools there.
+    Its groups count only where it names no subdivision: else they name the schools there.
     """
     found: set[str] = set()
     for name in subdivisions or groups:
@@ -157,25 +157,25 @@ def regions_of(subdivisions: Sequence[str], groups: Iterable[str] = ()) -> tuple
 
 
 def _codes(row: Any, name: str) -> list[str]:
-    """The codes of its subdivisions or groups; an absent list is an empty one."""
+    """Return the codes of its subdivisions or groups; an absent list is an empty one."""
     parts = row.get(name) if isinstance(row, dict) else None
     rows = parts if isinstance(parts, list) else []
     return [str(part.get("code")) for part in rows if isinstance(part, dict)]
 
 
 def _is_for_minority(groups: Sequence[str]) -> bool:
-    """Whether it is only for schools that most children of its region do not go to."""
+    """Return True if it is only for schools that most children of its region do not attend."""
     return bool(groups) and TABLES.minority_schools.issuperset(groups)
 
 
 def _is_exception(tags: object) -> bool:
-    """Whether it is tagged so: words in one text, as the server's flags come, or a list of them."""
+    """Return True if it is tagged so: words in one text, as the server's flags, or a list."""
     words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list) else ()
     return any(str(word).strip() == "Exception" for word in words)
 
 
 def _title(names: list[dict[str, str]], language: Language) -> str:
-    """The name in the query's language, else in English, else in the first one there is."""
+    """Return the name in the query's language, else in English, else in the first one there is."""
     texts = {name["language"].lower(): name["text"] for name in names if name.get("text")}
     english = texts.get("en") or next(iter(texts.values()), None)
     return required_text(texts.get(language.locale.language) or english)

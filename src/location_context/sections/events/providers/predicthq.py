@@ -1,9 +1,9 @@
 """PredictHQ: ranked events within a radius that are active during the stay, the highest rank first.
 
 Locations come as [lng, lat], times in UTC with the zone beside them; an event without a zone is on
-the clock of wherever it is. Cancelled and deleted ones are left out, and so are kinds that are not
-a reason to go anywhere (disasters, delays). Events not announced yet (`predicted`) are asked for
-as long as the plan gives them. Why times are read as they are: `docs/decisions/events.md`.
+the clock of its place. Cancelled and deleted events are left out, and so are kinds that are not
+a reason to go anywhere (disasters, delays). Events not announced yet (`predicted`) are requested
+while the plan includes them. On times see `docs/decisions/events.md`.
 """
 
 from collections.abc import AsyncIterator
@@ -50,12 +50,12 @@ class Body(msgspec.Struct):
     overflow: Any = None
 
     def has_more_than(self, read: int) -> bool:
-        """Whether there are more than the `read` events."""
+        """Return True if there are more than the `read` events."""
         return bool(self.next or self.overflow) or (fields.optional_number(self.count) or 0) > read
 
 
 class PredictHQ(base.HttpEventProvider):
-    """The provider. Public and school holidays are left to others, who know them better."""
+    """The provider. Public and school holidays are left to other, better sources."""
 
     name = "predicthq"
     order = 500
@@ -95,7 +95,7 @@ class PredictHQ(base.HttpEventProvider):
             yield base.Page(truncated=True)
 
     async def _first_page(self, query: Query, params: dict[str, str]) -> Body:
-        """The first page, with events not announced yet where the plan gives them."""
+        """Return the first page, with events not announced yet if the plan includes them."""
         refused_until = self._predicted_refused_until
         if refused_until is not None and self.clock() < refused_until:
             params["state"] = "active"
@@ -132,10 +132,10 @@ class PredictHQ(base.HttpEventProvider):
 
 
 def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
-    """The event of a row; `local_zone` is the point's.
+    """Return the event of a row; `local_zone` is the point's.
 
     Raises:
-        ValueError, KeyError, TypeError: it lacks what an event needs.
+        ValueError, KeyError, TypeError: it lacks a required field.
     """
     state = row.get("state", "active")
     if row.get("deleted_reason") or row.get("cancelled") or state not in {"active", "predicted"}:
@@ -183,7 +183,7 @@ def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None
 
 
 def _moment(text: str, zone: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
-    """With a zone, UTC converted to it; without, the local time of the place itself."""
+    """Return UTC converted to the zone; without a zone, the local time of the place itself."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -191,7 +191,7 @@ def _moment(text: str, zone: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
 
 
 def _place(row: dict[str, Any]) -> Place:
-    """Where it is: it must be known, since only the radius asked for brought it here."""
+    """Return its place, which must be known: only the requested radius brought it here."""
     geometry: dict[str, Any] = fields.value_at(row, "geo.geometry") or {}
     is_point = geometry.get("type") == "Point"
     pair: list[Any] = row.get("location") or (geometry["coordinates"] if is_point else [])

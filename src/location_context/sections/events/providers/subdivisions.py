@@ -1,9 +1,9 @@
-"""Subdivisions of countries: their ISO 3166-2 codes, where they lie, and what they observe.
+"""Subdivisions of countries: their ISO 3166-2 codes, places and holidays.
 
 The holidays library names them by ISO suffixes, with exceptions; cities with holidays of their own
 are circles. A name that is neither (the west of New South Wales) is left out, and so is one that
 has an ISO 3166-1 code and holidays as a country. Where schools have holidays by province, a map
-tells the province of a point. The tables are in `subdivisions.toml`.
+gives the province of a point. The tables are in `subdivisions.toml`.
 """
 
 import math
@@ -52,7 +52,7 @@ class ProvinceMap(msgspec.Struct, frozen=True):
     codes: dict[str, str]
 
     def province_at(self, point: Point) -> str | None:
-        """The code of the point's cell, if it has one."""
+        """Return the code of the point's cell, if it has one."""
         rows = self.cells.splitlines()
         row = math.floor((self.north - point.lat) / _CELL_HEIGHT)
         column = math.floor((point.lng - self.west) / _CELL_WIDTH)
@@ -88,19 +88,19 @@ PROVINCES_BY_REGION = _TABLES.provinces_by_region()
 
 
 def iso_3166_2(country: str, key: str) -> str | None:
-    """The code of the library's key; None for a city, a country and what has no code."""
+    """Return the code of the library's key; None for a city, a country and what has no code."""
     if key in cities_of(country) or key in _TABLES.separate_countries.get(country, ()):
         return None
     return _TABLES.iso_codes.get(f"{country} {key}", f"{country}-{key}") or None
 
 
 def cities_of(country: str) -> Mapping[str, City]:
-    """The cities with holidays of their own, by the library's keys."""
+    """Return the cities with holidays of their own, by the library's keys."""
     return _TABLES.cities.get(country, {})
 
 
 def observes_catholic_holidays(point: Point) -> bool:
-    """Whether the holidays of Catholic municipalities are observed here (Bavaria only).
+    """Return True if Catholic municipalities' holidays are observed here (Bavaria only).
 
     Assumption Day is, nearly everywhere but in the outlined parts of Franconia.
     """
@@ -108,7 +108,7 @@ def observes_catholic_holidays(point: Point) -> bool:
 
 
 def collapse_provinces(codes: Iterable[str]) -> tuple[str, ...]:
-    """The codes in order, a region in place of its provinces where all of them are there."""
+    """Return the codes in order, with a region in place of its provinces if all are there."""
     found = set(codes)
     for region, provinces in PROVINCES_BY_REGION.items():
         if provinces <= found:
@@ -117,7 +117,7 @@ def collapse_provinces(codes: Iterable[str]) -> tuple[str, ...]:
 
 
 def province_of(point: Point) -> str | None:
-    """The ISO 3166-2 code of the province, where a map shows one of the point's region."""
+    """Return the ISO 3166-2 code of the province, if a map shows one of the point's region."""
     province_map = PROVINCE_MAPS.get(point.country or "")
     province = province_map.province_at(point) if province_map else None
     if province_map is None or province is None:
@@ -127,7 +127,7 @@ def province_of(point: Point) -> str | None:
 
 
 def is_observed_at(regions: tuple[str, ...], point: Point) -> bool | None:
-    """Whether an event of these regions and provinces is observed at the point; None: unknown.
+    """Return True if an event of these regions is observed at the point; None: unknown.
 
     It is known where all regions that the point may lie in agree.
     """

@@ -1,11 +1,11 @@
 """Ticketmaster Discovery v2: events with a venue; 5 calls a second and 5,000 a day are free.
 
-It pages through a thousand events at the most, in a great city not enough for a week: such a week
-is asked day by day. Where even a day has too many, its most relevant ones come.
+Its pages end at a thousand events, in a great city not enough for a week: such a week is fetched
+day by day. If even a day has too many, its most relevant events come.
 
 Coordinates come as strings, zones are often missing (the venue has one), a time to be announced is
-not midnight; tests, cancelled events and what is sold with an event (parking, vouchers, upgrades)
-are left out.
+not midnight; tests, cancelled events and add-ons of an event (parking, vouchers, upgrades) are left
+out.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ PAGE_SIZE, MAX_PAGES = 200, 5  # size × page must stay below 1,000
 MAX_PAGED_EVENTS = PAGE_SIZE * MAX_PAGES
 ROWS_AT_ONCE = 60  # which are read in 1 ms
 LOGO_WARNING = (
-    "Ticketmaster: its branding guide asks for its logo on every page that shows its events; the "
+    "Ticketmaster: its branding guide requires its logo on every page that shows its events; the "
     "widget shows its name with a link, so place the logo on the page around it"
 )
 _SEGMENTS: dict[str, Category] = {
@@ -104,15 +104,15 @@ class Body(msgspec.Struct):
 
     @property
     def total(self) -> int:
-        """How many events there are on all pages; 0 when it does not say."""
+        """The number of events on all pages; 0 if it is not given."""
         return int(fields.optional_number(self.page.get("totalElements")) or 0)
 
 
 class Ticketmaster(base.HttpEventProvider):
     """The provider.
 
-    Its branding guide asks for its logo, which no text can be: the notice has the words and the
-    link of its own widget's logo, and the logo is the operator's to place.
+    Its branding guide requires its logo, which no text can be: the notice has the words and the
+    link of its own widget's logo, and the operator places the logo.
     """
 
     name = "ticketmaster"
@@ -136,7 +136,7 @@ class Ticketmaster(base.HttpEventProvider):
         return [LOGO_WARNING] if self.client.configured else []
 
     async def fetch_pages(self, query: Query) -> AsyncIterator[base.Page]:
-        """Page after page; days of more events than can be paged through are asked one by one."""
+        """Yield page after page; days too full for the pages are fetched one by one."""
         calls, crowded = deque([_Call(query.dates, 0)]), False
         while calls:
             days, page = calls.popleft()
@@ -175,7 +175,7 @@ class Ticketmaster(base.HttpEventProvider):
 
 
 def geohash(lat: float, lng: float, length: int = 9) -> str:
-    """A point as base-32 text (Niemeyer 2008); nine characters are within 5 m."""
+    """Return a point as base-32 text (Niemeyer 2008); nine characters are within 5 m."""
     bounds = [[-180.0, 180.0], [-90.0, 90.0]]
     text, number = "", 0
     for bit in range(length * 5):
@@ -190,10 +190,10 @@ def geohash(lat: float, lng: float, length: int = 9) -> str:
 
 
 def parse_event(row: Any, default_zone: ZoneInfo) -> ProviderEvent | None:
-    """The event of a row; `default_zone` where neither event nor venue names a zone.
+    """Return the event of a row; `default_zone` if neither event nor venue names a zone.
 
     Raises:
-        ValueError, KeyError, TypeError: it lacks what an event needs.
+        ValueError, KeyError, TypeError: it lacks a required field.
     """
     dates = row["dates"]
     classifications = row.get("classifications") or []
@@ -227,7 +227,7 @@ def parse_event(row: Any, default_zone: ZoneInfo) -> ProviderEvent | None:
 
 
 def _when(start: dict[str, Any], zone: ZoneInfo) -> When:
-    """The local date, with its moment where the time is known."""
+    """Return the local date, with its moment where the time is known."""
     day = date.fromisoformat(start["localDate"])
     given: Callable[[str], Any] = start.get
     clock, moment = given("localTime"), given("dateTime")
@@ -240,7 +240,7 @@ def _when(start: dict[str, Any], zone: ZoneInfo) -> When:
 
 
 def _names(kind: dict[str, Any]) -> dict[str, str]:
-    """The name of each part of a classification, in lower case; empty where it has none."""
+    """Return the name of each part of a classification, in lower case; empty if it has none."""
     names = dict.fromkeys(_PARTS, "")
     for part in names.keys() & kind.keys():
         name = fields.value_at(kind[part], "name")
@@ -249,7 +249,7 @@ def _names(kind: dict[str, Any]) -> dict[str, str]:
 
 
 def _category(names: dict[str, str]) -> Category:
-    """That of a genre, which says more, else that of the segment."""
+    """Return the category of the genre, which is more specific, else of the segment."""
     for part in _GENRE_PARTS:
         if names[part] in _GENRES:
             return _GENRES[names[part]]
@@ -257,7 +257,7 @@ def _category(names: dict[str, str]) -> Category:
 
 
 def _is_add_on(title: str, kind: dict[str, Any], names: dict[str, str]) -> bool:
-    """Whether it is sold with an event: by its type, or by its name if it is unclassified."""
+    """Return True if it is sold with an event: by its type, or its name if it is unclassified."""
     if {names["type"], (kind.get("type") or {}).get("id")} & _ADD_ON_TYPES:
         return True
     if _SURE_ADD_ON.search(title):
@@ -274,14 +274,14 @@ def _place(venue: dict[str, Any]) -> Place:
 
 
 def _image(images: list[dict[str, Any]]) -> str | None:
-    """The one wide enough for a card: 16:9 and nearest to 640 pixels."""
+    """Return the image that fits a card: 16:9 and nearest to 640 pixels wide."""
     wide = [image for image in images if image.get("ratio") == "16_9"] or images
     best = min(wide, key=lambda image: abs((image.get("width") or 0) - 640), default={})
     return fields.optional_url(best.get("url"))
 
 
 def _price(ranges: list[dict[str, Any]]) -> Price | None:
-    """The first range that names an amount."""
+    """Return the first range that names an amount."""
     found = (
         fields.parse_price(one.get("min"), one.get("max"), one.get("currency")) for one in ranges
     )
