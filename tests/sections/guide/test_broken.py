@@ -82,7 +82,7 @@ BROKEN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 async def test_a_broken_file_gives_a_clear_error_and_changes_nothing(
     name: str, importer: Importer, guides: SqlGuideStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The limits are a fraction of the real ones, which docs/guide-data.md names."""
+    """The limits are a fraction of the real ones, which docs/data.md names."""
     assert (formats.MAX_ROWS, formats.MAX_BYTES) == (200_000, 64_000_000)
     monkeypatch.setattr(formats, "MAX_ROWS", 2_000)
     monkeypatch.setattr(formats, "MAX_BYTES", 2_000_000)

@@ -6,7 +6,7 @@ from location_context.sections.guide.imports.formats import known_field
 from location_context.sections.guide.imports.sources import WIKIDATA_QUERY
 from location_context.sections.guide.records import TIERS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "guide-data.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "data.md").read_text(encoding="utf-8")
 
 
 def test_the_documented_query_is_the_one_that_is_asked() -> None:

@@ -1,7 +1,7 @@
 """The built-in formats: CSV, GeoJSON points, and the JSON result of a SPARQL query.
 
 The CSV is the open restaurant-guide CSV in all its vintages, or the plain one in
-docs/guide-data.md, which has the query too. Records of JSON are counted, the first being 1.
+docs/data.md, which has the query too. Records of JSON are counted, the first being 1.
 """
 
 import csv
