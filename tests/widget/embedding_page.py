@@ -54,7 +54,7 @@ def breakages() -> list[Row]:
     """The rows of the table of what breaks the widget."""
     lines = re.findall(r"^\| (.+) \|$", sections()["What breaks it"], re.MULTILINE)
     rows = [Row(*re.split(r" \| ", line)) for line in lines]
-    assert rows[0] == Row("You see", "Cause", "Mend")
+    assert rows[0] == Row("You see", "Cause", "Fix")
     return rows[1:]
 
 
