@@ -40,18 +40,16 @@ FAILS = {  # what exit code 1 means beside an error
 }
 HEAD = """# Commands
 
-`./scripts/location-context` in a clone, from any folder; `location-context` where the package was
-installed. This page is made from the commands (`python scripts/document_commands.py`), and tests
-run its examples. `--help` after any of them says the same.
+Run `./scripts/location-context` in a clone, from any folder, or `location-context` if the package is
+installed. `--help` after any command says the same. Tests run the examples.
 
-Answers are on stdout, as JSON with `--json`; progress, warnings and errors on stderr. `--new`: see
-[the data directory](operate.md#the-data-directory). All [settings](settings.md) hold for commands
-too.
+Answers go to stdout, as JSON with `--json`; progress, warnings and errors to stderr. For `--new` see
+[the data directory](operate.md#the-data-directory). All [settings](settings.md) apply to commands too.
 
 | exit code | |
 |---|---|
 | 0 | done |
-| 1 | an error, which is one sentence on stderr; or what the command's section says |
+| 1 | an error, described on stderr; or what the command's section says |
 | 2 | wrong arguments or options |
 """
 

@@ -13,13 +13,12 @@ from location_context.settings.parsers import FILE, secrets_of
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 HEAD = f"""# Settings
 
-From the environment, each with the prefix `{PREFIX}`, over the TOML file that
-`{PREFIX}CONFIG` names (same names in lower case, without the prefix). Everything wrong is
-listed at start, in one message.
+Set each in the environment, with the prefix `{PREFIX}`, or in the TOML file that
+`{PREFIX}CONFIG` names (lower case, without the prefix). The environment wins. One message at
+start lists all invalid settings.
 
-A secret has two names here: with `_FILE` it is the absolute path of a file that holds the value
-(UTF-8; blanks and line breaks around it do not count), such as `/run/secrets/key_pepper`. Set one
-of the two.
+A secret has two names. With `_FILE`, set the absolute path of a file that holds the value (UTF-8,
+surrounding whitespace is ignored), such as `/run/secrets/key_pepper`. Set one of the two.
 
 | name | default | meaning |
 |---|---|---|
