@@ -82,6 +82,12 @@ def test_the_changelog_is_short_and_dates_this_version() -> None:
     assert len(section.split()) <= 500
 
 
+def test_each_release_tool_has_its_reason_in_a_decision() -> None:
+    page = (ROOT / "docs" / "decisions" / "release.md").read_text()
+    lines = (ROOT / "requirements" / "release.in").read_text().splitlines()
+    assert [one for one in lines if not one.startswith("#") and f"\n| {one} " not in page] == []
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built without a network."""
