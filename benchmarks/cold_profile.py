@@ -45,7 +45,7 @@ PARTS = {  # by what the path of the innermost function of ours begins with or h
     "storage/": "storage",
     "web/": "HTTP and packing",
 }
-OTHERS, LOOP = "the rest of the house", "event loop and below"
+OTHERS, LOOP = "the rest of the service", "event loop and below"
 WARMING, AT_ONCE = 30, 4
 EVERY_SECONDS = 0.001
 

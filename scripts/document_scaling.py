@@ -54,9 +54,9 @@ def fetches(asked: float) -> float:
 
 def answers() -> str:
     rows = [
-        ("section, kept by the worker", WARM),
+        ("section, reused by the worker", WARM),
         ("the same, quotas in Redis", WARM + REDIS),
-        ("widget at a new place, every section anew", COLD),
+        ("widget at a new place, nothing cached", COLD),
     ]
     return table(
         ("answer", "CPU", "a second and core"),
@@ -69,12 +69,12 @@ def million() -> str:
     for rate in (0.0, 0.5, 0.8, 0.95, 0.99):
         hours = 1e6 * (rate * (WARM + REDIS) + (1 - rate) * COLD) / 3600
         rows.append((percent(rate), f"{hours:.2f}", f"{hours / 24 * 1000:.0f}"))
-    return table(("kept by a worker", "core-hours", "thousandths of a core, over a day"), rows)
+    return table(("reused by a worker", "core-hours", "millicores over a day"), rows)
 
 
 def units() -> str:
     asked = (1, 10, 100)
-    head = ("cells", *(f"{one} a day each" for one in asked), "asked without end")
+    head = ("cells", *(f"{one} a day each" for one in asked), "without limit")
     rows = [
         (f"{cells:,}", *(f"{rounded(cells * fetches(one) * FORECAST_UNITS):,}" for one in asked),
          f"{rounded(cells * HALF_HOURS * FORECAST_UNITS):,}")
@@ -133,9 +133,9 @@ def example() -> str:
         ("widgets a day", f"{widgets:,}"),
         (f"left by a CDN that answers {percent(cdn)}", f"{served:,.0f}"),
         (f"a second, with {peak} times the mean at the peak", f"{served / 86400 * peak:.0f}"),
-        (f"cores at the peak, {percent(kept)} kept by workers",
+        (f"cores at the peak, {percent(kept)} reused by workers",
          f"{served / 86400 * peak * cpu:.2f}"),
-        (f"forecasts asked for in each of {cells:,} cells, {percent(near)} of stays being near",
+        (f"forecast requests in each of {cells:,} cells, {percent(near)} of stays being near",
          f"{asked:.0f} a day"),
         ("forecasts fetched for each", f"{fetches(asked):.1f} a day"),
         ("Open-Meteo units", f"{rounded(used):,} a day, {rounded(used * 30):,} a month"),
@@ -154,7 +154,7 @@ def formulas() -> str:
          f"{MONTH_UNITS:.0f} units"),
         ("all twelve at once (`climate build`)", f"{FIELDS} ÷ 10 × {YEARS} years and 30 days ÷ 14",
          f"{YEAR_UNITS:.0f} units"),
-        ("forecasts fetched a day", "a ÷ (1 + a ÷ 48), asked a times", f"at most {HALF_HOURS}"),
+        ("forecasts fetched a day", "a ÷ (1 + a ÷ 48) for a requests", f"at most {HALF_HOURS}"),
         ("climate of a cell", f"{YEARS} years × 12 months × {ROW_BYTES:,} bytes",
          size(YEARS * 12 * ROW_BYTES)),
     ]  # fmt: skip
