@@ -10,7 +10,7 @@ from tests.sections.astronomy.queries import Asking
 
 @pytest.fixture(scope="session")
 def ephemeris() -> Ephemeris:
-    return Ephemeris(kept=500)
+    return Ephemeris(most=500)
 
 
 @pytest.fixture(scope="session")

@@ -152,7 +152,7 @@ async def test_nothing_outside_is_asked_and_nothing_imported(asking: Asking) -> 
 
 
 async def test_the_months_kept_are_bounded() -> None:
-    ephemeris = Ephemeris(kept=2)
+    ephemeris = Ephemeris(most=2)
     for month in [(2026, 1), (2026, 2), (2026, 3)]:
         ephemeris.month(month)
     start = datetime(2026, 2, 1, tzinfo=UTC).timestamp()

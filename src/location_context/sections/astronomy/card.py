@@ -18,19 +18,19 @@ from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.card import Brief, Card, Fact, Moment
 
 TEMPLATE = "location_context.sections.astronomy:card.html"
-TOLD_DRIFT = 10  # minutes of sunset that are worth a word
+NOTABLE_DRIFT = 10  # minutes by which the sunset moves before the text mentions it
 NIGHTS_AT_MOST = 35
 MONTH = 28  # days in which a weekday with its number names one date
 FAINTEST = 1.5  # magnitude: as bright as the brightest score of stars
 FEWEST_HOURS = 1.0  # of dark, moonless sky that make a good night
-MOONLESS = 0.03  # share of the disc that gives no light worth a word
+MOONLESS = 0.03  # share of the disc whose light is too weak to mention
 AURORA = 62.0  # degrees of geomagnetic latitude from which it is seen on many dark nights
 DIPOLE = (80.8, -72.7)  # the dipole's northern pole, IGRF-14 for 2025
 RARE, SEEN = 5, 2  # weights of what is a fact of the page, and of what stands in its day
 
 
 def light(days: Sequence[Day], fmt: Formatter) -> str:
-    """One sentence on the Sun, true of the first day and of the last."""
+    """Return one sentence on the Sun, true of the first day and of the last."""
     sun = days[0].sun
     if change := _change(days, fmt):
         return change
@@ -47,9 +47,9 @@ def light(days: Sequence[Day], fmt: Formatter) -> str:
 
 
 def _sunset(days: Sequence[Day], sunset: datetime, fmt: Formatter) -> str:
-    """When the Sun sets, and how that moves over the stay, else when its light is best."""
+    """Return when the Sun sets, and how that moves over the stay, else when its light is best."""
     last, golden = days[-1].sun.sunset, days[0].sun.golden_hour_evening
-    if last and abs(_minutes(sunset) - _minutes(last)) >= TOLD_DRIFT:
+    if last and abs(_minutes(sunset) - _minutes(last)) >= NOTABLE_DRIFT:
         day = fmt.day(days[-1].date) if len(days) < MONTH else fmt.date_short(days[-1].date)
         text = fmt.gettext("Sunset {first}, by {date} {last}")
         return text.format(first=fmt.time(sunset), date=day, last=fmt.time(last))
@@ -60,13 +60,13 @@ def _sunset(days: Sequence[Day], sunset: datetime, fmt: Formatter) -> str:
 
 
 def _twilight(day: Day) -> tuple[datetime, datetime] | None:
-    """The hours of civil twilight of a day without sunrise."""
+    """Return the hours of civil twilight of a day without sunrise."""
     dawn, dusk = day.sun.civil_dawn, day.sun.civil_dusk
     return (dawn, dusk) if dawn and dusk and dawn < dusk else None
 
 
 def _minutes(sunset: datetime) -> int:
-    """Of the local clock after noon, so that a sunset after midnight is a late one."""
+    """Return the minutes after noon, so that a sunset after midnight is a late one."""
     return (sunset.hour * 60 + sunset.minute - 720) % 1440
 
 
@@ -77,7 +77,7 @@ def _never_dark(day: Day) -> bool:
 
 
 def _change(days: Sequence[Day], fmt: Formatter) -> str:
-    """Where the Sun begins or ceases to rise or set within the stay."""
+    """Return a sentence if the Sun begins or ceases to rise or set within the stay."""
     for before, after in pairwise(days):
         if before.sun.status == after.sun.status:
             continue
@@ -94,7 +94,7 @@ def _change(days: Sequence[Day], fmt: Formatter) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class NightView:
-    """One night as it is shown; `lit` is path data around the centre, empty at new moon."""
+    """One night as shown; `lit` is path data around the centre, empty at new moon."""
 
     dates: str
     lit: str
@@ -120,21 +120,21 @@ def _night(day: Day, turn: int, dates: str, fmt: Formatter) -> NightView:
 
 
 def _night_of(evening: date, days: Sequence[Day], fmt: Formatter) -> str:
-    """A night by both its dates, with their months in a stay that has several of a day's name."""
+    """Return a night by both its dates, with their months in a stay that repeats a day's name."""
     name = fmt.day if len(days) < MONTH else fmt.date_short
     text = fmt.gettext("{first} to {second}")
     return text.format(first=name(evening), second=name(evening + timedelta(days=1)))
 
 
 def _no_window(day: Day, fmt: Formatter) -> str:
-    """Why there is no dark window: the Sun is not deep enough, or the Moon is up."""
+    """Return why there is no dark window: the Sun is not deep enough, or the Moon is up."""
     if _never_dark(day):
         return fmt.gettext("Never fully dark")
     return fmt.gettext("Moon up all night")
 
 
 def _best(nights: Sequence[Day], found: Sequence[HighlightView]) -> int | None:
-    """The night with most to see; None where none is dark for long."""
+    """Return the night with most to see; None where none is dark for long."""
     meteors = {one.day: one.meteors for one in found if one.icon == "meteor_shower"}
     hours = [night.night.dark_hours * (1 + meteors.get(night.date, 0.0)) for night in nights]
     best = max(range(len(nights)), key=lambda n: hours[n])
@@ -144,7 +144,7 @@ def _best(nights: Sequence[Day], found: Sequence[HighlightView]) -> int | None:
 def _best_text(
     night: Day, body: AstronomyBody, found: Sequence[HighlightView], fmt: Formatter
 ) -> str:
-    """When it is dark, and what there is to see then."""
+    """Return when it is dark, and what there is to see then."""
     for one in found:
         if one.icon == "meteor_shower" and one.day == night.date and one.weight >= SEEN:
             return f"{one.title}{fmt.comma}{one.text}"
@@ -167,7 +167,7 @@ def geomagnetic_latitude(lat: float, lng: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanetsView:
-    """When to look, and which planets stand out then."""
+    """The times to look, and the planets that stand out then."""
 
     when: str
     names: str
@@ -197,7 +197,7 @@ def planet_views(nights: Sequence[Day], fmt: Formatter) -> list[PlanetsView]:
 
 
 def _when(name: str, nights: Sequence[Day]) -> str:
-    """When it stands out on every night of all; empty when it does not."""
+    """Return when it stands out on every night of all; empty when it does not."""
     found = [planet for night in nights for planet in night.planets if planet.name == name]
     ways = {planet.visible for planet in found}
     if "none" in ways or any(_magnitude(planet) > FAINTEST for planet in found):
@@ -213,7 +213,7 @@ def _magnitude(planet: Planet) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """What the template shows; `best` is the best night, its title and what to know of it."""
+    """The template's input; `best` is the best night, with its title and notes."""
 
     light: str
     path: SunPath | None
@@ -224,7 +224,7 @@ class View:
 
 
 def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter, today: date) -> Card:
-    """Return the card; the ephemeris tells how the Moon leans."""
+    """Return the card; the ephemeris gives the tilt of the Moon."""
     days = _left(body, today)
     nights = days[:-1] or days
     found = highlight_views(body, fmt, today)
@@ -259,7 +259,7 @@ def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter, today: date)
 
 
 def _brief(view: View, fmt: Formatter) -> Brief:
-    """The sentence on the Sun, and the best night with its Moon."""
+    """Return the sentence on the Sun, and the best night with its Moon."""
     night, title, text = view.best or (None, "", "")
     remark = f"{title}\u00a0· {text}" if night else ""
     drawing = ""
@@ -271,7 +271,7 @@ def _brief(view: View, fmt: Formatter) -> Brief:
 
 
 def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
-    """What there is to see, on its day; a night's on the day of its evening."""
+    """Return what there is to see, on its day; a night's on the day of its evening."""
     return [
         Moment(
             day=one.day,
@@ -287,7 +287,7 @@ def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
 
 
 def _night_to(day: date, fmt: Formatter) -> str:
-    """Which night it is, in the row of its evening, of times after midnight."""
+    """Return the night of times after midnight, for the row of its evening."""
     return fmt.gettext("night to {date}").format(date=fmt.day(day))
 
 
@@ -325,7 +325,7 @@ def _facts(days: Sequence[Day], found: Sequence[HighlightView], fmt: Formatter) 
 
 
 def _times(day: Day, fmt: Formatter) -> list[tuple[str, str]]:
-    """Under the drawing: when the light begins, how much there is, when it ends."""
+    """Return the line under the drawing: when the light begins, its length, when it ends."""
     sun = day.sun
     if sun.sunrise and sun.sunset:
         begin, end = (sun.sunrise, fmt.gettext("sunrise")), (sun.sunset, fmt.gettext("sunset"))
@@ -340,5 +340,5 @@ def _times(day: Day, fmt: Formatter) -> list[tuple[str, str]]:
 
 
 def _left(body: AstronomyBody, today: date) -> Sequence[Day]:
-    """The days that are not past; of a past stay the last."""
+    """Return the days that are not past; of a past stay the last."""
     return [day for day in body.days if day.date >= today] or body.days[-1:]

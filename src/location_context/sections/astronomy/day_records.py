@@ -145,7 +145,7 @@ def _angle(angles: dict[int, float], at: int | None) -> float | None:
 
 
 def _transits(meridian: Track, noon: int | None) -> tuple[int | None, int | None]:
-    """The lower transits before and after a noon."""
+    """Return the lower transits before and after a noon."""
     if noon is None:
         return None, None
     before = meridian.first(True, noon - _HALF_DAY, noon)
@@ -153,7 +153,7 @@ def _transits(meridian: Track, noon: int | None) -> tuple[int | None, int | None
 
 
 def _inside(day: LocalDay, band: Track, start: int | None, end: int | None) -> Span | None:
-    """The first stretch inside a band of altitudes between two transits."""
+    """Return the first stretch inside a band of altitudes between two transits."""
     found = band.spans(start, end) if start is not None and end is not None else []
     return _span(day, found[0]) if found else None
 
@@ -203,7 +203,7 @@ _AROUND = 50400  # seconds: half a day, and the samples that the polynomials rea
 
 
 def required_span(days: Sequence[LocalDay]) -> tuple[float, float]:
-    """From when to when the ephemeris must hold the sky."""
+    """Return the span for which the ephemeris must hold the sky."""
     return days[0].start - LUNATION_DAYS * DAY, days[-1].next_noon + _AROUND
 
 

@@ -1,8 +1,8 @@
-"""What the sky card draws: the Sun's path over a day, and the Moon as it is lit and leans.
+"""Drawings of the sky card: the Sun's path over a day, and the Moon as it is lit and tilted.
 
 The Sun's path comes from the record of the day. Altitude at a moment is sin(a) = sin(lat) sin(d) +
-cos(lat) cos(d) cos(H), H the hour angle from solar noon and d the declination that the noon
-altitude tells; d moves at most 0.2° in the hours drawn, far under a pixel. The drawing is 320 by
+cos(lat) cos(d) cos(H), H the hour angle from solar noon and d the declination that follows from the
+noon altitude; d moves at most 0.2° in the hours drawn, far under a pixel. The drawing is 320 by
 72 units.
 The lit part of the Moon is half a circle and half an ellipse whose half-axis is
 r |cos(phase angle)|, turned as the Moon leans when it is seen from the point: at the moment nearest
@@ -74,7 +74,7 @@ class _Frame:
 
 
 def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
-    """The drawing of a day; None when its noon is not known."""
+    """Return the drawing of a day; None when its noon is not known."""
     sun, noon = day.sun, day.sun.solar_noon
     if noon is None or sun.noon_altitude is None:
         return None
@@ -114,7 +114,7 @@ def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
 
 
 def _best_light(day: Day, noon: datetime) -> tuple[float, float] | None:
-    """The evening's golden hour, in the polar night civil twilight, in hours from noon."""
+    """Return the evening's golden hour, in polar night civil twilight, in hours from noon."""
     sun, span = day.sun, day.sun.golden_hour_evening
     if sun.status != "polar_night":
         return (_hours(span.start, noon), _hours(span.end, noon)) if span else None
@@ -128,7 +128,7 @@ def _hours(moment: datetime, noon: datetime) -> float:
 
 
 def _declination(day: date, lat: float, noon_altitude: float) -> float:
-    """In radians: of the two that give this noon altitude, the one nearer to the season's."""
+    """Return the declination in radians: of the two for this altitude, that of the season."""
     season = -23.44 * math.cos(2 * math.pi * (day.timetuple().tm_yday + 10) / 365.24)
     zenith = 90.0 - noon_altitude
     return math.radians(min(lat - zenith, lat + zenith, key=lambda d: abs(d - season)))
@@ -143,7 +143,7 @@ def altitude(lat: float, delta: Floats | float, turn: Floats) -> Floats:
 
 
 def _area(moments: Floats, heights: Floats, frame: _Frame) -> str:
-    """What lies between the curve and the horizon by day."""
+    """Return the area between the curve and the horizon by day."""
     lit = np.flatnonzero(heights > 0)
     if not lit.size:
         return ""
@@ -153,7 +153,7 @@ def _area(moments: Floats, heights: Floats, frame: _Frame) -> str:
 
 
 def _piece(start: float, end: float, frame: _Frame, lat: float, delta: float) -> str:
-    """The part of the curve from `start` to `end`, as far as it is drawn."""
+    """Return the part of the curve from `start` to `end`, as far as it is drawn."""
     start, end = max(start, frame.begin), min(end, frame.end)
     if end <= start:
         return ""
@@ -176,7 +176,7 @@ def _spoken(day: Day, fmt: Formatter) -> str:
 
 
 def lit_part(phase_angle: float, illumination: float) -> str:
-    """The lit part with its lit limb on the right, for a Moon that waxes."""
+    """Return the lit part with its lit limb on the right, for a Moon that waxes."""
     if illumination < LEAST_LIT:
         return ""
     bulge = math.cos(math.radians(phase_angle))

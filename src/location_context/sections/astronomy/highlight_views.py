@@ -22,7 +22,7 @@ _LUNAR = {"total": 6, "partial": 5, "penumbral": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class HighlightView:
-    """One highlight as it is shown in the row of its day; a night's is the evening's.
+    """One highlight as shown in the row of its day; a night's is the evening's.
 
     `to` is the date after midnight, where that is when it is best seen; else None. `meteors` are
     those that are seen in an hour.
@@ -66,7 +66,7 @@ def _view(one: Highlight, body: AstronomyBody, fmt: Formatter) -> HighlightView:
 
 
 def _day(one: Highlight) -> date:
-    """Its date: of what is seen by night the evening's, of clocks the date before they change."""
+    """Return its date: by night the evening's, of clocks the date before they change."""
     if one.type in _SEASONS or one.type in {"solar_eclipse", "new_moon"}:
         return one.at.date()
     if one.type == "clock_change":
@@ -75,7 +75,7 @@ def _day(one: Highlight) -> date:
 
 
 def _before_change(one: Highlight) -> datetime:
-    """The time that clocks show as they change, which is what is announced."""
+    """Return the time that clocks show as they change, which is what is announced."""
     shift = one.details.shift_minutes if one.details else 0
     return one.at - timedelta(minutes=shift or 0)
 
@@ -113,13 +113,13 @@ def _weight(one: Highlight) -> int:
 
 
 def _meteors(details: Details) -> float:
-    """About how many an hour are seen from a dark place at the best moment."""
+    """Return about how many an hour are seen from a dark place at the best moment."""
     height = math.sin(math.radians(details.radiant_height or 0.0))
     return (details.rate or 0) * height * (1 - LOST_TO_MOON * (details.moonlight or 0.0))
 
 
 def _fact(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
-    """One fact of use about a phase or a season."""
+    """Return one fact of use about a phase or a season."""
     if one.type in {"june_solstice", "december_solstice"}:
         return _solstice(one, body, fmt)
     if one.type == "new_moon":
@@ -132,7 +132,7 @@ def _fact(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
 
 
 def _solstice(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
-    """Whether the day is the year's longest or shortest here; nothing where days do not differ."""
+    """Return a sentence if the day is the year's longest or shortest here, else nothing."""
     status = next(day.sun.status for day in body.days if day.date == one.at.date())
     if status != "normal" or abs(body.point.lat) < LITTLE_CHANGE:
         return ""
@@ -142,7 +142,7 @@ def _solstice(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
 
 
 def _share(share: float, fmt: Formatter) -> str:
-    """A share in per cent, with a decimal near the whole: 99.7 % is not 100 %."""
+    """Return a share in per cent, with a decimal near the whole: 99.7 % is not 100 %."""
     percent = 100 * share
     if 99 <= percent < 100:
         whole = fmt.percent(99)

@@ -1,4 +1,4 @@
-"""What the astronomy section answers: these Structs are value, schema and documentation at once.
+"""The astronomy section's answer: these Structs are value, schema and documentation at once.
 
 Times carry the local offset of the point. A rise, a set or a twilight is the first on its local
 date, or null when that date has none. Altitudes and azimuths are topocentric, in degrees.
@@ -27,7 +27,7 @@ EclipseKind = Literal["penumbral", "partial", "annular", "total"]
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """From one moment to another."""
+    """A span from one moment to another."""
 
     start: Annotated[Moment, Meta(description="When it begins.")]
     end: Annotated[Moment, Meta(description="When it ends.")]
@@ -124,7 +124,7 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Details(msgspec.Struct, frozen=True, kw_only=True):
-    """What an eclipse, a meteor shower or a clock change has besides; its other fields are null."""
+    """Further fields of an eclipse, a meteor shower or a clock change; the others are null."""
 
     kind: Annotated[EclipseKind | None, Meta(description="Eclipses: as seen from the point.")] = (
         None
@@ -171,14 +171,14 @@ class Details(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Highlight(msgspec.Struct, frozen=True, kw_only=True):
-    """Something of the sky worth knowing, at a moment inside the stay."""
+    """An event in the sky, at a moment inside the stay."""
 
     type: Annotated[HighlightType, Meta(description="What happens.")]
     at: Annotated[
         Moment,
         Meta(description="Its instant; an eclipse's maximum; the best moment for a shower."),
     ]
-    title: Annotated[Text, Meta(description="In the asked language.")]
+    title: Annotated[Text, Meta(description="In the requested language.")]
     details: Annotated[
         Details | None, Meta(description="Null for phases, equinoxes and solstices.")
     ]

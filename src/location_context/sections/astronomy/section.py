@@ -73,7 +73,7 @@ class Astronomy(section.Section[AstronomyBody]):
         return Ephemeris()
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
-        """The sky of each date; the caller's deadline bounds the wait for months to be made."""
+        """Return the sky of each date; the deadline bounds the wait for months to be computed."""
         days = local_days(query.dates, query.point.zone)
         if len(days) <= _AT_ONCE_DAYS and self._ephemeris.holds(*required_span(days)):
             body = self.answer(query, days)
@@ -84,7 +84,7 @@ class Astronomy(section.Section[AstronomyBody]):
         return contract.SectionResult(body, self._clock() + _FRESH)
 
     def answer(self, query: contract.Query, days: Sequence[LocalDay]) -> AstronomyBody:
-        """The body, computed in the caller's thread."""
+        """Return the body, computed in the caller's thread."""
         point, stay = query.point, query.dates
         return AstronomyBody(
             point=contract.point_body(point),
@@ -121,7 +121,7 @@ class Astronomy(section.Section[AstronomyBody]):
         return card.card(body, self._ephemeris, context.fmt, today)
 
     def text(self, body: AstronomyBody) -> Iterator[str | section.TextTable]:
-        """A line for each day, then the highlights."""
+        """Yield a line for each day, then the highlights."""
         rows = []
         for day in body.days:
             sun, moon = day.sun, day.moon

@@ -20,7 +20,7 @@ Shown: TypeAlias = tuple[TierBody, list[RestaurantBody]]  # a tier, and those of
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """What the template shows: the tiers in view, and `more` after a click.
+    """The template's input: the tiers in view, and `more` after a click.
 
     `wide_label` stands in place of `more_label` where the map is in view.
 
@@ -85,7 +85,7 @@ def card(body: GuideBody, fmt: Formatter) -> Card:
 
 
 def _fact(body: GuideBody, fmt: Formatter) -> Fact:
-    """How far the nearest star is, if one can walk there; else the nearest table."""
+    """Return the distance of the nearest star, if it is a walk; else of the nearest table."""
     near = min(body.restaurants, key=lambda one: one.distance)
     starred = [one for one in body.restaurants if one.stars and one.travel.kind == "walk"]
     star = min(starred, key=lambda one: one.distance, default=None)
@@ -111,7 +111,7 @@ def _by_tier(body: GuideBody) -> list[Shown]:
 
 
 def _in_view(sizes: Sequence[int]) -> list[int]:
-    """How many of each tier: one of each first, then a second and so on, from the highest on."""
+    """Return the count per tier: one of each first, then a second and so on, from the highest."""
     counts = [0] * len(sizes)
     for _ in range(MAX_SHOWN):
         for tier, size in enumerate(sizes):
@@ -121,7 +121,7 @@ def _in_view(sizes: Sequence[int]) -> list[int]:
 
 
 def whereabouts(body: GuideBody, fmt: Formatter) -> str:
-    """To which side most lie, and which is the nearest with a star, else the nearest of all."""
+    """Return the side on which most lie, and the nearest with a star, else the nearest of all."""
     found, sides = body.restaurants, directions(fmt)
     said, best = "", max(range(8), key=lambda side: _towards(found, side))
     if len(found) >= FEWEST:
@@ -148,12 +148,12 @@ def whereabouts(body: GuideBody, fmt: Formatter) -> str:
 
 
 def _towards(found: Sequence[RestaurantBody], side: int) -> int:
-    """How many lie towards one of the eight directions or those beside it: within 67.5° of it."""
+    """Count those within 67.5° of one of the eight directions."""
     return sum(abs((one.bearing - 45 * side + 180) % 360 - 180) <= 67.5 for one in found)
 
 
 def directions(fmt: Formatter) -> tuple[str, ...]:
-    """The eight of the compass from north on, clockwise."""
+    """Return the eight directions of the compass from north on, clockwise."""
     return (
         fmt.gettext("north"), fmt.gettext("north-east"), fmt.gettext("east"),
         fmt.gettext("south-east"), fmt.gettext("south"), fmt.gettext("south-west"),
@@ -177,7 +177,7 @@ def _footnote(body: GuideBody, fmt: Formatter) -> str:
 
 
 def _brief(tiers: Sequence[Shown], fmt: Formatter) -> Brief:
-    """The nearest of each tier."""
+    """Return the nearest of each tier."""
     items = [
         BriefItem(
             name=fmt.bidi_isolate(one.name),

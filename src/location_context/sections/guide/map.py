@@ -42,7 +42,7 @@ _TURNS = [
 
 @dataclass(frozen=True)
 class Ring:
-    """As far as one gets in a time; x, y and `half` are the middle and half width of its label."""
+    """The reach within a time; x, y and `half` are the middle and half width of its label."""
 
     kind: Way
     minutes: str
@@ -54,7 +54,7 @@ class Ring:
 
 @dataclass(frozen=True, kw_only=True)
 class Map:
-    """What the template draws; `walk` is the radius of what can be walked, 0 for none.
+    """The template's drawing; `walk` is the radius of a walk, 0 for none.
 
     `marks` are number, x and y; `dots` x and y.
     """
@@ -75,7 +75,7 @@ class Scale:
 
     @classmethod
     def of(cls, distances: Sequence[float]) -> Self:
-        """At most `MAX_RINGS`, each with a restaurant between it and the ring before."""
+        """Build at most `MAX_RINGS`, each with a restaurant between it and the ring before."""
         farthest, bands, inner = max(distances), list[tuple[tuple[Way, int], float, int]](), -1.0
         for time in TIMES:
             km = reach(*time)
@@ -94,7 +94,7 @@ class Scale:
         return cls([time for time, *_ in bands], [km for _, km, _ in bands], radii)
 
     def place(self, km: float, bearing: float) -> tuple[float, float]:
-        """Its x, to the east, and y, to the south."""
+        """Return its x, to the east, and y, to the south."""
         at = min(bisect_left(self.kms, km), len(self.kms) - 1)
         near, inner = (self.kms[at - 1], self.radii[at - 1]) if at else (0.0, START)
         radius = inner + (km - near) / (self.kms[at] - near) * (self.radii[at] - inner)
@@ -104,7 +104,7 @@ class Scale:
 
 @dataclass
 class Taken:
-    """What the drawing holds already: the left, right, top and bottom of boxes."""
+    """The boxes that the drawing holds already, as left, right, top and bottom."""
 
     boxes: list[tuple[float, float, float, float]] = field(default_factory=list)
 
@@ -112,7 +112,7 @@ class Taken:
         self.boxes.append((x - half, x + half, y - half_height, y + half_height))
 
     def freest(self, places: Iterable[tuple[float, float]], half: float) -> tuple[int, int]:
-        """Of these middles the first at which such a label covers least; it is taken then."""
+        """Return the first of these middles at which such a label covers least, and take it."""
         best, least = (0, 0), math.inf
         for x, y in places:
             left, right, top, bottom = x - half, x + half, y - LABEL, y + LABEL
@@ -131,7 +131,7 @@ class Taken:
 
 
 def drawn(body: GuideBody, in_view: Sequence[RestaurantBody], fmt: Formatter) -> Map | None:
-    """The map of a response; None for so few restaurants that it would not help."""
+    """Return the map of a response; None for so few restaurants that it would not help."""
     if len(body.restaurants) < FEWEST:
         return None
     point, found = body.point, body.restaurants
@@ -159,7 +159,7 @@ def drawn(body: GuideBody, in_view: Sequence[RestaurantBody], fmt: Formatter) ->
 
 
 def _apart(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The places moved as little as lets each mark be read, and off the stay in the middle."""
+    """Return the places, moved just enough to read each mark, and off the stay in the middle."""
     moved = [complex(x, y) for x, y in places]
     for _ in range(60):
         for n in range(len(moved)):
@@ -174,7 +174,7 @@ def _apart(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _rings(scale: Scale, taken: Taken, fmt: Formatter) -> list[Ring]:
-    """The outermost first, whose time has the most places to stand."""
+    """Return the rings, the outermost first: its time has the most places to stand."""
     rings = []
     for (way, count), radius in reversed([*zip(scale.times, scale.radii, strict=True)]):
         minutes = fmt.minutes(count)

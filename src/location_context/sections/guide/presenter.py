@@ -69,7 +69,7 @@ class Presenter:
         ways: Sequence[response.Travel],
         degraded: contract.DegradedReason | None,
     ) -> response.GuideBody:
-        """The body of an answer.
+        """Return the body of an answer.
 
         Args:
             found: the tiers in rank order.
@@ -148,7 +148,7 @@ class Presenter:
 
 
 def to_text(body: response.GuideBody) -> Iterator[str | TextTable]:
-    """What `location-context read` prints: the restaurants, and how many there are in all."""
+    """Yield lines for `location-context read`: the restaurants, and how many there are in all."""
     rows = []
     for one in body.restaurants:
         about = "about " if one.travel.estimated else ""

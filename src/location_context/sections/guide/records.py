@@ -14,7 +14,7 @@ STARS: dict[Tier, int] = dict(zip(TIERS, (3, 2, 1, 0, 0), strict=True))
 class Restaurant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One restaurant, from its row in a dataset to the answer.
 
-    `id` is the dataset's own, "" where it has none, until `matching.assign_ids` gives the final
+    `id` is the dataset's own, "" where it has none, until `matching.assign_ids` sets the final
     one. `country` is ISO 3166-1 alpha-2; addresses are http(s).
     """
 
@@ -43,7 +43,7 @@ class TierTexts(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a version of the guide came from, and the notice that its licence asks for.
+    """The origin of a version of the guide, and the notice that its licence requires.
 
     An import fills in kind and attribution where the operator says nothing.
     """
@@ -76,15 +76,15 @@ class GuideStore(Protocol):
     """Keeps whole versions of the guide; at most one of them is active."""
 
     async def active(self) -> GuideVersion | None:
-        """The version that is served; cheap, called every few seconds."""
+        """Return the version that is served; cheap, called every few seconds."""
         ...
 
     async def versions(self) -> list[GuideVersion]:
-        """All versions kept, newest first."""
+        """Return all stored versions, newest first."""
         ...
 
     async def load(self, number: int) -> list[Restaurant]:
-        """The restaurants of a version; empty when it is gone.
+        """Return the restaurants of a version; an empty list if the version was deleted.
 
         Raises:
             StorageError: they cannot be read, or one of the records is damaged.

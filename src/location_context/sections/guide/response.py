@@ -1,4 +1,4 @@
-"""What the guide answers: tiers in rank order, and the restaurants inside their radii."""
+"""The guide's answer: tiers in rank order, and the restaurants inside their radii."""
 
 from typing import Annotated, Literal
 
@@ -32,7 +32,9 @@ class TierBody(msgspec.Struct, frozen=True, kw_only=True):
     rank: Annotated[int, Meta(ge=1, le=5, description="1 is the highest.")]
     label: Annotated[Text, Meta(description="Its name, localised.")]
     meaning: Annotated[Text, Meta(description="What it stands for, localised.")]
-    radius: Annotated[Quantity, Meta(description="How far it is worth the way, in units.distance.")]
+    radius: Annotated[
+        Quantity, Meta(description="Radius within which this tier is listed, in units.distance.")
+    ]
     count: Annotated[int, Meta(ge=0, description="Restaurants inside the radius.")]
     nearest_beyond: Annotated[
         NearestBeyond | None, Meta(description="When count is 0: the nearest within 1,000 km.")
@@ -48,7 +50,7 @@ class Travel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RestaurantBody(msgspec.Struct, frozen=True, kw_only=True):
-    """One restaurant. What the dataset does not tell is null."""
+    """One restaurant. Values that the dataset lacks are null."""
 
     id: Annotated[Text, Meta(description="Stays the same over new imports.")]
     name: Annotated[Text, Meta(description="The restaurant's name.")]

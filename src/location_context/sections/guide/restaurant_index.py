@@ -126,7 +126,7 @@ class _Band:
         )
 
     def _nearest(self, origin: _Origin) -> Found | None:
-        """The nearest of all; among those equally near the first by id."""
+        """Return the nearest of all; among those equally near the first by id."""
         if not self._places:
             return None
         cosines = origin.vector @ self._vectors

@@ -1,8 +1,8 @@
-"""The guide: restaurants near a point, ranked by how far a table is worth the way.
+"""The guide: restaurants near a point, each tier listed within its own radius.
 
-It answers from an index in memory. While the server runs, `run` looks every two seconds whether
+It answers from an index in memory. While the server runs, `run` checks every two seconds whether
 another version became active, and switches when its index is built; until then, and while the
-database cannot be read, the former one stays in use.
+database cannot be read, the former version stays in use.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class Guide(section.Section[GuideBody]):
     order = 300
     title = "Restaurant guide: restaurants by tier, highest first"
     description = (
-        "Each tier has its own radius: the higher the tier, the longer the way it is worth. Dates "
+        "Each tier has its own radius: the higher the tier, the larger the radius. Dates "
         "play no part and are ignored."
     )
     samples: ClassVar[section.Samples] = {
@@ -80,7 +80,7 @@ class Guide(section.Section[GuideBody]):
         return cls(context.stores["guide"], clock, settings.guide_radii, router)
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
-        """The restaurants around the point.
+        """Return the restaurants around the point.
 
         Raises:
             UpstreamUnavailable: the guide was never loaded, and the database cannot be read.
@@ -110,7 +110,7 @@ class Guide(section.Section[GuideBody]):
     def _result(
         self, body: GuideBody | contract.NotApplicable, ttl: timedelta
     ) -> contract.SectionResult:
-        """One that a CDN may hold for its whole `ttl` at any time, since `run` follows the data."""
+        """Return a result that a CDN may hold for its whole `ttl`, since `run` follows the data."""
         until = self._clock() + ttl
         return contract.SectionResult(body, until, shared_until=until + ttl)
 

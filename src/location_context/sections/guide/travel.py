@@ -36,7 +36,7 @@ _FARTHEST_ROAD = 1000.0  # m from a place to its road; beyond, the road is anoth
 
 
 def estimate(km: float) -> Travel:
-    """The way over a straight-line distance: a walk up to 2 km, a drive beyond."""
+    """Return the way over a straight-line distance: a walk up to 2 km, a drive beyond."""
     if km <= WALK_KM:
         return _travel("walk", km * _WALKING_DETOUR / _WALKING * 60)
     road, minutes = km * _DRIVING_DETOUR, 0.0
@@ -47,7 +47,7 @@ def estimate(km: float) -> Travel:
 
 
 def reach(kind: Literal["walk", "drive"], minutes: float) -> float:
-    """The straight-line distance in km for which the estimate on foot or by car is so long."""
+    """Return the straight-line distance in km that the estimate covers in these minutes."""
     if kind == "walk":
         return minutes / 60 * _WALKING / _WALKING_DETOUR
     road = 0.0
@@ -62,7 +62,7 @@ def _travel(kind: Any, minutes: float, *, estimated: bool = True) -> Travel:
 
 
 class Router:
-    """An OSRM server, asked once for all restaurants of an answer."""
+    """An OSRM server, called once for all restaurants of an answer."""
 
     def __init__(self, context: SectionContext) -> None:
         self.client = ProviderClient(
@@ -85,7 +85,7 @@ class Router:
     async def travel(
         self, point: Point, found: Sequence[Found], deadline: Deadline, *, public: bool
     ) -> tuple[list[Travel], DegradedReason | None]:
-        """The way to each, and why drives that could be routed were not."""
+        """Return the way to each, and why drives that could be routed were not."""
         ways = [estimate(km) for km, _, _ in found]
         drives = [n for n, way in enumerate(ways) if way.kind == "drive"]
         if not drives or not self.client.configured:
@@ -119,7 +119,7 @@ class Router:
 
 
 def _durations(answer: Any, count: int) -> list[float | None]:
-    """The durations in s of OSRM's table from its one source to `count` places.
+    """Return the durations in s of OSRM's table from its one source to `count` places.
 
     None where there is no road, or none near the place; all are None where none is near the source.
     """
@@ -130,7 +130,7 @@ def _durations(answer: Any, count: int) -> list[float | None]:
     except (KeyError, IndexError, TypeError):
         raise ProviderResponseInvalid("osrm", "the answer holds no table") from None
     if len(row) != count or len(places) != count:
-        raise ProviderResponseInvalid("osrm", "the table has another size than asked")
+        raise ProviderResponseInvalid("osrm", "the table has another size than requested")
     if not _by_the_road(source):
         return [None] * count
     return [
@@ -140,7 +140,7 @@ def _durations(answer: Any, count: int) -> list[float | None]:
 
 
 def _by_the_road(waypoint: Any) -> bool:
-    """Whether the road that a place was taken to is near it."""
+    """Return True if the road that a place was matched to is near it."""
     metres = waypoint.get("distance") if isinstance(waypoint, dict) else None
     return _number(metres, _FARTHEST_ROAD) is not None
 

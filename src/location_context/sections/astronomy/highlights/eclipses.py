@@ -49,13 +49,15 @@ _MINUTE = 60.0
 _MINUTES = int(2 * AROUND / _MINUTE) + 1
 _REACH = 4 * STEP
 _AIR = 1.02
-_KEPT = 60  # new and full moons; one in five has an eclipse, which holds on to its month of 0.5 MB
+_CACHED = (
+    60  # new and full moons; one in five has an eclipse, which holds on to its month of 0.5 MB
+)
 _MEAN_EARTH = 0.998340  # the Earth's radius at 45°, in equatorial radii
 
 
 @dataclass(frozen=True, slots=True)
 class SeenEclipse:
-    """What of an eclipse can be seen from a point: moments in unix seconds."""
+    """The part of an eclipse that can be seen from a point: moments in unix seconds."""
 
     kind: EclipseKind
     start: float
@@ -74,13 +76,13 @@ class Minutes:
 
     @classmethod
     def around(cls, ephemeris: Ephemeris, syzygy: float) -> Self:
-        """The hours around a new or full moon; the sky has a margin for interpolation."""
+        """Build the hours around a new or full moon; the sky has a margin for interpolation."""
         sky = ephemeris.sky(syzygy - AROUND - _REACH, syzygy + AROUND + _REACH)
         return cls(syzygy - AROUND, sky)
 
     @property
     def sun_and_moon(self) -> Floats:
-        """Their positions in AU, (2, 3, minutes)."""
+        """The positions of Sun and Moon in AU, (2, 3, minutes)."""
         return self.of(self.sky.positions[[SUN, MOON]].reshape(6, -1)).reshape(2, 3, -1)
 
     def of(self, rows: Floats) -> Floats:
@@ -92,12 +94,12 @@ class Minutes:
         return self.start + _MINUTE * position
 
     def value(self, row: Floats, moment: float) -> float:
-        """A row of minutes at a moment between them."""
+        """Return a row of minutes at a moment between them."""
         position = np.array([(moment - self.start) / _MINUTE])
         return float(interpolate(row, position)[0])
 
     def track(self, row: Floats) -> Track:
-        """When a row is above zero, to the second."""
+        """Return when a row is above zero, to the second."""
         found = crossings(row[None])
         times = np.rint(self.start + _MINUTE * found.position).astype(np.int64)
         return Track(times.tolist(), found.up.tolist(), bool(row[2] > 0))
@@ -108,13 +110,13 @@ class Minutes:
 
 
 def length(vectors: Floats) -> Floats:
-    """Of vectors (3, n)."""
+    """Return the lengths of vectors (3, n)."""
     result: Floats = np.sqrt((vectors * vectors).sum(axis=0))
     return result
 
 
 def nearest(spans: list[tuple[int, int]], moment: float) -> tuple[int, int, float] | None:
-    """The span that comes closest to a moment, and its closest moment."""
+    """Return the span that comes closest to a moment, and its closest moment."""
     if not spans:
         return None
     best = min(spans, key=lambda span: abs(_clamped(moment, span) - moment))
@@ -136,7 +138,7 @@ class LunarEclipse:
     minutes: Minutes
 
     def visible(self, lat: float, lng: float) -> SeenEclipse | None:
-        """The part of an eclipse with the Moon above the horizon."""
+        """Return the part of an eclipse with the Moon above the horizon."""
         minutes, seen = self.minutes, horizon.directions(self.minutes.sky, lat, lng)
         height = minutes.of(seen.towards(MOON)[0] - horizon.moon_line(seen.distance[MOON]))
         touched, up = minutes.track(self.penumbral), minutes.track(height)
@@ -152,7 +154,7 @@ class LunarEclipse:
 
 
 def lunar_eclipse(ephemeris: Ephemeris, full_moon: float) -> LunarEclipse | None:
-    """The eclipse at a full moon, if there is one."""
+    """Return the eclipse at a full moon, if there is one."""
     minutes = Minutes.around(ephemeris, full_moon)
     away, umbral, penumbral = _shadow(*minutes.sun_and_moon)
     greatest = minutes.moment(lowest(away * away))
@@ -163,7 +165,7 @@ def lunar_eclipse(ephemeris: Ephemeris, full_moon: float) -> LunarEclipse | None
 
 
 def _shadow(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
-    """The Moon's distance from the shadow's axis (radians), and both magnitudes."""
+    """Return the Moon's distance from the shadow's axis (radians), and both magnitudes."""
     to_sun, to_moon = length(sun), length(moon)
     away = 2 * np.arcsin(length(sun / to_sun + moon / to_moon) / 2)
     parallax = _MEAN_EARTH * np.arcsin(horizon.EQUATOR_AU / to_moon) + np.arcsin(
@@ -189,7 +191,7 @@ class SolarEclipse:
     minutes: Minutes
 
     def visible(self, lat: float, lng: float) -> SeenEclipse | None:
-        """The part of an eclipse that a point sees with the Sun up."""
+        """Return the part of an eclipse that a point sees with the Sun up."""
         minutes, seen = self.minutes, horizon.directions(self.minutes.sky, lat, lng)
         to_sun, to_moon = seen.towards(SUN), seen.towards(MOON)
         apart = length(to_sun - to_moon)
@@ -240,19 +242,19 @@ def _shadow_of_moon(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 class Eclipses:
-    """The eclipse of a new or full moon, if there is one: no place matters to that, so it is kept.
+    """A cache of the eclipses at new and full moons, which do not depend on a place.
 
-    Any thread may ask.
+    Any thread may use it.
     """
 
     def __init__(self, ephemeris: Ephemeris) -> None:
         self._ephemeris = ephemeris
         self._found: LRUCache[SkyEvent, tuple[SolarEclipse | LunarEclipse | None]]
-        self._found = LRUCache(_KEPT)
+        self._found = LRUCache(_CACHED)
         self._lock = threading.Lock()
 
     def of(self, event: SkyEvent) -> SolarEclipse | LunarEclipse | None:
-        """What happens at that moment; None for moments of other kinds too."""
+        """Return the eclipse at that moment; None for moments of other kinds too."""
         find = _FINDERS.get(event.type)
         if find is None:
             return None

@@ -32,15 +32,15 @@ from location_context.sections.astronomy.sky.horizon import directions, moon_lin
 from location_context.sections.astronomy.sky.local_days import J2000, JULIAN_YEAR, LocalDay
 
 _HALF_DAY = 43200  # seconds; two clock changes are never closer
-_DARK = np.sin(np.radians([-18, -12]))  # the lesser where the Sun does not sink so low
+_DARK = np.sin(np.radians([-18, -12]))  # the lower where the Sun does not sink so low
 LOST_TO_MOON = 0.8  # of the meteors under a full Moon: it hides all that are faint
-_NEARLY = 0.75  # of what is seen at the best moment, as long as which it is worth going out
+_NEARLY = 0.75  # of the best rate: below it the watch ends
 _SOLAR_DEGREES = 360 / 365.24 / 86400  # of solar longitude in a second
 _LOWEST = 10.0
 
 
 def titles(language: Language) -> dict[str, str]:
-    """The words for what can happen, by the type; by kind and type for eclipses, by shower."""
+    """Return the words for highlights by type; for eclipses by kind and type, by shower."""
     _ = language.gettext
     return {
         "new_moon": _("New Moon"),
@@ -100,13 +100,13 @@ def _offset(seconds: int, zone: ZoneInfo) -> timedelta:
 
 
 def _instant(before: int, after: int, zone: ZoneInfo) -> int:
-    """The first second with the new offset."""
+    """Return the first second with the new offset."""
     new, seconds = _offset(after, zone), range(before, after + 1)
     return seconds[bisect_left(seconds, True, key=lambda at: _offset(at, zone) == new)]
 
 
 def _of_date(shower: Shower, moment: float) -> tuple[float, float]:
-    """The radiant in the equinox of date (yearly precession 46.12" + 20.04" sin a tan d)."""
+    """Return the radiant in the equinox of date (precession 46.12" + 20.04" sin a tan d a year)."""
     years = (moment - J2000) / JULIAN_YEAR
     alpha, delta = np.radians(shower.right_ascension), np.radians(shower.declination)
     east = 46.12 + 20.04 * np.sin(alpha) * np.tan(delta)
@@ -118,7 +118,7 @@ def _of_date(shower: Shower, moment: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Highlights:
-    """What makes the highlights of one stay at one point."""
+    """A builder of the highlights of one stay at one point."""
 
     days: Sequence[LocalDay]
     point: Point
@@ -140,8 +140,8 @@ class Highlights:
             if start - AROUND <= event.at < end + AROUND:
                 found += self._eclipse(event)
         dates = {day.date for day in self.days}
-        kept = [highlight for highlight in found if highlight.at.date() in dates]
-        return sorted(kept, key=lambda highlight: (highlight.at, highlight.type))
+        inside = [highlight for highlight in found if highlight.at.date() in dates]
+        return sorted(inside, key=lambda highlight: (highlight.at, highlight.type))
 
     def _clock_change(self, change: ClockChange) -> Highlight:
         minutes = round(change.forward.total_seconds() / 60)
@@ -174,7 +174,7 @@ class Highlights:
             )
 
     def _shower(self, shower: Shower, peak: float) -> Iterator[Highlight]:
-        """What a peak gives at the point; nothing where nothing is to be seen of it."""
+        """Yield the highlight of a peak at the point; nothing if it cannot be seen."""
         sky = self.ephemeris.sky(peak - _HALF_DAY, peak + _HALF_DAY)
         seen = directions(sky, self.point.lat, self.point.lng)
         alpha, delta = _of_date(shower, peak)

@@ -1,9 +1,9 @@
-"""Where smooth functions sampled on an even grid cross zero, all of them at once.
+"""Zero crossings of smooth functions sampled on an even grid, all of them at once.
 
 Around each sign change a polynomial of degree five through six samples is solved by Newton's
 method. Sky functions on a 20-minute grid are off by less than 1e-8 that way, about 1 ms of time.
 Pairs of crossings between two samples (grazing events near the poles) show as a local extremum
-close to zero: the polynomial's own extremum tells whether they are real.
+close to zero: the polynomial's own extremum decides whether they are real.
 """
 
 from bisect import bisect_left, bisect_right
@@ -24,7 +24,7 @@ class Track:
     begins_up: bool
 
     def first(self, up: bool, start: float, end: float) -> int | None:
-        """The first crossing in that direction with start <= time < end."""
+        """Return the first crossing in that direction with start <= time < end."""
         times, ups = self.times, self.ups
         for index in range(bisect_left(times, start), len(times)):
             if times[index] >= end:
@@ -38,7 +38,7 @@ class Track:
         return self.ups[index - 1] if index else self.begins_up
 
     def spans(self, start: int, end: int, *, up: bool = True) -> list[tuple[int, int]]:
-        """The parts of start..end that are above the line, or below it."""
+        """Return the parts of start..end that are above the line, or below it."""
         times, index = self.times, bisect_right(self.times, start)
         inside = (self.ups[index - 1] if index else self.begins_up) is up
         found, begin = [], start
@@ -70,7 +70,7 @@ def between(low: Track, high: Track) -> Track:
 
 
 def both(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The moments that lie in a span of each list."""
+    """Return the moments that lie in a span of each list."""
     return [(max(c, a), min(d, b)) for a, b in one for c, d in other if a < d and c < b]
 
 
@@ -94,7 +94,7 @@ class Crossings:
     up: NDArray[np.bool_]
 
     def by_row(self, rows: int) -> list[slice]:
-        """Where the crossings of each row stand."""
+        """Return the slices of the crossings of each row."""
         bounds = np.searchsorted(self.row, np.arange(rows + 1)).tolist()
         return [slice(first, last) for first, last in pairwise(bounds)]
 
@@ -113,7 +113,7 @@ def crossings(values: Floats, *, grazing: bool = False) -> Crossings:
 
 
 def interpolate(values: Floats, position: Floats) -> Floats:
-    """The rows at each position of the grid, shape (rows, positions)."""
+    """Return the rows at each position of the grid, shape (rows, positions)."""
     highest = values.shape[-1] - AFTER - 1
     index = np.clip(np.floor(position).astype(np.intp), BEFORE, highest)
     weights = np.vander(position - index, 6, increasing=True) @ _TO_POLYNOMIAL.T
@@ -140,7 +140,7 @@ def _slope(c: Floats, x: Floats) -> Floats:
 
 
 def _solve(c: Floats) -> Floats:
-    """The root in 0..1 of polynomials whose ends have unlike signs."""
+    """Return the root in 0..1 of polynomials whose ends have unlike signs."""
     end = c.sum(axis=0)
     x: Floats = c[0] / (c[0] - end)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -186,7 +186,7 @@ def _pair(values: Floats, index: int, row: int) -> list[tuple[int, float, bool]]
 
 
 def lowest(values: Floats) -> float:
-    """The position of the least value, between samples where it is not at an edge."""
+    """Return the position of the least value, between samples where it is not at an edge."""
     index = int(values.argmin())
     if not BEFORE <= index < values.size - AFTER:
         return float(index)
@@ -195,7 +195,7 @@ def lowest(values: Floats) -> float:
 
 
 def _turn(c: Floats) -> Floats:
-    """Where polynomials turn, within a step of their middle."""
+    """Return where polynomials turn, within a step of their middle."""
     x = np.clip(-c[1] / (2 * c[2]), -1.0, 1.0) if c[2, 0] else np.zeros(1)
     for _ in range(_NEWTON_STEPS):
         bend = 2 * c[2] + x * (6 * c[3] + x * (12 * c[4] + x * 20 * c[5]))

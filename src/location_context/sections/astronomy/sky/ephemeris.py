@@ -1,14 +1,14 @@
-"""Ephemeris: where Sun, Moon and planets stand, kept per month since no place matters to it.
+"""Ephemeris: positions of Sun, Moon and planets, cached by month since no place matters to them.
 
 Source: JPL's DE421 (skyfield-data, offline, 1899 to 2053) read by skyfield, built-in timescale.
 A month holds apparent geocentric positions (light time, deflection, aberration) in the true
 equator and equinox of date, taken every twelve hours and brought to a 20-minute grid by polynomials
 of degree seven: within 0.001" of skyfield, Moon and nutation included (0.02" beside a leap second,
-the Earth's turn 0.3"). Polar motion (0.3") is left out. The months kept are bounded; the least used
-go first.
+the Earth's turn 0.3"). Polar motion (0.3") is left out. The number of cached months is bounded; the
+least used are dropped first.
 A month also holds the events that are the same everywhere: phases, equinoxes, solstices, shower
 peaks. Each is where the sine or cosine of an apparent ecliptic longitude of date crosses zero: the
-Moon's less the Sun's for the phases, the Sun's for the seasons. A shower's peak is given by the
+Moon's less the Sun's for the phases, the Sun's for the seasons. A shower's peak is defined by the
 Sun's longitude in the equinox of J2000, from which general precession leads to the date. They are
 within half a minute of the almanacs' phases and seasons, 1900 to 2050.
 """
@@ -49,10 +49,10 @@ STEP = 1200.0
 _NODE = 43200.0
 _PER_NODE = int(_NODE / STEP)
 _POINTS = 8
-_LEFT, _RIGHT = 3, 4  # nodes kept before and after a month, for the polynomials
+_LEFT, _RIGHT = 3, 4  # further nodes before and after a month, for the polynomials
 _TURN = 2 * np.pi
 _SIDEREAL_RATE = _TURN * 1.00273790935 / local_days.DAY
-MONTHS_KEPT = 36  # of 0.5 MB; fourteen around now are made ahead
+CACHED_MONTHS = 36  # of 0.5 MB; fourteen around now are made ahead
 
 Month = tuple[int, int]  # year and month, UTC
 
@@ -87,7 +87,7 @@ class Sky:
         return result
 
     def magnitudes_at(self, moment: float) -> list[float | None]:
-        """The planets' magnitudes, None where the formula does not reach."""
+        """Return the planets' magnitudes, None where the formula does not reach."""
         step = round((moment - self.start) / STEP)
         values: list[float] = self.magnitudes[:, step].tolist()
         return [round(value, 1) if math.isfinite(value) else None for value in values]
@@ -97,7 +97,7 @@ class Sky:
         return (seconds - self.start) / STEP
 
     def cut(self, start: float, end: float) -> "Sky":
-        """The part from the step at or before `start` to the one at or after `end`."""
+        """Return the part from the step at or before `start` to the one at or after `end`."""
         first = max(0, int((start - self.start) // STEP))
         last = min(self.steps, int(-((self.start - end) // STEP)) + 1)
         return Sky(
@@ -202,7 +202,7 @@ def _named(rows: list[int], times: list[float], ups: list[bool]) -> Iterator[Sky
 
 @dataclass(frozen=True)
 class MonthCache:
-    """What is kept of a month: its sky, and the moments that are the same everywhere."""
+    """The cached data of a month: its sky, and the moments that are the same everywhere."""
 
     sky: Sky
     sky_events: list[SkyEvent]
@@ -230,7 +230,7 @@ def next_month(month: Month) -> Month:
 
 
 def months_between(start: float, end: float) -> Iterator[Month]:
-    """The UTC months that touch start..end, both included."""
+    """Yield the UTC months that touch start..end, both included."""
     first = datetime.fromtimestamp(start, UTC)
     month = (first.year, first.month)
     while month_start(month) <= end:
@@ -241,25 +241,25 @@ def months_between(start: float, end: float) -> Iterator[Month]:
 class Ephemeris:
     """The months made so far, and the kernel they are made from."""
 
-    def __init__(self, kept: int = MONTHS_KEPT) -> None:
+    def __init__(self, most: int = CACHED_MONTHS) -> None:
         path = resources.files("skyfield_data") / "data" / "de421.bsp"
         self._kernel = SpiceKernel(str(path))
         weakref.finalize(self, self._kernel.close)
         self._timescale = load.timescale(builtin=True)
-        self._months: LRUCache[Month, MonthCache] = LRUCache(kept)
+        self._months: LRUCache[Month, MonthCache] = LRUCache(most)
         self._lock = threading.Lock()
 
     def holds(self, start: float, end: float) -> bool:
-        """Whether every month of start..end is made."""
+        """Return True if every month of start..end is computed."""
         return all(month in self._months for month in months_between(start, end))
 
     def sky(self, start: float, end: float) -> Sky:
-        """The sky from `start` to `end`; months that are missing are made, 0.05 s each."""
+        """Return the sky from `start` to `end`; missing months are computed, 0.05 s each."""
         parts = [self.month(month).sky for month in months_between(start, end)]
         return joined([part.cut(start, end) for part in parts])
 
     def sky_events(self, start: float, end: float) -> list[SkyEvent]:
-        """What happens everywhere with start <= at < end, in time order."""
+        """Return the events everywhere with start <= at < end, in time order."""
         made = (self.month(month) for month in months_between(start, end))
         return [moment for month in made for moment in month.sky_events if start <= moment.at < end]
 
@@ -312,7 +312,7 @@ def _let_others_go_on() -> None:
 
 
 def _obliquity(t: Time) -> Floats:
-    """True obliquity of the ecliptic, from the turn between equator and ecliptic of date."""
+    """Return the true obliquity, from the turn between equator and ecliptic of date."""
     turn = np.einsum("ijt,kjt->ikt", ecliptic_frame.rotation_at(t), t.M)
     result: Floats = np.arcsin(turn[1, 2])
     return result

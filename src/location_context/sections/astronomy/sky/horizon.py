@@ -39,7 +39,7 @@ SUN_RADIUS = np.radians(16 / 60)
 
 
 class AltitudeThreshold(IntEnum):
-    """What is crossed; each is a row of the array."""
+    """A threshold to cross; each is a row of the array."""
 
     SUN = 0
     SUN_PLUS_6 = 1
@@ -59,7 +59,7 @@ SUN_LINE = float(_SUN_ALTITUDES[0])  # sine of its altitude when the upper limb 
 
 @dataclass(frozen=True, slots=True)
 class Directions:
-    """Where bodies stand for an observer: arrays (bodies, steps) in astronomical units.
+    """Directions of bodies for an observer: arrays (bodies, steps) in astronomical units.
 
     `meridian` and `east` lie in the equator's plane, `axis` along the Earth's.
     """
@@ -78,7 +78,7 @@ class Directions:
         return sines
 
     def towards(self, body: int) -> Floats:
-        """Unit vectors to a body: up, east and north, (3, steps)."""
+        """Return unit vectors to a body: up, east and north, (3, steps)."""
         sin, cos = np.sin(self.phi), np.cos(self.phi)
         meridian, east, axis = self.meridian[body], self.east[body], self.axis[body]
         up, north = cos * meridian + sin * axis, cos * axis - sin * meridian
@@ -87,7 +87,7 @@ class Directions:
 
 
 def directions(sky: Sky, lat: float, lng: float) -> Directions:
-    """Where each body stands for an observer at sea level, at each step."""
+    """Return each body's direction for an observer at sea level, at each step."""
     angle = sky.sidereal + np.radians(lng)
     sin, cos, x, y = np.sin(angle), np.cos(angle), sky.positions[:, 0], sky.positions[:, 1]
     outward, northward = observer(lat)
@@ -151,7 +151,7 @@ class Horizon:
         )
 
     def first(self, line: int, up: bool, day: LocalDay) -> int | None:
-        """The first crossing on a day in that direction."""
+        """Return the first crossing on a day in that direction."""
         at = self.firsts[line][up][day.index]
         return None if at == _NEVER else at
 
@@ -182,7 +182,7 @@ def _rows(seen: Directions) -> Floats:
 
 
 def _sun_angles(seen: Directions, position: Floats) -> tuple[list[float], list[float]]:
-    """The Sun's azimuths and altitudes at positions on the grid, in degrees."""
+    """Return the Sun's azimuths and altitudes at positions on the grid, in degrees."""
     up, east, north = interpolate(seen.towards(SUN), position)
     azimuths: list[float] = (np.degrees(np.arctan2(east, north)) % 360).tolist()
     altitudes: list[float] = np.degrees(np.arcsin(up)).tolist()

@@ -30,7 +30,7 @@ TT_MINUS_TAI = 32.184
 
 
 def skyfield_time(ts: Timescale, seconds: NDArray[np.float64]) -> Time:
-    """The same moments as skyfield tells them, in Terrestrial Time."""
+    """Return the same moments as skyfield's times, in Terrestrial Time."""
     days = seconds / DAY
     whole = np.floor(days)
     ahead = tt_ahead(ts, seconds)
@@ -47,10 +47,10 @@ def tt_ahead(ts: Timescale, seconds: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def local_time(seconds: int, zone: tzinfo) -> datetime:
-    """A moment with the local offset.
+    """Return a moment with the local offset.
 
-    Before 1972 some clocks kept local mean time; ISO 8601 has no seconds in an offset, so there
-    the offset is given to the whole minute, and the moment stays the same.
+    Before 1972 some clocks used local mean time; ISO 8601 has no seconds in an offset, so there
+    the offset is rounded to the minute, and the moment stays the same.
     """
     moment = datetime.fromtimestamp(seconds, zone)
     if seconds > MEAN_TIME_ENDS:

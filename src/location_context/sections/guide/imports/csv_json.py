@@ -52,7 +52,7 @@ class CsvFormat(formats.GuideFormat):
 
 
 def _columns(header: list[str]) -> list[str | None]:
-    """The field of each column; a field named twice counts the first time."""
+    """Return the field of each column; a field named twice counts the first time."""
     fields: list[str | None] = []
     for column in header:
         known = formats.known_field(column)

@@ -41,12 +41,12 @@ _FIELD_OF_COLUMN = {name.replace("_", ""): name for name in _FIELDS} | _OTHER_NA
 
 
 def known_field(column: str) -> str | None:
-    """The field that a column's name stands for."""
+    """Return the field that a column's name stands for."""
     return _FIELD_OF_COLUMN.get("".join(c for c in column.casefold() if c.isalnum()))
 
 
 class RowError(Exception):
-    """Why a row is rejected, as part of a sentence: "it has no name"."""
+    """The reason why a row is rejected, as part of a sentence: "it has no name"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Row:
 
     Attributes:
         line: the line it begins on, or the number of the record, the first being 1.
-        fields: texts by the names that `known_field` gives, without surrounding blanks.
-        broken: why the row could not even be split into fields.
+        fields: texts by the names that `known_field` returns, without surrounding blanks.
+        broken: the reason why the row could not even be split into fields.
     """
 
     line: int
@@ -64,7 +64,7 @@ class Row:
     broken: str | None = None
 
     def get(self, name: str) -> str:
-        """The text of a field, "" where the row has none."""
+        """Return the text of a field, "" where the row has none."""
         return self.fields.get(name, "")
 
 
@@ -84,10 +84,10 @@ class Table:
 
     @classmethod
     def of(cls, kind: str, rows: Iterable[Row], counted_in: str = "line") -> "Table":
-        """A table of rows that may be too many or none.
+        """Build a table of rows.
 
         Raises:
-            OperatorError: they are.
+            OperatorError: there are too many rows, or none.
         """
         taken: list[Row] = []
         for row in rows:
@@ -102,16 +102,16 @@ class Table:
 class GuideFormat(ABC):
     r"""A file format that guide datasets come in.
 
-    What rows mean (tiers, prices, coordinates), which of them are duplicates and which are
-    rejected is the importer's work; a format only splits bytes into rows of named texts. A package
+    The importer interprets rows (tiers, prices, coordinates), and finds duplicates and
+    errors; a format only splits bytes into rows of named texts. A package
     adds a format through an entry point of the group `location_context.guide_importers`:
 
         [project.entry-points."location_context.guide_importers"]
         pipe = "my_package.pipe:PipeFormat"
 
     Attributes:
-        name: what it is registered as.
-        order: the lowest is asked first whether it recognises a file; the formats of this package
+        name: the name under which it is registered.
+        order: the lowest is the first to try to recognise a file; the formats of this package
             come last, the CSV at the very end, since it takes any text.
 
     Example: restaurants as lines "name|tier|latitude,longitude" below a line "#guide".
@@ -140,7 +140,7 @@ class GuideFormat(ABC):
 
     @abstractmethod
     def recognises(self, data: bytes) -> bool:
-        """Whether a file is of this format, by how it begins; quick, and never raises.
+        """Return True if a file is of this format, by its beginning; quick, and never raises.
 
         Args:
             data: the whole file, of at most `MAX_BYTES`; gzip is unpacked already.
@@ -148,20 +148,20 @@ class GuideFormat(ABC):
 
     @abstractmethod
     def read(self, data: bytes) -> Table:
-        """The rows of a file that it recognises.
+        """Return the rows of a file that it recognises.
 
         A row that cannot be split into fields is a `Row` with `broken`, and costs no other.
 
         Raises:
-            OperatorError: nothing can be read, with a sentence that says why.
+            OperatorError: nothing can be read, with a message that says why.
         """
 
 
 def read_table(data: bytes, formats: Sequence[GuideFormat]) -> Table:
-    """The rows of a dataset in the first format that recognises it, plain or in gzip.
+    """Return the rows of a dataset in the first format that recognises it, plain or in gzip.
 
     Raises:
-        OperatorError: none does, or it is damaged or too large.
+        OperatorError: no format does, or it is damaged or too large.
     """
     data = _unpacked(data)
     for candidate in formats:
@@ -180,14 +180,14 @@ def read_table(data: bytes, formats: Sequence[GuideFormat]) -> Table:
 
 
 def first_character(data: bytes) -> str:
-    """The first character of a text file that is not blank; "" where it is empty or no text."""
+    """Return the first character of a text that is not blank; "" if it is empty or no text."""
     if data.startswith((*_UTF16_MARKS, *_PACKED)) or b"\0" in data[:2000]:
         return ""
     return data[:2000].decode("utf-8-sig", "ignore").lstrip()[:1]
 
 
 def decode_text(data: bytes) -> str:
-    """The text of a file in UTF-8.
+    """Return the text of a file in UTF-8.
 
     Raises:
         OperatorError: it is in another encoding, or no text.

@@ -30,7 +30,7 @@ SAMPLE = records.Provenance(
 
 
 class ImportRejected(OperatorError):
-    """The whole file is rejected; `report` tells what is wrong with its rows."""
+    """An error that rejects the whole file; `report` lists the errors of its rows."""
 
     def __init__(self, message: str, report: ImportReport) -> None:
         super().__init__(message)
@@ -85,12 +85,12 @@ async def import_sample(importer: Importer) -> tuple[records.GuideVersion, Impor
 
 
 def sample_data() -> bytes:
-    """The sample guide as a plain CSV."""
+    """Return the sample guide as a plain CSV."""
     return (resources.files("location_context.sections.guide") / "sample.csv").read_bytes()
 
 
 def _check(report: ImportReport, *, strict: bool) -> None:
-    """Raises `ImportRejected` for a file with too many wrong rows."""
+    """Raise `ImportRejected` for a file with too many wrong rows."""
     wrong = len(report.refused)
     if strict and wrong:
         raise ImportRejected(

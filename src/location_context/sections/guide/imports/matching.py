@@ -35,10 +35,10 @@ _NEIGHBOURS = tuple(itertools.product((-1, 0, 1), repeat=3))
 
 
 class SpatialGrid:
-    """Points by number, and which of them lie within a fixed distance of another.
+    """A set of numbered points that finds those within a fixed distance of another point.
 
-    They are kept in cubes of space as wide as the distance, so that only the 27 cubes around a
-    point are looked at; on the sphere itself cells would narrow toward the poles. A cube keeps its
+    They are stored in cubes of space as wide as the distance, so that only the 27 cubes around a
+    point are searched; on the sphere itself cells would narrow toward the poles. A cube stores its
     first `MAX_AT_ONE_PLACE` points.
     """
 
@@ -57,7 +57,7 @@ class SpatialGrid:
         return found
 
     def near(self, lat: float, lng: float) -> list[int]:
-        """The numbers of the points within the distance."""
+        """Return the numbers of the points within the distance."""
         vector = _vector(lat, lng)
         x, y, z = self._cube(vector)
         return [
@@ -79,7 +79,7 @@ def _vector(lat: float, lng: float) -> tuple[float, ...]:
 
 
 def page_key(restaurant: Restaurant) -> str | None:
-    """The page at the provider in one form: no scheme, `www.`, query or trailing slash."""
+    """Return the provider's page in one form: no scheme, `www.`, query or trailing slash."""
     if not restaurant.url:
         return None
     parts = urlsplit(restaurant.url)
@@ -101,7 +101,7 @@ def fold(text: str) -> str:
 
 
 def nearly_same(one: str, other: str) -> bool:
-    """Whether two folded names are the same but for one typo in a long one."""
+    """Return True if two folded names are equal except for one typo in a long name."""
     if one == other:
         return True
     shorter, difference = min(len(one), len(other)), abs(len(one) - len(other))
@@ -111,7 +111,7 @@ def nearly_same(one: str, other: str) -> bool:
 
 
 def _is_typo(one: str, other: str) -> bool:
-    """One letter changed, added or left out, or two neighbours swapped."""
+    """Return True if one letter changed, was added or left out, or two neighbours swapped."""
     start = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
     if start is None:
         return True  # one has a letter more at its end
@@ -121,7 +121,7 @@ def _is_typo(one: str, other: str) -> bool:
 
 
 def group_duplicates(restaurants: Sequence[Restaurant]) -> list[list[int]]:
-    """The rows that are one restaurant, by index, in the order of their first rows."""
+    """Return the rows that are one restaurant, by index, in the order of their first rows."""
     parent = list(range(len(restaurants)))
 
     def root(index: int) -> int:

@@ -38,7 +38,7 @@ class MergedRow(msgspec.Struct, frozen=True):
 
 
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of every row: `rows` = `taken` + `merged` + `refused`.
+    """The outcome of every row: `rows` = `taken` + `merged` + `refused`.
 
     Lines are counted in `counted_in`; `version` is None when nothing was stored.
     """
@@ -129,7 +129,7 @@ def read_in_sandbox(data: bytes, progress: Progress) -> Reading:
 
 
 def installed_formats() -> list[formats.GuideFormat]:
-    """The formats of other packages and our own, in the order in which they are asked.
+    """Return the formats of other packages and our own, in the order in which they are tried.
 
     Raises:
         OperatorError: a format of another package cannot be loaded.

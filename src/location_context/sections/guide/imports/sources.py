@@ -1,4 +1,4 @@
-"""Sources: what the operator gives: a dataset (file, address or Wikidata query), tiers' labels.
+"""Sources of the operator: a dataset (file, address or Wikidata query), and labels of tiers.
 
     [three_star]
     label = "Three rosettes"
@@ -45,11 +45,11 @@ class Dataset:
 
 
 async def fetch(client: HttpClient, source: str, settings: Settings) -> Dataset:
-    """The dataset in a file or at an address.
+    """Return the dataset in a file or at an address.
 
     Raises:
         OperatorError: the file cannot be read, is too large, or the address is not allowed.
-        ProviderError: the address gave nothing usable.
+        ProviderError: the address returned nothing usable.
     """
     if re.match(r"[a-z][a-z0-9+.-]*://", source, re.IGNORECASE):
         return await _download(client, source, settings)
@@ -102,7 +102,7 @@ async def _download(client: HttpClient, url: str, settings: Settings) -> Dataset
 
 
 def _date_in_name(name: str) -> date | None:
-    """The date in a file's name."""
+    """Return the date in a file's name."""
     try:
         return date(*map(int, match.groups())) if (match := _DATE.search(name)) else None
     except ValueError:
@@ -117,7 +117,7 @@ def _date_of_header(header: str | None) -> date | None:
 
 
 def read_labels(path: Path) -> dict[Tier, TierTexts]:
-    """The operator's texts for each tier that the file names.
+    """Return the operator's texts for each tier that the file names.
 
     Raises:
         OperatorError: it cannot be read, or a name or text in it is not accepted.

@@ -129,7 +129,7 @@ def _cuisine(raw: str) -> tuple[str, ...]:
 
 
 def _web_address(raw: str) -> str | None:
-    """An http or https address; anything else is dropped."""
+    """Return an http or https address; anything else is dropped."""
     address = (_text(raw) or "").replace(" ", "%20")
     try:
         parts = urlsplit(address)
@@ -164,7 +164,7 @@ _TIER_OF_STARS: dict[int, Tier] = {3: "three_star", 2: "two_star", 1: "one_star"
 
 
 def tier_of(award: str, tier: str, stars: str) -> Tier:
-    """The tier: from `tier` where given, then `award`, then `stars`; "" is not given.
+    """Return the tier: from `tier` if present, then `award`, then `stars`; "" is absent.
 
     Awards are recognised by pattern: a number of stars with any publisher's name in between
     ("3 Stars", "One Acme Star", "★★"), the distinction for good value under its names, the plain
@@ -193,7 +193,7 @@ def _tier_named(tier: str) -> Tier | None:
 
 
 def _tier_of_awards(award: str) -> Tier:
-    """The highest tier among the distinctions of a cell; retired ones are ignored."""
+    """Return the highest tier among the distinctions of a cell; retired ones are ignored."""
     parts = [part.strip() for part in re.split(r"[,;/|+&•]", award) if part.strip()]
     current = [part for part in parts if not _RETIRED.search(part)]
     if parts and not current:
@@ -268,7 +268,7 @@ class Countries:
         return self._codes.get(name.strip().casefold())
 
     def city_and_country(self, location: str, address: str) -> tuple[str | None, str | None]:
-        """From "City, Country", a city alone, or a city that is its own country."""
+        """Split "City, Country", a city alone, or a city that is its own country."""
         city, comma, last = location.rpartition(",")
         if comma and (code := self.code(last)):
             return city.strip() or None, code
