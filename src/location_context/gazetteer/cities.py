@@ -62,11 +62,11 @@ class Cities:
 
     @classmethod
     def load(cls) -> Self:
-        """The whole table of the package."""
+        """Load the whole table of the package."""
         return cls(np.load(FILE, mmap_mode="r"))
 
     def nearest(self, lat: float, lng: float) -> City | None:
-        """The nearest city of any country."""
+        """Return the nearest city of any country."""
         for km in _NEAREST_KM:
             rows = self._box(lat, lng, km)
             distances = self._distances(rows, lat, lng)
@@ -75,7 +75,7 @@ class Cities:
         return None
 
     def around(self, lat: float, lng: float) -> City | None:
-        """The most populous city around the point, if cities are discs of 3,000 people per km².
+        """Return the most populous city around the point, as discs of 3,000 people per km².
 
         So a district of Paris gives Paris, and a village nearby gives its own name.
         """
@@ -108,7 +108,7 @@ class Cities:
         return () if None in names else tuple(name for name in names if name)
 
     def _box(self, lat: float, lng: float, km: float) -> Rows:
-        """The rows, in order, of at least all cities within `km`."""
+        """Return the rows, in order, of at least all cities within `km`."""
         reach = math.degrees(km / EARTH_RADIUS_KM) + 0.01  # more than floats can be wrong by
         south, north = (
             bisect_left(self._by_lat, (lat + side * reach) / _UNIT, key=self._lat.__getitem__)
@@ -170,7 +170,7 @@ class Cities:
 
 
 def search_key(text: str) -> str:
-    """A name without accents, case, hyphens, apostrophes and double spaces."""
+    """Return a name without accents, case, hyphens, apostrophes and double spaces."""
     plain = text.casefold().translate(_TRANSLITERATION)
     if not plain.isascii():
         decomposed = unicodedata.normalize("NFKD", plain)
@@ -184,7 +184,7 @@ def _piece(text: NDArray[np.uint8], ends: NDArray[np.uint32], number: int) -> by
 
 
 def _radius(population: Any) -> Any:
-    """The radius in km of a city's disc; of numbers or arrays."""
+    """Return the radius in km of a city's disc; of numbers or arrays."""
     return np.sqrt(population / (math.pi * PEOPLE_PER_KM2)) + 1.0
 
 

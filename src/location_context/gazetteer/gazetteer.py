@@ -43,15 +43,15 @@ class Gazetteer:
 
     @classmethod
     def load(cls) -> Self:
-        """From the tables of this package and of tzdata."""
+        """Load the tables of this package and of tzdata."""
         return cls(zones.zone_countries(), Cities.load())
 
     def point(self, lat: float, lng: float) -> Point:
-        """The point at these coordinates in canonical form."""
+        """Return the point at these coordinates in canonical form."""
         return self._locate_cached(*canonical(lat, lng))
 
     def country(self, lat: float, lng: float) -> str | None:
-        """The country at these coordinates, ISO 3166-1 alpha-2."""
+        """Return the country at these coordinates, ISO 3166-1 alpha-2."""
         return self.point(lat, lng).country
 
     def search(self, text: str, limit: int = 8) -> list[City]:
@@ -59,11 +59,11 @@ class Gazetteer:
         return self._cities.search(text, limit)
 
     def nearest_city(self, lat: float, lng: float) -> City | None:
-        """The nearest city of any country."""
+        """Return the nearest city of any country."""
         return self._cities.nearest(lat, lng)
 
     def city_around(self, lat: float, lng: float) -> City | None:
-        """The city whose built-up area contains the point; None between cities."""
+        """Return the city whose built-up area contains the point; None between cities."""
         return self._around(lat, lng)
 
     def _locate(self, lat: float, lng: float) -> Point:
@@ -77,7 +77,7 @@ class Gazetteer:
 
 
 def subregion(region: str, lat: float, lng: float) -> str:
-    """The part of the region with its own holidays if the point is in one, else the region."""
+    """Return the point's part of the region if it has its own holidays, else the region."""
     if region == "FR-GES" and zones.inside(_ALSACE, lat, lng):
         return "FR-6AE"
     if region == "FR-GES" and zones.inside(_MOSELLE, lat, lng):

@@ -44,7 +44,7 @@ def zone_countries() -> Mapping[str, str]:
 
 
 def main_zone(country: str) -> str | None:
-    """The zone that `zone.tab` lists first for a country, usually its most populous."""
+    """Return the zone that `zone.tab` lists first for a country, usually its most populous."""
     return next((zone for zone, code in zone_countries().items() if code == country), None)
 
 
@@ -60,7 +60,7 @@ def correct(lat: float, lng: float, zone: str, country: str | None) -> tuple[str
 
 
 def _uninhabited(lat: float, lng: float) -> str | None:
-    """The country of an island whose country code has no zone."""
+    """Return the country of an island whose country code has no zone."""
     return next((c for s, n, w, e, c in _ISLANDS if s < lat < n and w < lng < e), None)
 
 
@@ -82,12 +82,12 @@ _RULES: Mapping[str, tuple[Callable[[float, float], bool], str, str]] = {
 
 
 def is_nautical(zone: str) -> bool:
-    """Whether it is a zone at sea, `Etc/GMT` with or without hours."""
+    """Return True for a zone at sea, `Etc/GMT` with or without hours."""
     return zone.startswith("Etc/GMT")
 
 
 def inside(outline: Sequence[tuple[float, float]], lat: float, lng: float) -> bool:
-    """Whether a point is inside an outline (counts crossings of a ray to the west)."""
+    """Return True if a point is inside an outline (counts crossings of a ray to the west)."""
     crossings = 0
     for (x, y), (next_x, next_y) in zip(outline, (*outline[1:], outline[0]), strict=True):
         if (y > lat) != (next_y > lat):
@@ -117,7 +117,7 @@ class Boundaries:
         return cls(np.load(FILE, mmap_mode="r"))
 
     def zone(self, lat: float, lng: float) -> str:
-        """The zone by boundaries, without corrections; `lat` and `lng` are canonical."""
+        """Return the zone by boundaries, without corrections; `lat` and `lng` are canonical."""
         zones = [self._zones[self._zones_of[number]] for number in self._around(lat, lng)]
         # two boundaries cover Xinjiang; tzdata and GeoNames give it its own zone
         if "Asia/Urumqi" in zones:
@@ -125,7 +125,7 @@ class Boundaries:
         return zones[0] if zones else nautical(lng)
 
     def _around(self, lat: float, lng: float) -> Iterator[int]:
-        """The numbers of the outlines that a point is inside of."""
+        """Yield the numbers of the outlines that a point is inside of."""
         boxes = (self._south <= lat) & (self._north >= lat) & (self._west <= lng)
         for number in np.flatnonzero(boxes & (self._east >= lng)).tolist():
             corners = slice(self._ends[number - 1] if number else 0, self._ends[number])
@@ -147,17 +147,17 @@ def _boundaries() -> Boundaries:
 
 
 def zone_at(lat: float, lng: float) -> str:
-    """The zone of the gazetteer's point there, without loading the table of cities."""
+    """Return the zone of the gazetteer's point there, without loading the table of cities."""
     lat, lng = canonical(lat, lng)
     return correct(lat, lng, boundary_zone(lat, lng), None)[0]
 
 
 def boundary_zone(lat: float, lng: float) -> str:
-    """The zone by boundaries, without corrections."""
+    """Return the zone by boundaries, without corrections."""
     return _boundaries().zone(lat, lng)
 
 
 def nautical(lng: float) -> str:
-    """The zone at sea: 15 degrees wide; POSIX counts hours to the west, so the sign is inverted."""
+    """Return the zone at sea: 15 degrees wide; its sign is inverted, as in POSIX."""
     hours = round(lng / 15)
     return f"Etc/GMT{-hours:+d}" if hours else "Etc/GMT"

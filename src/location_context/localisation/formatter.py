@@ -125,7 +125,7 @@ def _pattern(digits: int) -> str:
 
 
 class Formatter:
-    """One language's ways of writing; it also gives the language's words."""
+    """A language's formats and words."""
 
     def __init__(self, language: Language) -> None:
         self.language = language
@@ -145,7 +145,7 @@ class Formatter:
         return self.language.direction == "rtl"
 
     def number(self, value: float, digits: int = 0) -> str:
-        """A number with exactly `digits` decimals."""
+        """Return a number with exactly `digits` decimals."""
         value = round(value, digits) + 0.0
         return self._signed(_decimal(self.language, value, digits), value=value)
 
@@ -164,7 +164,7 @@ class Formatter:
         return f"{self.number(value)}°"
 
     def temperatures(self, low: float, high: float) -> str:
-        """A range of temperatures; one number when both round to it."""
+        """Return a range of temperatures; one number when both round to it."""
         if round(low) == round(high):
             return self.temperature(high)
         if low < 0:
@@ -177,7 +177,7 @@ class Formatter:
 
     @staticmethod
     def spoken(text: str) -> str:
-        """A text for a voice, which may stumble over what only keeps a line from ending."""
+        """Return a text for a voice, without the signs that only prevent line breaks."""
         return text.replace(_WORD_JOINER, "")
 
     @staticmethod
@@ -187,15 +187,15 @@ class Formatter:
 
     @staticmethod
     def range_of(one: str, other: str) -> str:
-        """A range of two texts that themselves hold blanks or signs."""
+        """Return a range of two texts that themselves hold blanks or signs."""
         return f"{one}{NO_BREAK}{EN_DASH}{NO_BREAK}{other}"
 
     def measure(self, value: float, unit: str, digits: int = 0) -> str:
-        """A number with its unit, such as `28 mm`; `unit` as in an answer's `units`."""
+        """Return a number with its unit, such as `28 mm`; `unit` as in an answer's `units`."""
         return _measure(self.language, round(value, digits) + 0.0, unit, digits)
 
     def distance(self, value: float, unit: str) -> str:
-        """A distance with one decimal under ten where it is not whole.
+        """Return a distance with one decimal under ten where it is not whole.
 
         Metres under a kilometre and feet under a tenth of a mile, in steps of 50.
         """
@@ -223,7 +223,7 @@ class Formatter:
         return non_breaking(self.gettext("{minutes} min").format(minutes=count))
 
     def money(self, amount: float, currency: str) -> str:
-        """An amount, without decimals when it is whole."""
+        """Return an amount, without decimals when it is whole."""
         return _money(self.language, amount, currency)
 
     def weekday(self, day: date) -> str:
@@ -281,11 +281,11 @@ class Formatter:
         return "a" in self._locale.time_formats["short"].pattern
 
     def bidi_isolate(self, text: str) -> str:
-        """A name that does not turn what stands beside it in right-to-left text."""
+        """Return a name that does not turn its neighbours in right-to-left text."""
         return f"\u2068{text}\u2069" if text and self._right_to_left else text
 
     def moment(self, moment: datetime) -> str:
-        """A date with the year and a time: `4 Mar 2026, 09:40`."""
+        """Return a date with the year and a time: `4 Mar 2026, 09:40`."""
         text = _skeleton(self.language, moment.date(), "yMMMd")
         pattern = str(self._locale.datetime_formats["medium"])
         return pattern.format(self.time(moment), non_breaking(text))
@@ -303,7 +303,7 @@ class Formatter:
         return f"{name}{NO_BREAK}({utc})"
 
     def join_list(self, texts: Sequence[str]) -> str:
-        """`a, b and c`."""
+        """Return the texts as a list: `a, b and c`."""
         if len(texts) < 2:
             return "".join(texts)
         two, start, middle, end = _list_patterns(self.language)
@@ -316,12 +316,12 @@ class Formatter:
 
     @cached_property
     def word_separator(self) -> str:
-        """What stands between sentences, and after a colon: nothing in Chinese and Japanese."""
+        """The separator of sentences, also after a colon: nothing in Chinese and Japanese."""
         return self.language.word_separator
 
     @cached_property
     def comma(self) -> str:
-        """What stands between the parts of an enumeration, with its blank."""
+        """The separator of an enumeration, with its blank."""
         return {"ja": "、", "zh": "、", "ar": "، "}.get(self._locale.language, ", ")
 
     def join_sentences(self, said: Iterable[str]) -> str:
@@ -329,11 +329,11 @@ class Formatter:
 
     @staticmethod
     def capitalise(text: str) -> str:
-        """The text as it begins a line: `mer. 12 août` with a capital."""
+        """Return the text as it begins a line: `mer. 12 août` with a capital."""
         return text[:1].upper() + text[1:]
 
     def country(self, code: str) -> str:
-        """The name of a country by its ISO 3166-1 code."""
+        """Return the name of a country by its ISO 3166-1 code."""
         return str(self._locale.territories.get(code, code))
 
 
@@ -342,5 +342,5 @@ def _clock(moment: datetime) -> time:
 
 
 def non_breaking(text: str) -> str:
-    """The text with its blanks made no-break spaces."""
+    """Return the text with its blanks made no-break spaces."""
     return text.replace(" ", NO_BREAK)

@@ -1,8 +1,7 @@
 """Languages: negotiation, messages (gettext catalogues) and CLDR conventions.
 
-Catalogues are `locale/<tag>.po` beside this file, each read when it is first asked for. Lookup
-follows RFC 4647 section 3.4: subtags are removed from the end until a catalogue matches, else
-English.
+Catalogues are `locale/<tag>.po` beside this file, each read on first use. Lookup follows RFC 4647
+section 3.4: subtags are removed from the end until a catalogue matches, else English.
 `en` alone formats as en-GB; a requested region applies to formats (`en-US`, `de-AT`).
 """
 
@@ -41,7 +40,7 @@ class Language:
 
     @property
     def word_separator(self) -> str:
-        """What stands between sentences, and after a colon: nothing in Chinese and Japanese."""
+        """The separator of sentences, also after a colon: nothing in Chinese and Japanese."""
         return "" if self.locale.language in {"ja", "zh"} else " "
 
     def gettext(self, message: str) -> str:
@@ -58,7 +57,7 @@ class Languages:
     """The languages with a catalogue, and the choice among them."""
 
     def __init__(self, catalogues: Mapping[str, Callable[[], gettext.NullTranslations]]) -> None:
-        """`catalogues` by tag, each read once it is asked for."""
+        """Set the `catalogues` by tag, each read on first use."""
         self._catalogues = {tag.lower(): (tag, cache(read)) for tag, read in catalogues.items()}
         self._catalogues.setdefault(SOURCE, (SOURCE, cache(gettext.NullTranslations)))
 
@@ -76,7 +75,7 @@ class Languages:
         return self.choose(SOURCE)
 
     def choose(self, tag: str) -> Language:
-        """The language for a BCP 47 tag; English if there is no catalogue for it.
+        """Return the language for a BCP 47 tag; English if there is no catalogue for it.
 
         Raises:
             InvalidLanguage: the tag is malformed.
@@ -88,7 +87,7 @@ class Languages:
         return self._find(tag) or self._make(SOURCE, SOURCE)
 
     def accept(self, header: str) -> Language:
-        """The best language for an Accept-Language header; malformed parts are ignored."""
+        """Return the best language for an Accept-Language header; malformed parts are ignored."""
         for tag in _by_quality(header):
             if language := self._find(tag):
                 return language
@@ -140,7 +139,7 @@ def _locale(requested: str, tag: str) -> Locale:
 
 
 def _by_quality(header: str) -> Iterator[str]:
-    """The well-formed tags of an Accept-Language header, best first (RFC 9110 section 12.5.4)."""
+    """Yield the well-formed tags of an Accept-Language header, best first (RFC 9110, 12.5.4)."""
     ranked = []
     for position, part in enumerate(header[:1000].split(",")):
         tag, _, parameter = part.strip().partition(";")

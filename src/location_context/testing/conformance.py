@@ -57,12 +57,12 @@ MARGIN = 0.5  # seconds by which a busy machine may be late
 
 
 class ConformanceError(AssertionError):
-    """What was promised and is not kept, a line for each."""
+    """An error that lists the broken promises, one a line."""
 
 
 @dataclass
 class _Trial:
-    """What is built for each fault anew, and what was found."""
+    """A trial: the parts that are built for each fault anew, and the findings."""
 
     respond: Respond
     settings: Mapping[str, str]
@@ -73,7 +73,7 @@ class _Trial:
     async def context(
         self, fault: Fault | None = None
     ) -> AsyncIterator[tuple[SectionContext, FakeServer]]:
-        """A context whose settings lead to a fake server, which answers well or with a fault."""
+        """Open a context whose settings lead to a fake server, with or without a fault."""
         with tempfile.TemporaryDirectory() as folder, FakeServer(self.respond).running() as server:
             given = {"data_dir": folder, "contact": "kit@example.org", **self.settings}
             environ = {variable(n): text.replace("{url}", server.url) for n, text in given.items()}
@@ -108,13 +108,13 @@ def check_provider(
 
     Args:
         provider: the class, as its entry point names it.
-        respond: what the provider's server answers to a request, in its own shape.
-        settings: by name; `{url}` in a value is the server's address. By default
+        respond: returns the provider's answer to a request, in its own shape.
+        settings: values by name; `{url}` in a value is the server's address. By default
             `<name>_url = {url}`.
         clock: the current time, where `respond` is about certain days.
 
     Raises:
-        ConformanceError: a promise is not kept.
+        ConformanceError: a promise is broken.
     """
     trial = _Trial(respond, settings or {f"{provider.name}_url": "{url}"}, clock)
     asyncio.run(_check_provider(provider, trial))
@@ -129,9 +129,9 @@ async def _check_provider(provider: Any, trial: _Trial) -> None:
             trial.note("a good answer", problem)
             return  # nothing else can be judged
         if not server.asked:
-            trial.note("a good answer", f"nobody was asked at {', '.join(trial.settings)}")
+            trial.note("a good answer", f"no request came to {', '.join(trial.settings)}")
         elif not server.asked[0].headers.get("user-agent", "").startswith("location-context"):
-            trial.note("a good answer", "was asked for without the service's User-Agent")
+            trial.note("a good answer", "was requested without the service's User-Agent")
         if isinstance(built, base.ArchiveProvider) and not hasattr(built, "representativeness"):
             trial.note("representativeness", "the error of its cells is not stated")
         await _close(built)
@@ -154,7 +154,7 @@ async def _check_provider(provider: Any, trial: _Trial) -> None:
 
 
 async def _fetch(provider: Any, trial: _Trial) -> str | None:
-    """None where data came, else what came instead; `raised …` for what must not be raised."""
+    """Return None if data came, else what came instead; `raised …` for forbidden errors."""
     today = PARIS.today(trial.clock())
     try:
         if isinstance(provider, EventProvider):
@@ -202,16 +202,16 @@ def check_section(
 
     Args:
         section: the class, as its entry point names it.
-        respond: what the server of its provider answers; None where it asks nobody.
+        respond: returns its provider's answers; None if it calls no provider.
         settings: as for `check_provider`.
         clock: as for `check_provider`.
 
     Raises:
-        ConformanceError: a promise is not kept.
+        ConformanceError: a promise is broken.
     """
     trial = _section_trial(section, respond, settings, clock)
     _check_description(section, trial)
-    asyncio.run(_check_section(section, trial, asks=respond is not None))
+    asyncio.run(_check_section(section, trial, calls=respond is not None))
     trial.finish(section.name)
 
 
@@ -226,7 +226,7 @@ def _section_trial(
 
 
 def _place(section: type[Section[Any]]) -> str:
-    """The file and line at which a section begins."""
+    """Return the file and line at which a section begins."""
     return f"{inspect.getfile(section)}:{inspect.getsourcelines(section)[1]}"
 
 
@@ -237,11 +237,11 @@ def _check_description(section: type[Section[Any]], trial: _Trial) -> None:
             trial.note(place, f"`{name}` is empty")
     if section.response.__struct_config__.tag != section.name:
         trial.note(place, "the tag of `response` is not the section's name")
-    kept = section.sample()
+    samples = section.sample()
     for name in section.samples:
-        if name not in kept:
+        if name not in samples:
             trial.note(place, f"{name!r} is missing in sample.json; `write_sample` writes it")
-    for name, answer in kept.items():
+    for name, answer in samples.items():
         try:
             msgspec.convert(answer, section.response | section.not_applicable_type)
         except msgspec.ValidationError as error:
@@ -249,14 +249,14 @@ def _check_description(section: type[Section[Any]], trial: _Trial) -> None:
 
 
 def description_problems(section: type[Section[Any]]) -> list[str]:
-    """What a section does not say of itself, each with the file and the line of its class."""
+    """Return what a section fails to describe, each with the file and line of its class."""
     trial = _section_trial(section)
     _check_description(section, trial)
     _check_words(section, trial)
     return trial.problems
 
 
-async def _check_section(section: type[Section[Any]], trial: _Trial, *, asks: bool) -> None:
+async def _check_section(section: type[Section[Any]], trial: _Trial, *, calls: bool) -> None:
     async with trial.context() as (context, _):
         cached = CachedSection(section.build(context), context.clock)
         result = await _read(cached, trial, "a good answer")
@@ -267,7 +267,7 @@ async def _check_section(section: type[Section[Any]], trial: _Trial, *, asks: bo
         else:
             _check_looks(cached.section, result.body, trial)
         await cached.close()
-    for name, fault in FAULTS.items() if asks else ():
+    for name, fault in FAULTS.items() if calls else ():
         async with trial.context(fault) as (context, _):
             cached = CachedSection(section.build(context), context.clock)
             result = await _read(cached, trial, name)
@@ -277,7 +277,7 @@ async def _check_section(section: type[Section[Any]], trial: _Trial, *, asks: bo
 
 
 async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResult | None:
-    """The result if one came; what breaks a promise is noted."""
+    """Return the result if one came; note any broken promise."""
     query = trial.query(dated=cached.dated)
     began = time.monotonic()
     try:

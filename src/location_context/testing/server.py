@@ -22,7 +22,7 @@ import msgspec
 
 @dataclass(frozen=True)
 class FakeRequest:
-    """One request as it came: path, query (first values; all in `every`), headers in lower case.
+    """A received request: path, query (first values; all in `every`), headers in lower case.
 
     `target` is path and query as they were written.
     """
@@ -36,7 +36,7 @@ class FakeRequest:
 
 @dataclass(frozen=True)
 class FakeResponse:
-    """What to answer. A body that is not bytes is sent as JSON."""
+    """The answer to send. A body that is not bytes is sent as JSON."""
 
     body: object = b""
     status: int = 200
@@ -54,7 +54,7 @@ Fault = Callable[[FakeResponse], FakeResponse]
 
 
 class FakeServer:
-    """The server while it runs: its address, what it was asked, and how it answers."""
+    """A running fake server: its address, the requests it received, and its answers."""
 
     def __init__(self, respond: Respond) -> None:
         self.respond = respond
@@ -88,7 +88,7 @@ class FakeServer:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection to a stand-in."""
+    """A connection to a fake server."""
 
     fake: FakeServer
     protocol_version = "HTTP/1.1"
@@ -143,11 +143,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # the client went away, as clients do
 
     def log_message(self, *_: object) -> None:
-        """Say nothing: what was asked is kept in `asked`."""
+        """Log nothing: requests are recorded in `asked`."""
 
 
 def _spoilt(value: Any) -> Any:
-    """The same JSON with every number made NaN."""
+    """Return the same JSON with every number made NaN."""
     if isinstance(value, dict):
         return {key: _spoilt(part) for key, part in value.items()}
     if isinstance(value, list):

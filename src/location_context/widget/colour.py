@@ -26,7 +26,7 @@ class Oklch:
 
     @classmethod
     def from_hex(cls, text: str) -> Self:
-        """From `#rgb` or `#rrggbb`."""
+        """Read `#rgb` or `#rrggbb`."""
         red, green, blue = _decoded(text)
         long = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
         middle = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)
@@ -41,12 +41,12 @@ class Oklch:
         return self.chroma < GREY_CHROMA
 
     def with_lightness(self, lightness: float) -> Self:
-        """The same hue and chroma at another lightness, clamped to 0 and 1."""
+        """Return the same hue and chroma at another lightness, clamped to 0 and 1."""
         return replace(self, lightness=min(1.0, max(0.0, lightness)))
 
     @cached_property
     def hex(self) -> str:
-        """As `#rrggbb`, with less chroma if it is outside sRGB."""
+        """The colour as `#rrggbb`, with less chroma if it is outside sRGB."""
         colour: Oklch = self
         while not colour._in_srgb and colour.chroma > _TOLERANCE:
             colour = replace(colour, chroma=colour.chroma * _CHROMA_STEP)
@@ -72,7 +72,7 @@ class Oklch:
 
 
 def contrast(colour: str, other: str) -> float:
-    """The WCAG ratio of two colours, `#rgb` or `#rrggbb`: 1 to 21."""
+    """Return the WCAG ratio of two colours, `#rgb` or `#rrggbb`: 1 to 21."""
     darker, lighter = sorted((_luminance(colour), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -168,7 +168,7 @@ def palette(accent: str, scheme: Scheme) -> Mapping[str, str]:
 
 
 def variables(accent: str, scheme: Scheme, used: Collection[str] | None = None) -> str:
-    """The palette as CSS custom properties, or those of it that are used."""
+    """Return the palette as CSS custom properties, or only its `used` ones."""
     return "".join(
         f"--{name}:{_short(value)};"
         for name, value in palette(accent, scheme).items()
@@ -182,7 +182,7 @@ def _short(colour: str) -> str:
 
 
 def _ensure_contrast(colour: Oklch, grounds: Iterable[str], ratio: float, scheme: Scheme) -> str:
-    """The colour, darkened (light scheme) or lightened until it has the ratio to all grounds."""
+    """Darken (light scheme) or lighten the colour until it has the ratio to all grounds."""
     step = -_STEP if scheme == "light" else _STEP
     grounds = list(grounds)
     while min(contrast(colour.hex, ground) for ground in grounds) < ratio:

@@ -1,11 +1,11 @@
-"""Content: what a page of the widget shows: header, the sections' cards, footer, or an error.
+"""Content: the parts of a widget page: header, the sections' cards, footer, or an error.
 
 Every section is read concurrently under one deadline, and its card rendered as it comes. For a stay
 that crosses the forecast horizon, sections that split there (weather) are read twice: for the whole
 stay and for the days within the horizon, which can be shown as a forecast.
 
-Each notice in the footer is given as its licence asks. The name of the source and of the licence
-become links where they occur in it; a name that does not occur is put before it, a licence after.
+Each notice in the footer follows its licence. The names of the source and of the licence become
+links where they occur in it; a source that does not occur is put before it, a licence after.
 """
 
 import asyncio
@@ -49,12 +49,12 @@ class SectionResults:
     late: bool = False
 
     def forecast_part(self, section: Section[Any]) -> Applicable | None:
-        """The section's answer for the days within the horizon, if it was read for them."""
+        """Return the section's answer for the days within the horizon, if it was read for them."""
         result = self.forecast_parts.get(section)
         return result.body if result and isinstance(result.body, Applicable) else None
 
     def bodies_of(self, section: Section[Any]) -> list[Applicable]:
-        """The section's applicable answers, the forecast part first."""
+        """Return the section's applicable answers, the forecast part first."""
         result = self.by_section[section]
         bodies = [self.forecast_part(section), result.body if result else None]
         return [body for body in bodies if isinstance(body, Applicable)]
@@ -70,7 +70,7 @@ class SectionResults:
         return [*self.by_section.values(), *self.forecast_parts.values()]
 
     def digests_of(self, section: Section[Any]) -> tuple[str | None, ...] | None:
-        """What tells the section's results from others; None where its card changes by the hour.
+        """Return the digests of the section's results; None if its card changes by the hour.
 
         A card of stale results says how old they are.
         """
@@ -83,7 +83,7 @@ class SectionResults:
 async def read(
     service: Service, cached: CachedSection, query: Query, deadline: Deadline
 ) -> SectionResults:
-    """One section, with the forecast part of a stay that crosses the horizon."""
+    """Read one section, with the forecast part of a stay that crosses the horizon."""
     splits = cached.section.splits_at_horizon
     part_query = _forecast_part_query(query, service.clock()) if splits else None
     split = [cached] if part_query else []
@@ -100,7 +100,7 @@ async def read(
 
 
 def joined(several: Iterable[SectionResults]) -> SectionResults:
-    """The results of all sections, in the order given."""
+    """Return the results of all sections, in this order."""
     by_section = dict[Section[Any], SectionResult | None]()
     forecast_parts = dict[Section[Any], SectionResult | None]()
     late = False
@@ -112,7 +112,7 @@ def joined(several: Iterable[SectionResults]) -> SectionResults:
 
 
 def _forecast_part_query(query: Query, now: datetime) -> Query | None:
-    """The query for the days within the horizon if other days of the stay lie beyond it."""
+    """Return the query for the days within the horizon if other days of the stay lie beyond it."""
     stay, today = query.stay, query.point.today(now)
     if stay is None or stay.within_horizon(today) or stay.start > horizon(today):
         return None
@@ -138,7 +138,7 @@ class RenderedCard:
 
 
 def page_data(results: SectionResults) -> dict[str, str]:
-    """The `data-` attributes of the page, from every section."""
+    """Return the `data-` attributes of the page, from every section."""
     attributes = dict[str, str]()
     for section in results.by_section:
         attributes |= section.page_data(results.bodies_of(section))
@@ -148,7 +148,7 @@ def page_data(results: SectionResults) -> dict[str, str]:
 def card(
     section: Section[Any], results: SectionResults, fmt: Formatter, now: datetime
 ) -> Card | None:
-    """The section's card; None if it has none or fails, so that the others are still shown."""
+    """Return the section's card; None if it has none or fails, so that others are still shown."""
     forecast_part = results.forecast_part(section)
     result = results.by_section[section]
     body = result.body if result else forecast_part
@@ -163,7 +163,7 @@ def card(
 
 @dataclass(frozen=True, kw_only=True)
 class Header:
-    """What stands above the cards."""
+    """The part above the cards."""
 
     place: str
     dates: str
@@ -185,7 +185,7 @@ def header(
 
 
 def _place(point: Point, gazetteer: Gazetteer, fmt: Formatter) -> str:
-    """The city around the point, else the nearest if it is close, else the coordinates."""
+    """Return the city around the point, else the nearest if close, else the coordinates."""
     if city := gazetteer.city_around(point.lat, point.lng):
         return city.name
     city = gazetteer.nearest_city(point.lat, point.lng)
@@ -198,7 +198,7 @@ def _place(point: Point, gazetteer: Gazetteer, fmt: Formatter) -> str:
 
 
 def _zone(stay: Stay, point: Point, fmt: Formatter) -> str:
-    """The time zone, and the dates of the stay on which its clocks change."""
+    """Return the time zone, and the dates of the stay on which its clocks change."""
     first = datetime.combine(stay.start, time(12), point.zone)
     text = fmt.gettext("Times are local, {zone}").format(zone=fmt.zone(first))
     offset = first.utcoffset() or timedelta()
@@ -237,10 +237,10 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Footer:
-    """What stands below the cards.
+    """The part below the cards.
 
     `lines` are label and sources of each section; without a label, those that several share.
-    `names` are whose data it is, in short, by section.
+    `names` are the owners of the data, in short, by section.
     """
 
     lines: Sequence[tuple[str, Sequence[Source]]]
@@ -287,7 +287,7 @@ def _names(
 
 @lru_cache(maxsize=256)
 def source(attribution: Attribution) -> Source:
-    """The notice with links on the names in it; a name that does not occur is put first."""
+    """Return the notice with links on its names; a name that does not occur is put first."""
     text = attribution.text.removesuffix(f", {attribution.license_url}")  # the licence links there
     if attribution.url and attribution.name not in text:
         text = f"{attribution.name}: {text}"
@@ -310,7 +310,7 @@ def _last(pattern: str, text: str) -> re.Match[str] | None:
 
 
 def _split(text: str, links: Sequence[tuple[re.Match[str], str | None]]) -> list[Part]:
-    """The text in pieces, some of them links; of two that overlap the first one is used."""
+    """Return the text in pieces, some of them links; of two that overlap the first is used."""
     parts, position = [], 0
     for match, url in sorted(links, key=lambda link: link[0].start()):
         if match.start() >= position:
@@ -320,7 +320,7 @@ def _split(text: str, links: Sequence[tuple[re.Match[str], str | None]]) -> list
 
 
 def _as_of(results: SectionResults, point: Point, fmt: Formatter, now: datetime) -> str:
-    """When the newest of the data was true, by the point's clock."""
+    """Return when the newest of the data was true, by the point's clock."""
     times = [body.as_of for body in results.bodies if body.as_of is not None]
     if not times:
         return ""
@@ -332,7 +332,7 @@ def _as_of(results: SectionResults, point: Point, fmt: Formatter, now: datetime)
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorView:
-    """What went wrong, for the one card of an error page."""
+    """An error, for the one card of an error page."""
 
     label: str
     sentence: str
@@ -341,9 +341,9 @@ class ErrorView:
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """What a page shows; `whole` is the address of the full widget, for a compact one.
+    """The content of a page; `whole` is the address of the full widget, for a compact one.
 
-    A page that is `late` asks once more by itself for what was on its way.
+    A page that is `late` reloads itself once for data on their way.
     """
 
     title: str
@@ -357,11 +357,11 @@ class Content:
     footer: Footer | None = None
     problem: ErrorView | None = None
     discovery: Markup | str = ""
-    data: Mapping[str, str] = field(default_factory=dict)  # for a parent page that asks
+    data: Mapping[str, str] = field(default_factory=dict)  # for a parent page that requests them
 
     @property
     def has_lone(self) -> bool:
-        """Whether one of the cards that stand beside another has none beside it."""
+        """True if one of the cards that stand side by side has none beside it."""
         beside = [one for column in self.columns for one in column if one.name != "stay"]
         return len(beside) % 2 == 1
 

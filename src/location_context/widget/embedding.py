@@ -1,17 +1,17 @@
 """Embedding: a widget's address and height, the two lines of its snippet, and `/v1/embed.js`.
 
-The first line says in plain attributes what the widget is about; the script makes the frame, with a
-title, its height reserved, so that nothing below it moves while it loads, and sandboxed: the
-widget's script runs without this host's origin, and its links open in new tabs. For pages without
-scripts there is one line with the frame itself. Absolute addresses are made from PUBLIC_URL alone.
+The first line describes the widget in plain attributes; the script makes the frame, with a title,
+its height reserved, so that nothing below it moves while it loads, and sandboxed: the widget's
+script runs without this host's origin, and its links open in new tabs. For pages without scripts
+there is one line with the frame itself. Absolute addresses are made from PUBLIC_URL alone.
 
-The script keeps every widget on a host's page as tall as its content. It accepts a message only
+The script sizes every widget on a host's page to its content. It accepts a message only
 from the window of an iframe whose address is the widget on the script's own origin, and only a
 height from 1 to 20,000 px: the height of the content, to which the iframe's padding and border are
-added. It does not resize an iframe that is hidden or has no width yet. It asks for the height again
-with `{"type":"pulse:measure","version":1}`: widgets that sent it before the script loaded or before
-they had a width, and all widgets when the host's window is resized (browsers suspend those that are
-out of sight).
+added. It does not resize an iframe that is hidden or has no width yet. It requests the height again
+with `{"type":"pulse:measure","version":1}`: from widgets that sent it before the script loaded or
+before they had a width, and from all widgets when the host's window is resized (browsers suspend
+those that are out of sight).
 """
 
 import json
@@ -71,12 +71,12 @@ def script_routes() -> list[Route]:
 
 
 def public_url(settings: Settings, path: str) -> str:
-    """The absolute address of a path of this service, such as `/v1/pulse`."""
+    """Return the absolute address of a path of this service, such as `/v1/pulse`."""
     return settings.public_url.rstrip("/") + path
 
 
 def widget_query(parameters: Parameters) -> str:
-    """The query string of a widget: required parameters, and those that differ from defaults."""
+    """Return a widget's query string: required parameters, and those that differ from defaults."""
     given = {"lat": degrees(parameters.lat), "lng": degrees(parameters.lng)}
     if parameters.days:
         given["days"] = f"{parameters.days}"
@@ -93,28 +93,28 @@ def widget_query(parameters: Parameters) -> str:
 
 
 def full_address(settings: Settings, parameters: Parameters) -> str:
-    """The full widget of a compact one."""
+    """Return the address of the full widget of a compact one."""
     return public_url(settings, f"/v1/pulse?{widget_query(replace(parameters, layout=None))}")
 
 
 def query(fields: Mapping[str, str]) -> str:
-    """A query string of the fields that are not empty, with blanks as %20, commas as they are."""
+    """Return a query string of the fields that are not empty, with blanks as %20, plain commas."""
     given = {name: text for name, text in fields.items() if text}
     return urlencode(given, quote_via=quote, safe=",")
 
 
 def degrees(value: float) -> str:
-    """A coordinate with up to four decimals, never with an exponent."""
+    """Return a coordinate with up to four decimals, never with an exponent."""
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def topics(sections: Iterable[CachedSection], language: Language) -> str:
-    """What the sections are about, as a list inside a sentence."""
+    """Return the subjects of the sections, as a list inside a sentence."""
     return Formatter(language).join_list([cached.section.label(language) for cached in sections])
 
 
 def title(sections: Iterable[CachedSection], place: str | None, language: Language) -> str:
-    """The title of the iframe, which screen readers announce."""
+    """Return the title of the iframe, which screen readers announce."""
     names = Formatter.capitalise(topics(sections, language))
     if place is None:
         return names
@@ -122,17 +122,17 @@ def title(sections: Iterable[CachedSection], place: str | None, language: Langua
 
 
 def snippet(settings: Settings, parameters: Parameters) -> list[str]:
-    """The two lines for a page: what the widget is about, and the script that makes the frame."""
+    """Return the two lines for a page: the widget's description, and the script."""
     given = dict(parse_qsl(widget_query(parameters)))
     data = "".join(f' data-{name}="{escape(value)}"' for name, value in given.items())
     return [f"<div data-location-context{data}></div>", script(settings)]
 
 
 def mail_snippet(settings: Settings, parameters: Parameters, card: StaticCard) -> str:
-    """A link to the full widget around the static card, with the card's text and size in px.
+    """Return a link to the full widget around the static card, with its text and size in px.
 
     It shows a PNG if the card is one to be drawn here, else the SVG.
-    `height:auto` keeps its shape on narrow screens, and its text whole where it is not shown.
+    `height:auto` preserves its shape on narrow screens, and its text whole where it is not shown.
     """
     assert parameters.language is not None, "mail programs' servers ask for no language"
     language = parameters.language
@@ -148,7 +148,7 @@ def mail_snippet(settings: Settings, parameters: Parameters, card: StaticCard) -
 
 
 def iframe(settings: Settings, parameters: Parameters, frame_title: str, given: str) -> str:
-    """The widget, with or without JavaScript on the host's page; `given` are more attributes."""
+    """Return the widget's frame, which needs no script; `given` are more attributes."""
     address = public_url(settings, f"/v1/pulse?{widget_query(parameters)}")
     return (
         f'<iframe src="{escape(address)}" title="{escape(frame_title)}" {given} '
@@ -157,15 +157,15 @@ def iframe(settings: Settings, parameters: Parameters, frame_title: str, given: 
 
 
 def script(settings: Settings) -> str:
-    """The second line: keeps every widget of the page as tall as its content."""
+    """Return the second line: it sizes every widget of the page to its content."""
     return f'<script src="{escape(public_url(settings, "/v1/embed.js"))}" async></script>'
 
 
 def reserved_height(service: Service, parameters: Parameters, width: int = DEFAULT_WIDTH) -> int:
-    """The height in px to reserve at a width in px: of a usual stay of so many days.
+    """Return the height in px to reserve at a width in px, for a usual stay of so many days.
 
     `heights.json` has the parts, measured by scripts/measure_heights.py; embed.js adds them up in
-    the same way. A cached result for this very widget tells that a section is not applicable.
+    the same way. A cached result for this widget shows if a section is not applicable.
     """
     table = _heights()
 
@@ -197,7 +197,7 @@ def reserved_height(service: Service, parameters: Parameters, width: int = DEFAU
 
 
 def _arranged(cards: Sequence[float], width: int) -> float:
-    """The height of cards below one another, or in two columns."""
+    """Return the height of cards below one another, or in two columns."""
     if width < TWO_CARDS or len(cards) < 2:
         return sum(cards)
     if width < TWO_COLUMNS:
@@ -213,7 +213,7 @@ def _heights() -> dict[str, list[float]]:
 
 
 def _is_shown(cached: CachedSection, query: Query, today: date) -> bool:
-    """Whether a section is applicable, as far as is known without reading it."""
+    """Return True if a section is applicable, as far as is known without reading it."""
     if query.stay and query.stay.is_past(today) and not cached.section.answers_past:
         return False
     result = cached.peek(query)

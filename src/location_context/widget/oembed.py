@@ -1,10 +1,10 @@
 """`/v1/oembed`: the widget for content systems that turn a pasted address into an embed.
 
 oEmbed 1.0 (oembed.com), type `rich`, JSON only: any other `format` is 501, as its section 2.3.3
-asks. It accepts only addresses under PUBLIC_URL/v1/pulse, makes the snippet from the validated
+requires. It accepts only addresses under PUBLIC_URL/v1/pulse, makes the snippet from the validated
 parameters and fetches nothing. WordPress loads its own script, which sizes the frame, only where a
-link in a `blockquote` stands before the iframe; it shows that until the frame speaks. Where a site
-has less room than the full widget needs, the compact one is given if that fits. `discovery`
+link in a `blockquote` stands before the iframe; it shows that until the frame speaks. If a site
+has less room than the full widget needs, the compact one is returned if that fits. `discovery`
 is the link for the head of the widget's page.
 """
 
@@ -61,7 +61,7 @@ def routes(service: Service) -> list[Route]:
 
 
 def read(service: Service, query: bytes) -> OEmbed:
-    """The answer for a query string.
+    """Return the answer for a query string.
 
     Raises:
         InvalidRequest: `url` is missing or not one of our widgets, a size is not a number, or
@@ -94,7 +94,7 @@ def read(service: Service, query: bytes) -> OEmbed:
 
 
 def _fitting(service: Service, widget: Parameters, width: int, most: int) -> tuple[Parameters, int]:
-    """The widget with its height: the compact one where only that fits and no layout is named."""
+    """Return the widget with its height: the compact one if only that fits and no layout is set."""
     height = embedding.reserved_height(service, widget, width)
     if height <= most or widget.layout:
         return widget, height
@@ -104,7 +104,7 @@ def _fitting(service: Service, widget: Parameters, width: int, most: int) -> tup
 
 
 def discovery(settings: Settings, parameters: Parameters, title: str) -> Markup:
-    """The `<link>` by which content systems find this endpoint from a widget's page."""
+    """Return the `<link>` by which content systems find this endpoint from a widget's page."""
     address = embedding.public_url(settings, f"/v1/pulse?{embedding.widget_query(parameters)}")
     endpoint = embedding.public_url(settings, f"/v1/oembed?url={quote(address, safe='')}")
     return Markup(
@@ -113,7 +113,7 @@ def discovery(settings: Settings, parameters: Parameters, title: str) -> Markup:
 
 
 def _request(query: bytes) -> dict[str, str]:
-    """The parameters of oEmbed; `url` is present and `format` supported."""
+    """Return the parameters of oEmbed; `url` is present and `format` supported."""
     request: dict[str, str] = {}
     pairs = decode(query)
     for name, value in pairs:
@@ -132,7 +132,7 @@ def _request(query: bytes) -> dict[str, str]:
 
 
 def _widget(service: Service, address: str) -> Parameters:
-    """The validated parameters of a widget's address."""
+    """Return the validated parameters of a widget's address."""
     root = embedding.public_url(service.settings, "/v1/pulse")
     try:
         parts = urlsplit(address)
@@ -149,14 +149,14 @@ def _widget(service: Service, address: str) -> Parameters:
 
 
 def _identity(address: str) -> tuple[str, str | None, int | None, str, bool]:
-    """What must be equal in two addresses: scheme, host, port, path, and no user name."""
+    """Return what must be equal in two addresses: scheme, host, port, path, and no user name."""
     parts = urlsplit(address)
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     return parts.scheme, parts.hostname, port, parts.path, "@" in parts.netloc
 
 
 def _pixels(request: dict[str, str], name: str) -> int:
-    """A size in px, `MAX_PIXELS` if it is missing."""
+    """Return a size in px, `MAX_PIXELS` if it is missing."""
     text = request.get(name, "")
     if not text:
         return MAX_PIXELS

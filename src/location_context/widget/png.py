@@ -1,7 +1,7 @@
 """Png: the static card as a PNG, for mail programs that show no SVG; the extra `png` draws it.
 
-Each is drawn in a process of its own, two at a time: see `rasterize`. The finished response is kept
-like that of the SVG, so that a mail to many guests is drawn once for as long as its data are fresh.
+Each is drawn in a process of its own, two at a time: see `rasterize`. The finished response is
+cached like that of the SVG, so that a mail to many guests is drawn once while its data are fresh.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """`/v1/pulse`: the widget, every applicable section for a point and stay on one page.
 
 An error is a page in the same style. Theme, accent and language apply to it as far as each is
-valid. Its sentence tells a guest what is missing; code, request id and the English message that
+valid. Its sentence names for a guest what is missing; code, request id and the English message that
 JSON gives to developers stand in a comment, code and id in headers too.
 """
 
@@ -93,7 +93,7 @@ class Widget:
         self._refusals = LRUCache[Hashable, Page](MAX_REFUSALS)  # with `_ANY_ID` for their id
 
     async def respond(self, request: Exchange) -> Response:
-        """The page.
+        """Return the page.
 
         Raises:
             PublicError: as the contract says; `error_response` makes a page of it.
@@ -135,7 +135,7 @@ class Widget:
         return _response(page, 200, language, {} if parameters.language else NEGOTIATED)
 
     def error_response(self, error: PublicError, request: Exchange) -> Response:
-        """The page for an error."""
+        """Return the page for an error."""
         raw: Mapping[str, str] = {}
         with suppress(PublicError):
             raw = dict(decode(request.query))
@@ -183,7 +183,7 @@ class Widget:
         fmt: Formatter,
         parameters: Parameters,
     ) -> tuple[content.SectionResults, content.RenderedCard | None]:
-        """One section and its card, rendered while others are still asked for theirs."""
+        """Read one section and render its card, while others are still being read."""
         results = await content.read(self._service, cached, query, deadline)
         today = query.point.today(self._service.clock())
         return results, self._card(cached.section, results, fmt, parameters, today)
@@ -229,7 +229,7 @@ class Widget:
         parameters: Parameters,
         today: date,
     ) -> content.RenderedCard | None:
-        """The section's card, rendered only if none is held that shows the same.
+        """Return the section's card, rendered only if no cached card shows the same.
 
         It depends on no more than results, language, layout and date: pages of any place's name,
         theme and accent share it.

@@ -48,7 +48,7 @@ class Appearance:
     title: Shown = "show"
 
     def colours(self, sheet: str) -> str:
-        """The colours that a style sheet uses, as CSS; print always uses the light ones."""
+        """Return the colours that a style sheet uses, as CSS; print always uses the light ones."""
         used = frozenset(_COLOUR.findall(sheet))
         sheet_wide = f":root{{--r:{self.radius}px;--font:{_FONTS[self.font]}}}"
         if self.background == "none":
@@ -63,7 +63,7 @@ class Appearance:
 
     @classmethod
     def of(cls, parameters: Parameters) -> Self:
-        """As the parameters ask for it."""
+        """Return the appearance that the parameters request."""
         names = [one.name for one in fields(cls)]
         return cls(**{name: getattr(parameters, name) for name in names})
 
@@ -119,7 +119,7 @@ class Renderer:
                 self._icons[file.name.removesuffix(".svg")] = (match[1], match[2])
 
     def card(self, name: str, card: Card, fmt: Formatter) -> RenderedCard:
-        """The section's card, for any page in this language."""
+        """Return the section's card, for any page in this language."""
         if not card.template:
             return RenderedCard(name, Markup(""), (), card.style, card=card)
         template = self._environment.get_template(card.template)
@@ -127,7 +127,7 @@ class Renderer:
         return replace(drawn, card=card)
 
     def brief(self, name: str, card: Card, fmt: Formatter) -> RenderedCard:
-        """The section's part of any compact page in this language."""
+        """Return the section's part of any compact page in this language."""
         if not card.brief:
             return RenderedCard(name, Markup(""), (), "", card=card)
         drawing = Markup(card.brief.drawing)  # noqa: S704  a section's own shapes
@@ -144,7 +144,7 @@ class Renderer:
         return RenderedCard(name, safe, tuple(sprite.used), style)
 
     def _words(self, fmt: Formatter) -> dict[str, Any]:
-        """What every template has of a language."""
+        """Return the words and formats that every template has of a language."""
         return {
             "fmt": fmt,
             "lang": fmt.language.tag,
@@ -178,7 +178,7 @@ class Renderer:
         return Page(html, policy)
 
     def picture(self, card: StaticCard, appearance: Appearance) -> Page:
-        """A static card as one SVG; a PNG that is drawn from it cannot follow a reader's theme."""
+        """Return a static card as one SVG; a PNG drawn from it cannot follow a reader's theme."""
         theme = appearance.theme
         if card.typeface and theme == "auto":
             theme = "light"
@@ -200,17 +200,17 @@ class Sprite:
     used: dict[str, None] = field(default_factory=dict)
 
     def icon(self, name: str, size: str = "") -> Markup:
-        """A reference to a shape; `size` is an additional CSS class."""
+        """Return a reference to a shape; `size` is an additional CSS class."""
         self.used[name] = None
         return _icon(name, size)
 
     def show(self, card: RenderedCard) -> Markup:
-        """A card whose icons stand for shapes of this page."""
+        """Return a card whose icons stand for shapes of this page."""
         self.used |= dict.fromkeys(card.icons)
         return card.html
 
     def symbols(self) -> Markup:
-        """The shapes used so far."""
+        """Return the shapes used so far."""
         shapes = (
             f'<symbol id="{name}" viewBox="{self.icons[name][0]}">{self.icons[name][1]}</symbol>'
             for name in self.used
@@ -227,7 +227,7 @@ def _icon(name: str, size: str) -> Markup:
 
 
 def external_link(new_tab_note: str) -> Callable[..., Markup]:
-    """A function that makes links which open in a new tab and say so to screen readers.
+    """Return a function that makes links to a new tab, which say so to screen readers.
 
     An address that is not http or https gives the text without a link. `note_language` is for links
     inside text of another language than the page's.
@@ -250,7 +250,7 @@ def external_link(new_tab_note: str) -> Callable[..., Markup]:
 
 
 def digest(text: str) -> str:
-    """The source expression with which a Content-Security-Policy allows this text inline."""
+    """Return the source expression by which a Content-Security-Policy allows this text inline."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -267,12 +267,12 @@ def template_environment() -> Environment:
 
 
 def read_file(name: str) -> str:
-    """The text of a package's file by `package:path`."""
+    """Return the text of a package's file by `package:path`."""
     package, _, path = name.partition(":")
     return resources.files(package).joinpath(*path.split("/")).read_text("utf-8")
 
 
 def read_unindented(*names: str) -> str:
-    """The text of a package's files without indents and without lines that are a `//` comment."""
+    """Return the text of a package's files without indents and without `//` comment lines."""
     lines = (line.strip() for name in names for line in read_file(name).splitlines())
     return "\n".join(line for line in lines if not line.startswith("//"))

@@ -44,7 +44,7 @@ _RAIN = ("d", "r", "rb")  # styles by how likely it is
 
 @dataclass(frozen=True, kw_only=True)
 class CardContent:
-    """What a static card shows of a stay."""
+    """The content of a stay's static card."""
 
     header: Header
     facts: Sequence[Fact]
@@ -68,7 +68,7 @@ class StaticCard:
     def line(
         self, text: str, style: str, x: float = MARGIN, anchor: str = "", note: str = ""
     ) -> None:
-        """One line whose top is `y`, with a quiet note after it."""
+        """Draw one line whose top is `y`, with a quiet note after it."""
         if not text:
             return
         size = STYLES[style][0]
@@ -86,7 +86,7 @@ class StaticCard:
     def paragraph(
         self, text: str, style: str, most: float = INNER, x: float = MARGIN, anchor: str = ""
     ) -> None:
-        """As many lines as it takes; `y` is below them then."""
+        """Draw as many lines as it takes; `y` is below them then."""
         size, weight, _ = STYLES[style]
         text = self._drawable(text)
         for line in lines(text, size, most, bold=weight > 400):
@@ -94,7 +94,7 @@ class StaticCard:
             self.y += size * LEADING
 
     def icon(self, name: str, x: float, size: float = SMALL_ICON, tone: str = "quiet") -> None:
-        """One of the widget's icons whose top is `y`."""
+        """Draw one of the widget's icons whose top is `y`."""
         if name:
             self.used[name] = None
             left = min(self._mirrored(x), self._mirrored(x + size))
@@ -110,7 +110,7 @@ class StaticCard:
         return WIDTH - x if self.fmt.language.direction == "rtl" else x
 
     def draw(self, stay: CardContent) -> None:
-        """A stay, from its place to the sources."""
+        """Draw a stay, from its place to the sources."""
         self.title, self.text = stay.header.place, text_of(stay, self.fmt)
         self.paragraph(stay.header.place, "h")
         self.y += 2
@@ -170,7 +170,7 @@ class StaticCard:
             self.y = max(self.y, below) + 4
 
     def _rows(self, days: StayCard) -> None:
-        """A line for each row: its day, icon, low, bar, high and rain, and what happens then."""
+        """Draw a line for each row: its day, icon, low, bar, high and rain, and its moments."""
         rows = [(line, line.row) for line in days.rows if line.row]
 
         def widest(texts: Iterable[str], style: str) -> float:
@@ -208,7 +208,7 @@ class StaticCard:
             self.y = max(self.y, below, top + ICON) + 4
 
     def _scale(self, days: StayCard, left: float) -> None:
-        """The colours of all bars, which stand below one another."""
+        """Define the colours of all bars, which stand below one another."""
         ends = f'x1="{self._mirrored(left):g}" x2="{self._mirrored(left + BAR):g}"'
         stops = "".join(
             f'<stop offset="{at:g}%" stop-color="{colour}"/>' for at, colour in days.stops
@@ -219,7 +219,7 @@ class StaticCard:
         )
 
     def _bar(self, row: Row, left: float) -> None:
-        """The bar: from the low to the high's tenth percentile, to the high, to the ninetieth."""
+        """Draw the bar: from the low to the high's tenth percentile, the high, the ninetieth."""
         if row.span is None:
             return
         y, (low, p10, high, p90) = self.y + 10, row.span
@@ -229,7 +229,7 @@ class StaticCard:
             self.drawn.append(f'<path class="b {kind}" d="M{min(x):g} {y:g}H{max(x):g}"/>')
 
     def _moments(self, moments: Sequence[Shown], x: float, most: float) -> None:
-        """An icon, the title, and after it or below it the rest."""
+        """Draw an icon, the title, and after it or below it the rest."""
         for one in moments:
             self.y += 1
             self.icon(one.moment.icon, x)
@@ -237,7 +237,7 @@ class StaticCard:
             self._flowing(one.moment.title, one.text, x + start, most - start, "m")
 
     def _flowing(self, name: str, note: str, x: float, most: float, style: str) -> None:
-        """A name in lines, and a quiet note in what is left of the last of them, or below."""
+        """Draw a name in lines, and a quiet note after the last of them, or below."""
         size, name, note = STYLES[style][0], self._drawable(name), self._drawable(note)
         *before, last = lines(name, size, most, bold=True) or [""]
         for line in before:
@@ -286,7 +286,7 @@ class StaticCard:
 
     @property
     def height(self) -> int:
-        """In px, of what is drawn."""
+        """The height in px of what is drawn."""
         return round(self.y + 16)
 
     def svg(self, style: str, icons: Mapping[str, tuple[str, str]]) -> str:
@@ -313,7 +313,7 @@ async def read_and_draw(
     deadline: Deadline,
     typeface: Typeface | None = None,
 ) -> tuple[StaticCard, SectionResults]:
-    """The card of a stay, and the results that it shows."""
+    """Return the card of a stay, and the results that it shows."""
     fmt, sections = Formatter(query.language), chosen(service.sections, parameters.sections)
     read = (content.read(service, one, query, deadline) for one in sections)
     results = content.joined(await asyncio.gather(*read))
@@ -365,7 +365,7 @@ def _item_text(item: BriefItem, fmt: Formatter) -> str:
 
 
 def svg_style(theme: Theme, accent: str) -> str:
-    """The style block of a static card."""
+    """Return the style block of a static card."""
     shapes = (
         f"text{{font-family:{_FONT};white-space:pre}}.e{{text-anchor:end}}"
         ".i{fill:none;stroke:currentColor;stroke-width:1.5;"

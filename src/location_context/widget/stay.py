@@ -24,7 +24,7 @@ _LINES_OF_ROW, _LINES_OF_MOMENT = 2.0, 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """How much a layout shows: moments of a row, dates where there are no rows, rows at most.
+    """The room of a layout: moments of a row, dates where there are no rows, rows at most.
 
     `width` is that of a moment in px, which then takes two lines at most; 0: it may wrap freely.
     """
@@ -63,7 +63,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class StayCard:
-    """What the template shows."""
+    """The template's input."""
 
     heading: str
     badge: str
@@ -83,7 +83,7 @@ class StayCard:
 
     @property
     def lines(self) -> float:
-        """How high it is, in lines of text."""
+        """The height in lines of text."""
         moments = sum(len(one.moments) for one in (*self.rows, *self.dated))
         lead = 8.0 if self.has_lead else 0.0
         return 5 + lead + _LINES_OF_ROW * len(self.rows) + _LINES_OF_MOMENT * moments
@@ -93,7 +93,7 @@ _Offered = tuple[str, Moment]  # with the name of the section
 
 
 def facts(cards: Iterable[tuple[str, Card]]) -> list[tuple[str, Fact]]:
-    """The weightiest, each with the id of the card that says more."""
+    """Return the weightiest facts, each with the id of the card that says more."""
     offered = [
         (name if card.template and card.timeline is None else "stay", fact)
         for name, card in cards
@@ -105,7 +105,7 @@ def facts(cards: Iterable[tuple[str, Card]]) -> list[tuple[str, Fact]]:
 def joined(
     cards: Sequence[tuple[str, Card]], dates: Stay, today: date, fmt: Formatter, room: Room = FULL
 ) -> StayCard | None:
-    """The card; None where no section offers anything for it."""
+    """Return the card; None where no section offers anything for it."""
     timeline = next((card.timeline for _, card in cards if card.timeline), None)
     offered = [(name, moment) for name, card in cards for moment in card.moments]
     folds = [fold for _, card in cards for fold in card.folds]
@@ -146,7 +146,7 @@ def joined(
 
 
 def _beyond(rest: Sequence[Line], dates: Stay, fmt: Formatter) -> str:
-    """Where the rows are that a layout has no room for."""
+    """Return a note on the rows that a layout has no room for."""
     if not rest:
         return ""
     return fmt.gettext("To {date} on the full page").format(date=_day(dates.end, dates, fmt))
@@ -171,11 +171,11 @@ class _Joint:
     left: list[_Offered]
 
     def rows(self, timeline: Timeline, offered: Sequence[_Offered], today: date) -> list[Line]:
-        """The rows with their moments."""
+        """Return the rows with their moments."""
         lines, fmt = list[Line](), self.fmt
         for row in timeline.rows:
             inside = [one for one in offered if one[1].day and row.first <= one[1].day <= row.last]
-            kept, more = self._weightiest(inside)
+            shown, more = self._weightiest(inside)
             is_today = row.first == today == row.last
             label, note = _named(row, self.dates, fmt)
             if is_today:
@@ -185,7 +185,7 @@ class _Joint:
                 Line(
                     label=label,
                     note=note,
-                    moments=[self._shown(one, dated=row.first < row.last) for one in kept],
+                    moments=[self._shown(one, dated=row.first < row.last) for one in shown],
                     more=more,
                     spoken=f"{note}{fmt.comma}{row.spoken}" if note else row.spoken,
                     row=row,
@@ -197,7 +197,7 @@ class _Joint:
         return lines
 
     def dated(self, offered: Sequence[_Offered]) -> list[Line]:
-        """The dates on which most matters, where there are no rows."""
+        """Return the dates with the weightiest moments, where there are no rows."""
         by_day = defaultdict[date, list[_Offered]](list)
         for one in offered:
             if one[1].day is None:
@@ -210,14 +210,14 @@ class _Joint:
             if day not in ranked[: self.room.dates]:
                 self.left += by_day[day]
                 continue
-            kept, more = self._weightiest(by_day[day])
-            shown = [self._shown(one, dated=False) for one in kept]
+            weightiest, more = self._weightiest(by_day[day])
+            shown = [self._shown(one, dated=False) for one in weightiest]
             label, note = _day(day, self.dates, self.fmt), _turn(day, self.dates, self.fmt)
             lines.append(Line(label=label, note=note, moments=shown, more=more))
         return lines
 
     def _weightiest(self, inside: Sequence[_Offered]) -> tuple[list[_Offered], str]:
-        """Those that matter most, and how many others there are."""
+        """Return the weightiest moments, and how many others there are."""
         ranked = [one for one in sorted(inside, key=_rank) if self._fits(one[1].title)]
         others = ranked[self.room.moments :]
         self.left += others
@@ -231,7 +231,7 @@ class _Joint:
         return not self.room.width or len(lines(text, SMALL, self.room.width, bold=True)) <= 2
 
     def _shown(self, one: _Offered, *, dated: bool) -> Shown:
-        """The moment with as much of its text as there is room for."""
+        """Return the moment with as much of its text as there is room for."""
         section, moment = one
         parts = moment.text.split(DOT) if moment.text else []
         if dated and moment.day:
@@ -242,7 +242,7 @@ class _Joint:
 
 
 def _named(row: Row, dates: Stay, fmt: Formatter) -> tuple[str, str]:
-    """What a row is called, and what stands below that."""
+    """Return the name of a row, and the text below it."""
     if row.first < row.last:
         days = (row.last - row.first).days + 1
         text = fmt.ngettext("{count} day", "{count} days", days).format(count=fmt.number(days))
@@ -251,7 +251,7 @@ def _named(row: Row, dates: Stay, fmt: Formatter) -> tuple[str, str]:
 
 
 def _turn(day: date, dates: Stay, fmt: Formatter) -> str:
-    """Whether one arrives or leaves on a day."""
+    """Return the word for arrival or departure on a day."""
     if dates.start == dates.end:
         return ""
     if day == dates.start:
@@ -260,7 +260,7 @@ def _turn(day: date, dates: Stay, fmt: Formatter) -> str:
 
 
 def _listed(left: Sequence[_Offered], dates: Stay, fmt: Formatter) -> list[Line]:
-    """What did not fit, by day, what lasts all the stay first."""
+    """Return what did not fit, by day, what lasts all the stay first."""
     by_day = defaultdict[date | None, list[_Offered]](list)
     for one in left:
         by_day[one[1].day].append(one)

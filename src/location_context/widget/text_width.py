@@ -28,7 +28,7 @@ _PIECE = re.compile(r"[^ \u200b]+|[ \u200b]+")
 
 @lru_cache(maxsize=4096)
 def _em(letter: str) -> float:
-    """The width of a letter in parts of the font's size."""
+    """Return the width of a letter in parts of the font's size."""
     kind = unicodedata.category(letter)
     if kind in {"Mn", "Me", "Cf", "Cc"}:
         return 0.0
@@ -46,12 +46,12 @@ def _em(letter: str) -> float:
 
 
 def width(text: str, size: float, *, bold: bool = False) -> float:
-    """The most that a text takes on one line, in px; `size` is the font's."""
+    """Return the most that a text takes on one line, in px; `size` is the font's."""
     return sum(map(_em, text)) * size * (_BOLD if bold else 1)
 
 
 def lines(text: str, size: float, most: float, *, bold: bool = False) -> list[str]:
-    """The text in lines of at most `most` px."""
+    """Break the text into lines of at most `most` px."""
     found = [""]
     for piece in _pieces(text):
         joined = found[-1] + piece
@@ -73,7 +73,7 @@ def _break_anywhere(found: list[str], piece: str, size: float, most: float, *, b
 
 
 def _pieces(text: str) -> list[str]:
-    """What must not be broken, in turn: words, blanks, and letters that stand alone."""
+    """Return the pieces that must not be broken: words, blanks, and letters that stand alone."""
     pieces: list[str] = []
     for run in _PIECE.findall(text):
         start = len(pieces)
@@ -92,7 +92,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def fitting(items: Sequence[BriefItem]) -> list[BriefItem]:
-    """As many items as a compact page has room for; a note goes before an item does."""
+    """Return as many items as a compact page has room for; a note goes before an item does."""
     chosen, used = list[BriefItem](), 0
     for item in items:
         name = lines(item.name, NAME, NAME_ROOM, bold=True)

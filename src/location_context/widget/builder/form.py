@@ -71,7 +71,7 @@ class PlaceSearch:
 class Form:
     """The fields as text; `parameters` if all are valid, else the first error and its field.
 
-    `plain` asks for a frame without a script; `mail` for the code of an e-mail; `pasted` is the
+    `plain` requests a frame without a script; `mail` the code of an e-mail; `pasted` is the
     text in the place's field from which the point was read.
     """
 
@@ -88,7 +88,7 @@ class Form:
 
 
 async def read(service: Service, query: bytes, fmt: Formatter) -> Form:
-    """The form for a query string; unknown fields are ignored."""
+    """Return the form for a query string; unknown fields are ignored."""
     pairs = decode(query)
     raw = dict(pairs)
     fields = {name: raw.get(name, "").strip() for name in FIELDS}
@@ -115,7 +115,7 @@ async def read(service: Service, query: bytes, fmt: Formatter) -> Form:
 
 
 def _sections(service: Service, pairs: Sequence[tuple[str, str]]) -> str:
-    """The chosen names, separated by commas; empty if they are all in display order."""
+    """Return the chosen names, separated by commas; empty if they are all in display order."""
     text = ",".join(value for name, value in pairs if name == "sections" and value)
     names = text.split(",") if text else []
     for up in (value for name, value in pairs if name == "up"):
@@ -130,7 +130,7 @@ def place_fields(city: City) -> dict[str, str]:
 
 
 def encode_place(fields: dict[str, str]) -> str:
-    """The value of the field `was`: the point and name that the page was made for."""
+    """Return the value of the field `was`: the point and name that the page was made for."""
     return f"{fields['lat']},{fields['lng']},{fields['place']}"
 
 
@@ -152,7 +152,7 @@ async def _search(service: Service, fields: dict[str, str], was: str) -> PlaceSe
 def _validate(
     service: Service, fields: dict[str, str], search: PlaceSearch, fmt: Formatter
 ) -> Form:
-    """The form with its parameters, or with the first error in them."""
+    """Return the form with its parameters, or with the first error in them."""
     form = Form(fields=fields, search=search, today=service.clock().date())
     try:
         parameters = parse(_query(fields), POINT, service.languages)
@@ -172,20 +172,20 @@ def _validate(
 
 
 def _query(fields: dict[str, str]) -> bytes:
-    """The parameters; days from today go before chosen dates."""
+    """Return the parameters; days from today take precedence over chosen dates."""
     left_out = {"start", "end"} if fields["days"] else set()
     return urlencode({name: text for name, text in fields.items() if name not in left_out}).encode()
 
 
 def _field(error: InvalidRequest) -> str:
-    """The field an error is about: its message begins with the parameter's name."""
+    """Return the field an error is about: its message begins with the parameter's name."""
     if error.code == "date_range_too_long":
         return "end"
     return error.message.partition(" ")[0]
 
 
 def _error_sentence(code: str, field: str, message: str, fmt: Formatter) -> str:
-    """What a field accepts, by the code of its error; `message` for a code without a sentence."""
+    """Return what a field accepts, by the code of its error; else `message`."""
     gettext = fmt.gettext
     sentences = {
         "invalid_latitude": gettext("A number from -90 to 90."),
@@ -238,7 +238,7 @@ def places_routes(service: Service) -> list[Route]:
 
 
 def describe(cities: Sequence[City], fmt: Formatter) -> list[Place]:
-    """The cities with what distinguishes them: country, region, or else the coordinates."""
+    """Return the cities with what distinguishes them: country, region, or coordinates."""
     described = [(city, _detail(city, fmt)) for city in cities]
     counts = Counter((city.name, detail) for city, detail in described)
     return [
@@ -272,7 +272,7 @@ class AccentContrast:
 
 
 def contrasts(accent: str, theme: Theme, fmt: Formatter) -> list[AccentContrast]:
-    """The accent's contrast in each scheme that the theme can show."""
+    """Return the accent's contrast in each scheme that the theme can show."""
     schemes: tuple[Scheme, ...] = ("light", "dark") if theme == "auto" else (theme,)
     return [_contrast(accent, scheme, fmt) for scheme in schemes]
 
@@ -296,5 +296,5 @@ def _contrast(accent: str, scheme: Scheme, fmt: Formatter) -> AccentContrast:
 
 
 def _ratio(colour: str, ground: str, fmt: Formatter) -> str:
-    """A contrast with one decimal, rounded down, so that it is never overstated."""
+    """Return a contrast with one decimal, rounded down, so that it is never overstated."""
     return fmt.number(int(contrast(colour, ground) * 10) / 10, 1)

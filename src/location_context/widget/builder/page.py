@@ -71,7 +71,7 @@ class Page:
 
     @cached_property
     def _template(self) -> Template:
-        """Compiled once it is asked for."""
+        """The template, compiled on first use."""
         return template_environment().get_template(f"{_PACKAGE}:builder.html")
 
     async def respond(self, request: Exchange) -> Response:
@@ -88,7 +88,7 @@ class Page:
         return Response(body, headers=headers, media_type="text/html")
 
     async def _body(self, request: Exchange, language: Language) -> bytes:
-        """The page; the one of an empty form is made once a minute for each language."""
+        """Return the page; the page of an empty form is made once a minute for each language."""
         if request.query:
             return await self._made(request, language)
         key = language.tag, self._service.clock().timestamp() // 60
@@ -113,7 +113,7 @@ class Page:
     async def _mail(
         self, request: Exchange, parameters: Parameters, typeface: Typeface | None
     ) -> list[str]:
-        """The code for an e-mail, in parts for its colours; it reads the sections for its text."""
+        """Return an e-mail's code, in parts for its colours; its text comes from the sections."""
         service = self._service
         language = parameters.language
         assert language is not None
@@ -169,7 +169,7 @@ class Page:
 def _embed(
     service: Service, parameters: Parameters, language: Language, plain: bool
 ) -> dict[str, Any]:
-    """The code, in parts for its colours, and the preview."""
+    """Return the code, in parts for its colours, and the preview."""
     sections = chosen(service.sections, parameters.sections)
     title = embedding.title(sections, parameters.place, parameters.language or language)
     height = embedding.reserved_height(service, parameters, PHONE)
@@ -189,7 +189,7 @@ def _embed(
 def _choices(
     sections: Sequence[CachedSection], shown: Sequence[CachedSection], fmt: Formatter
 ) -> list[dict[str, Any]]:
-    """The sections to tick: those that are shown in their order, then the others."""
+    """Return the sections to tick: those that are shown in their order, then the others."""
     others = (cached for cached in sections if cached not in shown)
     return [
         {
@@ -231,7 +231,7 @@ def _language_names(languages: Languages, parameters: Parameters | None) -> list
 
 
 def _style() -> str:
-    """The style sheet, with the widget's colours for its default accent."""
+    """Return the style sheet, with the widget's colours for its default accent."""
     light, dark = (variables(DEFAULT_ACCENT, scheme) for scheme in ("light", "dark"))
     tag = palette(DEFAULT_ACCENT, "dark")["accent"]
     code = f"--tag:{tag};--night:#12201e;--nightink:#eef4f2"
@@ -247,10 +247,10 @@ def _nights(stay: Stay, fmt: Formatter) -> str:
 
 
 def _mode(stay: Stay, today: date, fmt: Formatter, not_past: str) -> str:
-    """Whether the dates are past, within the forecast horizon or beyond it.
+    """Return whether the dates are past, within the forecast horizon or beyond it, in words.
 
-    `not_past` lists the sections that do not answer for past stays. Which weather is shown, only
-    the preview knows.
+    `not_past` lists the sections that do not answer for past stays. Only the preview knows which
+    weather is shown.
     """
     gettext = fmt.gettext
     if stay.is_past(today):
@@ -263,7 +263,7 @@ def _mode(stay: Stay, today: date, fmt: Formatter, not_past: str) -> str:
 
 
 def _preview_sentences(fmt: Formatter) -> Mapping[str, str]:
-    """What the preview shows, by the codes of weather and of degraded reasons it describes."""
+    """Return the preview's sentences, by the codes of weather and of degraded reasons."""
     gettext = fmt.gettext
     return {
         "forecast": gettext("The preview shows a forecast."),
