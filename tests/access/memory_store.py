@@ -14,7 +14,7 @@ class MemoryKeys:
 
     def __init__(self) -> None:
         self.records: dict[str, ApiKey] = {}
-        self.asked = 0
+        self.requests = 0
         self.gone = False
         self.failed = asyncio.Event()
         self.damaged: list[str] = []
@@ -24,7 +24,7 @@ class MemoryKeys:
         self._check: str | None = None
 
     async def version(self) -> str:
-        self.asked += 1
+        self.requests += 1
         await self.answering.wait()
         if self.gone:
             self.failed.set()

@@ -74,14 +74,14 @@ async def test_no_key_in_the_header_is_missing_api_key(house: House, headers: li
 async def test_what_is_not_a_key_is_refused_without_a_look_up(house: House, header: str) -> None:
     with pytest.raises(InvalidApiKey, match="not recognised"):
         await house.come_with(header)
-    assert house.store.asked <= 2  # at the start, and as the key was made
+    assert house.store.requests <= 2  # at the start, and as the key was made
 
 
 async def test_a_wrong_checksum_is_refused_without_a_look_up(house: House) -> None:
     key = await house.key()
     with pytest.raises(InvalidApiKey):
         await house.come_with(f"Bearer {key[:-1]}{'a' if key[-1] != 'a' else 'b'}")
-    assert house.store.asked <= 2  # at the start, and as the key was made
+    assert house.store.requests <= 2  # at the start, and as the key was made
 
 
 async def test_two_authorization_headers_are_refused(house: House) -> None:
@@ -123,7 +123,7 @@ async def test_a_thousand_unknown_keys_are_slowed_and_a_valid_one_is_not(house: 
         except InvalidApiKey:
             pass
     assert slowed == 980
-    assert house.store.asked <= 1 + 20 + 20
+    assert house.store.requests <= 1 + 20 + 20
     assert await house.come_with(f"Bearer {key}")
 
 

@@ -94,7 +94,7 @@ async def test_the_slowed_share_twenty_look_ups_a_second(
     for _ in range(1000):
         assert await key_cache.find_new(digest(PEPPER, mint()), slowed=True) is None
         clock.advance(0.001)
-    assert store.asked <= 1 + 20
+    assert store.requests <= 1 + 20
 
 
 async def test_many_who_look_for_a_new_key_share_a_look_up(
@@ -110,7 +110,7 @@ async def test_many_who_look_for_a_new_key_share_a_look_up(
     await asyncio.sleep(0)
     store.answering.set()
     assert set(await asyncio.gather(*callers)) == {minted.record}
-    assert store.asked == 2
+    assert store.requests == 2
 
 
 async def test_a_store_that_is_gone_for_a_minute_stops_nobody(
@@ -152,11 +152,11 @@ async def test_a_store_that_has_failed_for_a_while_holds_no_request_and_calls_no
     clock.advance(1)
     assert not await key_cache.refresh()
     clock.advance(PATIENCE_SECONDS)
-    asked = store.asked
+    asked = store.requests
     for _ in range(20):
         with pytest.raises(ServiceOverloaded):
             await key_cache.find_new(b"", slowed=False)
-    assert store.asked == asked
+    assert store.requests == asked
 
 
 async def test_a_reading_that_does_not_end_is_given_up_and_known_keys_wait_for_none(

@@ -28,7 +28,7 @@ class MetNorwayStandIn:
 
     @property
     def asked(self) -> list[Asked]:
-        return self.server.asked
+        return self.server.requests
 
     def respond(self, asked: Asked) -> Answered:
         if self.fault is not None:

@@ -29,7 +29,7 @@ class NasaPowerStandIn:
 
     @property
     def asked(self) -> list[Asked]:
-        return self.server.asked
+        return self.server.requests
 
     def respond(self, asked: Asked) -> Answered:
         if self.fault is not None:

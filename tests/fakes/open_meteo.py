@@ -57,11 +57,11 @@ class OpenMeteo:
 
     @property
     def asked(self) -> list[Asked]:
-        return self.server.asked
+        return self.server.requests
 
     def calls(self, path: str) -> list[Asked]:
         """What was asked of a path."""
-        return [one for one in self.asked if one.path == path]
+        return [one for one in self.requests if one.path == path]
 
     def respond(self, asked: Asked) -> Answered:
         if (fault := self.faults.get(asked.path)) is not None:

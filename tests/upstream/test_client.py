@@ -59,8 +59,8 @@ async def test_a_good_answer_comes_with_its_headers_and_json(client, standin):
     answer = await ask(provider)
     assert answer.json() == {"ok": True}
     assert answer.headers["content-type"] == "application/json"
-    assert standin.asked[0].path == "/v1/forecast"
-    assert standin.asked[0].headers["user-agent"] == "location-context/test (a@b.example)"
+    assert standin.requests[0].path == "/v1/forecast"
+    assert standin.requests[0].headers["user-agent"] == "location-context/test (a@b.example)"
     assert provider.last_success_at is not None
     assert provider.last_error_code is None
 
@@ -94,7 +94,7 @@ async def test_each_fault_becomes_its_typed_error_within_the_time_limit(
     with pytest.raises(error) as raised:
         await ask(provider)
     assert time.monotonic() - began < 3
-    assert len(standin.asked) <= 2
+    assert len(standin.requests) <= 2
     assert provider.last_error_code == error.code
     assert SECRET not in str(raised.value)
     assert "127.0.0.1" not in str(raised.value)
@@ -174,7 +174,7 @@ async def test_after_three_failures_the_provider_is_left_alone(client, standin):
             await ask(provider)
     with pytest.raises(ProviderBackoff, match="left alone"):
         await ask(provider)
-    assert len(standin.asked) == 3
+    assert len(standin.requests) == 3
     assert not provider.available
 
 
@@ -197,7 +197,7 @@ async def test_a_429_means_quiet_until_the_time_it_names(client, standin):
     with pytest.raises(ProviderBackoff) as raised:
         await ask(provider)
     assert raised.value.until == datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC)
-    assert len(standin.asked) == 1
+    assert len(standin.requests) == 1
     standin.respond = lambda _: Answered({})
     now[0] += timedelta(seconds=1)
     await ask(provider)
@@ -230,7 +230,7 @@ async def test_a_spent_budget_means_not_asking(client, standin):
     await ask(provider, units=7)
     with pytest.raises(ProviderBackoff, match="budget"):
         await ask(provider, units=7)
-    assert len(standin.asked) == 1
+    assert len(standin.requests) == 1
 
 
 async def test_a_retry_is_paid_for_like_the_first_call(client, standin):
@@ -238,7 +238,7 @@ async def test_a_retry_is_paid_for_like_the_first_call(client, standin):
     provider = upstream(client, standin.url, host=Host(Budget({DAY: 10})))
     with pytest.raises(ProviderUnreachable):
         await ask(provider, units=6)
-    assert len(standin.asked) == 1
+    assert len(standin.requests) == 1
     assert [one.used for one in provider.host.budgets()] == [6]
 
 
@@ -292,7 +292,7 @@ async def test_with_half_of_the_connections_breaking_calls_grow_by_a_fifth_at_mo
             await ask(provider)
         except ProviderError:
             provider.breaker.succeed()
-    assert len(standin.asked) <= 120
+    assert len(standin.requests) <= 120
 
 
 class Crowd:
@@ -383,7 +383,7 @@ async def test_a_pause_of_one_call_silences_nobody(client, standin):
     standin.respond = lambda _: Answered({"busy": True}, 429)
     with pytest.raises(ProviderStatusError):
         await ask(provider)
-    assert len(standin.asked) == 4
+    assert len(standin.requests) == 4
     assert provider.available
 
 
@@ -427,7 +427,7 @@ async def test_redirects_within_the_host_are_followed_where_the_provider_asks_fo
         standin.respond = lambda _: Answered(status=302, headers={"Location": "/old"})
         with pytest.raises(ProviderResponseInvalid, match="redirect"):
             await ask(follows)
-        assert other.asked == []
+        assert other.requests == []
 
 
 async def test_a_provider_that_answers_500_for_everything_is_logged_at_once_then_each_minute(

@@ -80,10 +80,10 @@ async def test_a_word_in_an_address_goes_to_its_host_and_to_no_other():
         leading = Answered(status=302, headers={"Location": other.url + "/x"})
         with StandIn(lambda _: leading).running() as server:
             await _get(server.url.replace("http://", "http://guest:word@"))
-        (asked,) = server.asked
+        (asked,) = server.requests
         assert asked.headers["authorization"].startswith("Basic ")
         assert "@" not in asked.headers["host"]
-        assert "authorization" not in other.asked[0].headers
+        assert "authorization" not in other.requests[0].headers
 
 
 async def test_a_name_that_leads_inside_is_refused_before_it_is_asked(monkeypatch):
@@ -94,7 +94,7 @@ async def test_a_name_that_leads_inside_is_refused_before_it_is_asked(monkeypatc
         monkeypatch.setattr(socket, "getaddrinfo", inside)
         with pytest.raises(OperatorError, match="private"):
             await _get(server.url.replace("127.0.0.1", "calendar.example"), allow_private=False)
-        assert server.asked == []
+        assert server.requests == []
 
 
 async def test_the_address_that_was_checked_is_the_one_that_is_asked(monkeypatch):
@@ -111,7 +111,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_asked(monkeypatch
         monkeypatch.setattr(socket, "getaddrinfo", once)
         downloaded = await _get(f"http://calendar.example:{port}/x")
         assert downloaded.body == b"fine"
-        assert server.asked[0].headers["host"] == f"calendar.example:{port}"
+        assert server.requests[0].headers["host"] == f"calendar.example:{port}"
 
 
 async def test_a_redirect_inside_is_refused(monkeypatch):
@@ -125,7 +125,7 @@ async def test_a_redirect_inside_is_refused(monkeypatch):
             )
             with pytest.raises(OperatorError, match="private"):
                 await _get(outside.url, allow_private=False)
-        assert inside.asked == []
+        assert inside.requests == []
 
 
 @pytest.mark.parametrize(

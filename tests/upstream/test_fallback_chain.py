@@ -18,12 +18,12 @@ class Source:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.asked = 0
+        self.requests = 0
         self.started = asyncio.Event()
         self.answer = asyncio.get_event_loop().create_future()
 
     async def fetch(self) -> str | None:
-        self.asked += 1
+        self.requests += 1
         self.started.set()
         return await asyncio.shield(self.answer)
 
@@ -43,7 +43,7 @@ async def race(*sources: Source, seconds: float = 0.3, settle_window: float = 0.
 async def test_the_first_that_answers_is_taken_and_no_other_is_asked():
     first, second = Source("first").says("first"), Source("second")
     assert await race(first, second) == "first"
-    assert second.asked == 0
+    assert second.requests == 0
 
 
 async def test_the_next_is_asked_as_soon_as_one_fails_or_has_nothing():

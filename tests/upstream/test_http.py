@@ -160,7 +160,7 @@ async def test_no_proxy_of_the_environment_is_asked_and_no_cookie_is_sent_back(m
         async with HttpClient("test") as client:
             for _ in range(2):
                 await client.get(server.url + "/x", "provider", MEGABYTE)
-    assert ["cookie" in asked.headers for asked in server.asked] == [False, False]
+    assert ["cookie" in asked.headers for asked in server.requests] == [False, False]
 
 
 async def test_a_redirect_is_given_and_not_followed():
@@ -169,7 +169,7 @@ async def test_a_redirect_is_given_and_not_followed():
         async with HttpClient("test") as client:
             response = await client.get(server.url + "/x", "provider", MEGABYTE)
     assert (response.status, response.headers["location"]) == (302, "/elsewhere")
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 async def test_a_connection_that_the_server_has_closed_fails_no_call():
@@ -192,7 +192,7 @@ async def test_what_is_asked_for_is_the_query_as_it_was_written():
             provider = ProviderClient("provider", server.url, client, system_clock)
             given = {"daily": "a,b", "apikey": "a+b/c=%&d", "name": "München ,"}
             await provider.get_json(given, lambda body: body)
-    assert server.asked[0].query == given
+    assert server.requests[0].query == given
 
 
 async def test_a_lie_about_the_length_is_no_answer():

@@ -147,10 +147,10 @@ def test_warm_waits_for_the_budget_says_how_long_and_goes_on_where_it_was_stoppe
         assert sum(paused) > 60
         assert re.search(r"the rest will take about \d+ (minutes|seconds)", done.stderr)
         assert "7 of 7 places" in done.stderr
-        asked = len(standin.asked)
+        asked = len(standin.requests)
         again = command(tmp_path, "warm", str(file), "--json", more=more)
     assert json.loads(again.stdout)["read"]["weather"] == {"complete": 7}
-    assert len(standin.asked) == asked
+    assert len(standin.requests) == asked
 
 
 def test_warm_waits_for_a_budget_that_calls_in_vain_have_spent(
@@ -206,7 +206,7 @@ def test_what_warm_fetched_of_forecasts_and_school_holidays_serves_other_process
             done = command(tmp_path, "warm", str(file), "--json", more=more)
             told = json.loads(done.stdout)["read"]
             assert told["weather"] == {"complete": 1}
-            assert (len(standin.calls(FORECAST)), len(holidays.asked)) == (1, 1)
+            assert (len(standin.calls(FORECAST)), len(holidays.requests)) == (1, 1)
         munich = ("--lat", "48.1372", "--lng", "11.5755")
         first = date.today() + timedelta(days=2)  # noqa: DTZ011  the command reads the real clock
         stay = ("--start", f"{first}", "--end", f"{first + timedelta(days=2)}")

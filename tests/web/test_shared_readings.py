@@ -119,12 +119,12 @@ class World:
             if (now := self.calls()) != before:
                 quiet, before = time.monotonic(), now
         for one in (self.meteo.server, *self.others.values()):
-            one.asked.clear()
+            one.requests.clear()
 
     def calls(self) -> dict[str, int]:
         """What was asked of each provider, by its name or path."""
         asked = {path: len(self.meteo.calls(path)) for path in (FORECAST, ARCHIVE, ELEVATION)}
-        return asked | {name: len(one.asked) for name, one in self.others.items()}
+        return asked | {name: len(one.requests) for name, one in self.others.items()}
 
     def took_redis_for_gone(self) -> bool:
         """Whether a worker was so busy that Redis seemed to be silent."""

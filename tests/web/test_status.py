@@ -55,10 +55,10 @@ class Counting(FakeUndatedSection):
 
     def __init__(self) -> None:
         super().__init__(words="")
-        self.asked, self.failing = 0, False
+        self.requests, self.failing = 0, False
 
     async def dataset(self) -> None:
-        self.asked += 1
+        self.requests += 1
         if self.failing:
             raise TimeoutError
 
@@ -75,4 +75,4 @@ async def test_what_was_imported_is_asked_every_30_s_and_after_a_failure_soon_ag
     ):  # fmt: skip
         now[0], section.failing = moment, not answers
         assert (await imported.read() == {"harbours": None}) is answers
-        assert section.asked == asked
+        assert section.requests == asked

@@ -60,7 +60,7 @@ class Watched:
         hears = {
             "console": lambda message: self._hear(message.type, message.text),
             "pageerror": lambda error: self._hear("error", str(error)),
-            "request": lambda request: self.asked.append(request.url),
+            "request": lambda request: self.requests.append(request.url),
         }
         for event, hear in hears.items():
             self.page.on(event, hear)
@@ -84,7 +84,7 @@ class Watched:
         """The addresses asked for that are under none of the origins."""
         return [
             url
-            for url in self.asked
+            for url in self.requests
             if not url.startswith(tuple(f"{origin}/" for origin in origins))
             and not url.startswith(("data:", "about:", "blob:"))
         ]

@@ -132,7 +132,7 @@ def test_the_widget_is_as_tall_as_its_content_on_every_host(site, hosted, kind):
     assert misfits(page) == []
     assert watched.complaints == []
     assert watched.elsewhere(site.url, origin) == []
-    assert len([url for url in watched.asked if url.startswith(site.url)]) == widgets + (
+    assert len([url for url in watched.requests if url.startswith(site.url)]) == widgets + (
         kind != "amp"
     )
 

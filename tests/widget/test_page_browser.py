@@ -235,7 +235,7 @@ def test_nothing_moves(full):
 
 def test_one_request_shows_the_whole_widget(full, open_page):
     watched = open_page(full.address(STAY))
-    assert watched.asked == [full.address(STAY)]
+    assert watched.requests == [full.address(STAY)]
 
 
 def test_two_hundred_hostile_names_and_addresses_are_inert(full, open_page):

@@ -138,7 +138,7 @@ async def _warm(
         read: dict[int, Mapping[str, str]] = {}
 
         async def read_lines(numbers: Iterable[int], advance: Callable[[], None]) -> list[int]:
-            """The lines that are incomplete still."""
+            """Read the lines and return those that are still incomplete."""
 
             async def read_line(number: int) -> None:
                 async with slots:

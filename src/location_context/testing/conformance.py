@@ -128,9 +128,9 @@ async def _check_provider(provider: Any, trial: _Trial) -> None:
         if problem is not None:
             trial.note("a good answer", problem)
             return  # nothing else can be judged
-        if not server.asked:
+        if not server.requests:
             trial.note("a good answer", f"no request came to {', '.join(trial.settings)}")
-        elif not server.asked[0].headers.get("user-agent", "").startswith("location-context"):
+        elif not server.requests[0].headers.get("user-agent", "").startswith("location-context"):
             trial.note("a good answer", "was requested without the service's User-Agent")
         if isinstance(built, base.ArchiveProvider) and not hasattr(built, "representativeness"):
             trial.note("representativeness", "the error of its cells is not stated")

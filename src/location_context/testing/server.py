@@ -58,7 +58,7 @@ class FakeServer:
 
     def __init__(self, respond: Respond) -> None:
         self.respond = respond
-        self.asked: list[FakeRequest] = []
+        self.requests: list[FakeRequest] = []
         self.date: float | str | None = None  # a POSIX timestamp or a header, of another clock
         self.stopping = threading.Event()
         handler = type("Handler", (_Handler,), {"fake": self})
@@ -98,9 +98,9 @@ class _Handler(BaseHTTPRequestHandler):
         every = parse_qs(parts.query, keep_blank_values=True)
         headers = {name.lower(): value for name, value in self.headers.items()}
         first = {name: values[0] for name, values in every.items()}
-        asked = FakeRequest(parts.path, first, headers, every, self.path)
-        self.fake.asked.append(asked)
-        self._send(self.fake.respond(asked))
+        request = FakeRequest(parts.path, first, headers, every, self.path)
+        self.fake.requests.append(request)
+        self._send(self.fake.respond(request))
 
     def date_time_string(self, timestamp: float | None = None) -> str:
         date = self.fake.date
@@ -143,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # the client went away, as clients do
 
     def log_message(self, *_: object) -> None:
-        """Log nothing: requests are recorded in `asked`."""
+        """Log nothing: requests are recorded in `requests`."""
 
 
 def _spoilt(value: Any) -> Any:

@@ -65,7 +65,7 @@ async def test_a_provider_whose_budget_is_spent_is_budget_spent(opening):
         spent = {"budget_share": 0.0001}  # of 4,000 calls a day: less than one
         async with opening(ticketmaster_url=provider.url, **KEYS, **spent) as opened:
             assert await degraded_reason(opened) == "budget_spent"
-        assert not provider.asked
+        assert not provider.requests
 
 
 async def test_of_several_providers_the_reason_that_lasts_longest_is_told(opening):

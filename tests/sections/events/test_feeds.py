@@ -130,7 +130,7 @@ async def test_a_feed_is_asked_with_its_etag_and_kept_when_nothing_changed(openi
             opened.clock.move(hours=2)
             assert await feeds.refresh_outdated() == 1
             assert await _titles(opened) == ["Choir"]
-        assert [asked.headers.get("if-none-match") for asked in server.asked] == [None, '"1"']
+        assert [asked.headers.get("if-none-match") for asked in server.requests] == [None, '"1"']
 
 
 async def test_a_feed_that_changed_is_read_anew_and_after_a_month_in_any_case(opening):
@@ -144,7 +144,7 @@ async def test_a_feed_that_changed_is_read_anew_and_after_a_month_in_any_case(op
             assert await _titles(opened) == ["Organ"]
             opened.clock.now += timedelta(days=31)
             await feeds.refresh_outdated()
-        assert "if-none-match" not in server.asked[-1].headers
+        assert "if-none-match" not in server.requests[-1].headers
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ async def test_a_feed_inside_is_refused_unless_a_setting_allows_it(opening):
                 await opened.section._feeds.import_calendar(
                     _calendar("feed", server.url + "/a.ics")
                 )
-        assert server.asked == []
+        assert server.requests == []
 
 
 async def test_a_feed_needs_an_address(opening, tmp_path):
@@ -250,7 +250,7 @@ async def test_two_servers_refresh_a_feed_once(opening, tmp_path):
                     await other.refresh_outdated(),
                 ]
     assert sorted(counts) == [0, 1]
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 async def test_the_server_refreshes_feeds_by_itself_while_it_runs(opening):

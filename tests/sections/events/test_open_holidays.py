@@ -241,7 +241,7 @@ async def test_a_year_is_asked_for_once_a_week(opening):
                 await opened.read(PLACES["Munich"], "2026-12-28", "2026-12-29")
             opened.clock.move(days=8)
             await opened.read(PLACES["Munich"], "2026-12-28", "2026-12-29")
-            asked = [one.query for one in provider.asked]
+            asked = [one.query for one in provider.requests]
     assert len(asked) == 2
     assert date.fromisoformat(asked[0]["validFrom"]) <= date(2026, 1, 1)
     assert asked[0]["validTo"] == "2026-12-31"

@@ -181,7 +181,7 @@ async def test_it_is_asked_for_what_is_active_in_the_week_within_the_tile(openin
             predicthq_url=provider.url + "/v1/events/", predicthq_api_key=Secret(TOKEN)
         ) as opened:
             await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-26")
-    (asked,) = provider.asked
+    (asked,) = provider.requests
     assert asked.path == "/v1/events/"
     assert asked.query["within"] == "40km@48.92,2.46"
     assert asked.query["active.gte"] == "2026-12-21T00:00:00"
@@ -232,21 +232,21 @@ async def test_where_there_is_more_than_was_read_coverage_says_partial_and_it_ca
     coverage = {one.provider: one.status for one in reading.body.coverage}
     assert (len(result.events), result.status, coverage["predicthq"]) == (600, "partial", "partial")
     assert (reading.complete, reading.body.degraded) == (True, False)
-    assert [one.query["offset"] for one in provider.asked] == ["0", "200", "400"]
+    assert [one.query["offset"] for one in provider.requests] == ["0", "200", "400"]
 
 
 async def test_what_was_read_to_the_end_is_not_partial(opening):
     async with _asking(opening, _ranked(350)) as (provider, _, fetch):
         result = await fetch()
     assert (len(result.events), result.status) == (350, "ok")
-    assert len(provider.asked) == 2
+    assert len(provider.requests) == 2
 
 
 async def test_a_plan_that_shows_no_more_is_partial(opening):
     async with _asking(opening, _ranked(350), most=100) as (provider, _, fetch):
         result = await fetch()
     assert (len(result.events), result.status, result.degraded_reason) == (100, "partial", None)
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1
 
 
 async def test_a_further_page_that_the_budget_does_not_pay_leaves_the_highest_ranks(opening):
@@ -255,7 +255,7 @@ async def test_a_further_page_that_the_budget_does_not_pay_leaves_the_highest_ra
         result = await fetch()
     assert (len(result.events), result.status, result.degraded_reason) == (200, "partial", None)
     assert min(one.rank for one in result.events) >= 71
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1
 
 
 async def test_events_not_announced_yet_are_asked_for_and_estimated(opening):
@@ -266,7 +266,7 @@ async def test_events_not_announced_yet_are_asked_for_and_estimated(opening):
     assert {one.title: one.status for one in result.events} == {
         "Sure": "confirmed", "Likely": "estimated",
     }  # fmt: skip
-    assert provider.asked[0].query["state"] == "active,predicted"
+    assert provider.requests[0].query["state"] == "active,predicted"
 
 
 async def test_a_plan_without_predicted_events_is_learned_for_a_day(opening):
@@ -278,7 +278,7 @@ async def test_a_plan_without_predicted_events_is_learned_for_a_day(opening):
         second = await fetch()
         opened.clock.move(hours=21)
         await fetch()
-        asked = [one.query["state"] for one in provider.asked]
+        asked = [one.query["state"] for one in provider.requests]
         code = opened.section._providers[4].state().last_error_code
     assert [one.title for one in first.events] == [one.title for one in second.events] == ["Sure"]
     assert asked == ["active,predicted", "active", "active", "active,predicted", "active"]
@@ -295,4 +295,4 @@ async def test_what_is_refused_for_another_reason_teaches_nothing_of_the_plan(op
             for _ in range(2):
                 result = await opened.section._providers[4].fetch_events(query, Deadline.after(60))
     assert result.status == "unavailable"
-    assert [one.query["state"] for one in provider.asked] == ["active,predicted", "active"] * 2
+    assert [one.query["state"] for one in provider.requests] == ["active,predicted", "active"] * 2

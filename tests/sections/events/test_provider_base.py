@@ -93,9 +93,9 @@ async def test_a_table_of_fields_makes_events_and_neighbours_share_one_call(tmp_
     assert (event.place.name, event.place.lat, event.place.lng) == ("Pier", 48.9, 2.35)
     assert (event.url, event.rank) == ("https://harbour.example/7", 41.0)
     assert results[1].events == results[0].events
-    assert [one.query["at"] for one in server.asked] == ["48.92,2.46"]  # the tile's centre
-    assert [one.query["from"] for one in server.asked] == ["2026-12-21"]  # the week's Monday
-    assert server.asked[0].headers["x-key"] == "quay"
+    assert [one.query["at"] for one in server.requests] == ["48.92,2.46"]  # the tile's centre
+    assert [one.query["from"] for one in server.requests] == ["2026-12-21"]  # the week's Monday
+    assert server.requests[0].headers["x-key"] == "quay"
     assert (results[0].status, state.status) == ("ok", "operational")
 
 
@@ -131,7 +131,7 @@ async def test_where_it_covers_nothing_or_has_no_address_it_is_not_asked(tmp_pat
     with StandIn(lambda _: Answered({"data": {"items": [ROW]}})).running() as server:
         ((abroad,), _) = await _results(tmp_path, server.url, _query(country="DE"))
         ((unset,), state) = await _results(tmp_path, "", _query())
-    assert (abroad.status, unset.status, server.asked) == ("not_covered", "not_configured", [])
+    assert (abroad.status, unset.status, server.requests) == ("not_covered", "not_configured", [])
     assert state.status == "not_configured"
 
 

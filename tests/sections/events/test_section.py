@@ -95,7 +95,7 @@ async def test_the_same_concert_from_two_providers_is_one_with_both_sources(open
         urls = {"ticketmaster_url": one.url + "/d", "predicthq_url": other.url + "/v1/events/"}
         async with opening(**urls, **TICKETMASTER, **PREDICTHQ) as opened:
             body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-05"))
-        asked = one.asked[0].query
+        asked = one.requests[0].query
     (event,) = body["events"]
     assert event["sources"] == ["ticketmaster", "predicthq"]
     assert event["start"] == "2026-12-03T20:00:00+01:00"
@@ -160,7 +160,7 @@ async def test_what_came_late_is_there_for_the_next_caller(opening):
             second = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26"))
     assert "Phoenix" not in {event["title"] for event in first["events"]}
     assert "Phoenix" in {event["title"] for event in second["events"]}
-    assert len(slow.asked) == 1
+    assert len(slow.requests) == 1
 
 
 async def test_a_held_answer_is_used_and_called_stale_when_newer_cannot_be_had(opening):
@@ -185,7 +185,7 @@ async def test_school_holidays_of_the_region_come_from_open_holidays(opening):
             before = await opened.read(MUNICH, "2026-12-23", "2026-12-23")
             later = _body(await opened.read(MUNICH, "2026-12-28", "2026-12-29"))
             await opened.read(MUNICH, "2026-11-28", "2026-12-29")
-        assert len(provider.asked) == 1
+        assert len(provider.requests) == 1
     assert not msgspec.json.decode(before.payload)["applicable"]  # Berlin's begin that day
     (school,) = [e for e in later["events"] if e["category"] == "school_holiday"]
     assert (school["title"], school["start"], school["end"], school["regions"]) == (
@@ -285,7 +285,7 @@ async def test_held_answers_have_bounds_and_the_oldest_go_first(opening, monkeyp
             for lat in [*lats, lats[-1], lats[0]]:
                 query = opened.query((lat, 2.35), "2026-12-25", "2026-12-25")
                 await ticketmaster_provider.fetch_events(query, Deadline.after(60))
-    assert len(provider.asked) == 7  # the last is still held, the first no longer
+    assert len(provider.requests) == 7  # the last is still held, the first no longer
     assert len(ticketmaster_provider.cache._entries) == 3
 
 

@@ -57,7 +57,7 @@ async def test_a_day_of_more_than_can_be_paged_through_gives_a_thousand(opening)
         result = await _fetch(opened, 1)
     assert (len(result.events), result.status) == (1000, "partial")
     assert result.degraded_reason is None  # asking again would not give more
-    of_the_day = [one for one in provider.asked if one.query["localStartEndDateTime"] == DAY]
+    of_the_day = [one for one in provider.requests if one.query["localStartEndDateTime"] == DAY]
     assert [asked.query["page"] for asked in of_the_day] == ["0", "1", "2", "3", "4"]
 
 
@@ -65,7 +65,7 @@ async def test_a_stay_of_few_events_is_asked_page_by_page(opening):
     async with _asking(opening, responding(_crowd(7, 60))) as (opened, provider):
         result = await _fetch(opened, 7)
     assert (len(result.events), result.status) == (420, "ok")
-    assert len(provider.asked) == 3
+    assert len(provider.requests) == 3
 
 
 async def test_a_crowded_week_is_asked_day_by_day_until_every_event_has_come(opening):
@@ -73,7 +73,7 @@ async def test_a_crowded_week_is_asked_day_by_day_until_every_event_has_come(ope
         result = await _fetch(opened, 8)
     assert _per_day(result.events) == {FIRST + timedelta(days=n): 160 for n in range(8)}
     assert result.status == "ok"
-    assert len(provider.asked) <= 30
+    assert len(provider.requests) <= 30
 
 
 @pytest.mark.parametrize("always_by_date", [False, True], ids=["relevance", "the worst order"])
@@ -86,7 +86,7 @@ async def test_the_last_days_of_the_longest_stay_in_the_greatest_city_are_not_em
     counted = _per_day(result.events)
     assert counted.keys() == {FIRST + timedelta(days=n) for n in range(92)}
     assert set(counted.values()) == {65}
-    assert len(provider.asked) <= 14 * 3  # three pages of each week
+    assert len(provider.requests) <= 14 * 3  # three pages of each week
     assert result.status == "ok"
 
 
@@ -133,7 +133,7 @@ async def test_an_answer_that_broke_off_is_asked_for_again_soon_and_keeps_what_i
     async with _asking(opening, broken) as (opened, provider):
         first = await _fetch(opened, 5)
         again = await _fetch(opened, 5)
-        asked = len(provider.asked)
+        asked = len(provider.requests)
         provider.respond = answer
         opened.clock.move(minutes=6)
         later = await _fetch(opened, 5)
@@ -151,7 +151,7 @@ async def test_a_spent_day_s_budget_is_never_overdrawn(opening):
         upstream = opened.section._providers[3].client
         upstream.host.budget = Budget({86400.0: 5})
         result = await _fetch(opened, 8)
-    assert len(provider.asked) == 5
+    assert len(provider.requests) == 5
     assert result.events
     assert result.degraded_reason == "budget_spent"
 
@@ -161,4 +161,4 @@ async def test_who_would_wait_too_long_for_a_turn_is_told_so_at_once(opening):
         budget = opened.section._providers[3].client.host.budget = Budget({30.0: 1})
         assert budget.take(1)
         result = await _fetch(opened, 1)
-    assert (result.status, provider.asked) == ("unavailable", [])
+    assert (result.status, provider.requests) == ("unavailable", [])

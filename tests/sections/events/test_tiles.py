@@ -161,9 +161,9 @@ async def test_each_point_and_stay_gets_at_least_what_a_call_for_it_alone_would_
                 assert result.status == "ok"
                 assert before[name] <= ids
                 found, expected = found + len(ids), expected + len(before[name])
-    print(f"{found} events, {expected} by calls of their own; {len(seller.asked)} calls")
+    print(f"{found} events, {expected} by calls of their own; {len(seller.requests)} calls")
     assert expected > 100
-    assert max(len(seller.asked), len(lister.asked)) < 60
+    assert max(len(seller.requests), len(lister.requests)) < 60
 
 
 async def test_neighbours_with_other_stays_of_the_same_weeks_share_a_call_for_each_week(opening):
@@ -171,7 +171,7 @@ async def test_neighbours_with_other_stays_of_the_same_weeks_share_a_call_for_ea
     async with _world(opening, world.sell, world.list) as (opened, seller, lister):
         await opened.read(PARIS, "2027-03-11", "2027-03-17")
         await opened.read(NEARBY, "2027-03-09", "2027-03-15")
-    assert (len(seller.asked), len(lister.asked)) == (2, 2)
+    assert (len(seller.requests), len(lister.requests)) == (2, 2)
 
 
 async def test_neighbours_who_ask_at_once_share_a_call_for_each_week(opening):
@@ -182,7 +182,7 @@ async def test_neighbours_who_ask_at_once_share_a_call_for_each_week(opening):
         await asyncio.gather(
             *(opened.read(*one) for one in ((p, *s) for p, s in zip(places, stays, strict=False)))
         )
-    assert (len(seller.asked), len(lister.asked)) == (3, 3)
+    assert (len(seller.requests), len(lister.requests)) == (3, 3)
 
 
 @pytest.mark.parametrize(("days", "weeks"), [(1, 1), (7, 2), (14, 3), (30, 5), (92, 14)])
@@ -191,7 +191,7 @@ async def test_a_stay_of_few_events_is_one_call_for_each_week(opening, days: int
     async with _world(opening, world.sell, world.list) as (opened, seller, lister):
         last = date(2027, 3, 3) + timedelta(days=days - 1)
         await opened.read(PARIS, "2027-03-03", str(last))
-    assert (len(seller.asked), len(lister.asked)) == (weeks, weeks)
+    assert (len(seller.requests), len(lister.requests)) == (weeks, weeks)
 
 
 @pytest.mark.parametrize(("name", "count"), [("ticketmaster", 4000), ("predicthq", 3600)])
@@ -206,7 +206,7 @@ async def test_no_stay_in_a_very_large_city_misses_an_event(opening, name: str, 
             assert result.status in {"ok", "partial"}
             if result.status == "ok":
                 assert _begun_in(world, name, query) <= _ids(result.events, query)
-            asked.append(len(seller.asked) + len(lister.asked))
+            asked.append(len(seller.requests) + len(lister.requests))
     assert asked[1] == asked[2] == asked[3] == asked[0]  # all in the same two weeks
 
 
@@ -225,7 +225,7 @@ async def test_who_lives_by_another_clock_does_not_share(opening):
     async with _world(opening, world.sell, world.list) as (opened, _, lister):
         await opened.read((42.028, -8.645), "2027-03-11", "2027-03-12")  # Valença
         await opened.read((42.047, -8.645), "2027-03-11", "2027-03-12")  # Tui
-    assert {one.query["active.tz"] for one in lister.asked} == {"Europe/Lisbon", "Europe/Madrid"}
+    assert {one.query["active.tz"] for one in lister.requests} == {"Europe/Lisbon", "Europe/Madrid"}
 
 
 async def test_where_one_week_cannot_be_had_the_others_are_given_and_the_answer_says_so(opening):

@@ -156,7 +156,7 @@ def test_wikidata_is_asked_the_documented_query_and_its_licence_is_kept(
         operator = Operator(tmp_path)
         report = operator.json("import", "--wikidata")
     assert report["by_tier"] == {"three_star": 1}
-    (request,) = wikidata.asked
+    (request,) = wikidata.requests
     assert request.query["query"].startswith("SELECT ?item ?itemLabel ?coord ?stars")
     provenance = operator.json("list")[0]["provenance"]
     assert (provenance["attribution"], provenance["license"]) == ("Wikidata", "CC0 1.0")

@@ -106,7 +106,7 @@ async def test_osrm_is_asked_once_for_all_drives_in_lng_lat_order(guides: SqlGui
             reading = await guide.read(query(), Deadline.after(4))
     far, near = [("drive", 10, False), ("drive", 11, False)], ("drive", 12, False)
     assert ways(reading) == [*far, ("walk", 16, True), near]
-    (asked,) = osrm.asked
+    (asked,) = osrm.requests
     assert asked.path.startswith("/table/v1/driving/2.352200,48.856600;2.352200,49.396")
     assert asked.path.count(";") == 3
     assert asked.query == {"sources": "0", "annotations": "duration"}
@@ -193,6 +193,6 @@ async def test_a_silent_osrm_costs_its_deadline_once(guides: SqlGuideStore) -> N
                 reasons.append(reading.body.degraded_reason)
             state: Any = guide.providers()[0]
             await guide.close()
-    assert len(osrm.asked) == 1
+    assert len(osrm.requests) == 1
     assert reasons == ["late"] * 3
     assert state.breaker == "closed"  # it had not timed out yet

@@ -171,14 +171,14 @@ async def test_the_second_look_at_met_norway_is_conditional_and_never_before_exp
             counts = []
             for clock in ((12, 16, 0), (12, 16, 24), (12, 49, 0), (12, 50, 1)):
                 first = await provider.fetch_forecast(cell, date(2020, 7, 20), 0, public=False)
-                counts.append(len(standin.asked))
+                counts.append(len(standin.requests))
                 moment[0] = datetime(2020, 7, 20, *clock, tzinfo=UTC)
             assert first.issued_at == datetime(2020, 7, 20, 1, 30, 57, tzinfo=UTC)
             assert first.grid.elevation == 25
         assert counts == [1, 1, 2, 2]
-        assert "if-modified-since" not in standin.asked[0].headers
-        assert standin.asked[1].headers["if-modified-since"] == served["Last-Modified"]
-        assert standin.asked[0].query == {"lat": "51.5000", "lon": "-0.1000"}
+        assert "if-modified-since" not in standin.requests[0].headers
+        assert standin.requests[1].headers["if-modified-since"] == served["Last-Modified"]
+        assert standin.requests[0].query == {"lat": "51.5000", "lon": "-0.1000"}
 
 
 def test_a_step_over_midnight_is_shared_out_by_its_hours():

@@ -58,7 +58,7 @@ async def test_places_that_only_wait_their_turn_at_a_slow_host_cost_no_archive(w
     readings = await asyncio.gather(*(world.read(query(NEAR, one), 10) for one in places(6)))
     assert {reading.body.mode for reading in readings} == {"forecast"}
     assert not world.open_meteo.calls(ARCHIVE)
-    assert not world.power.asked
+    assert not world.power.requests
 
 
 async def test_sections_that_share_the_hosts_share_calls_at_once_and_one_budget(world: World):
@@ -108,7 +108,7 @@ async def test_a_valley_under_three_models_is_within_half_a_degree_on_all_16_day
         truth = weather_truth.day(valley.lat, valley.lng, day.date, 620.0)
         assert day.temperature_max == pytest.approx(truth["temperature_2m_max"], abs=0.5)
         assert day.temperature_min == pytest.approx(truth["temperature_2m_min"], abs=0.5)
-    assert [one.path for one in world.open_meteo.asked] == [FORECAST]
+    assert [one.path for one in world.open_meteo.requests] == [FORECAST]
 
 
 async def test_a_neighbour_on_the_mountain_shares_the_forecast_and_is_corrected_once(world: World):
@@ -121,7 +121,7 @@ async def test_a_neighbour_on_the_mountain_shares_the_forecast_and_is_corrected_
         truth = weather_truth.day(peak.lat, peak.lng, day.date, 2300.0)
         assert day.temperature_max == pytest.approx(truth["temperature_2m_max"], abs=0.5)
     assert body.basis.temperature_correction == pytest.approx((620 - 2300) * 0.0065, abs=0.05)
-    assert [one.path for one in world.open_meteo.asked] == [FORECAST, ELEVATION]
+    assert [one.path for one in world.open_meteo.requests] == [FORECAST, ELEVATION]
 
 
 async def test_a_coast_takes_no_height_from_a_cell_in_the_sea(world: World):

@@ -184,7 +184,7 @@ async def test_a_redirect_of_met_norway_to_another_host_is_refused(world: World)
     world.norway.fault = Answered(status=301, headers=elsewhere)
     body = (await world.read(query(NEAR))).body
     assert body.mode == "climatology"
-    assert not any(asked.path == "/x" for asked in world.power.asked)
+    assert not any(asked.path == "/x" for asked in world.power.requests)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ async def test_an_expires_of_met_norway_far_away_is_bounded_or_its_own_failing(
     assert states["met_norway"].last_error_code == error_code
     world.clock.advance(3 * 3600)
     await world.read(query(NEAR))
-    assert len(world.norway.asked) == 2  # nothing is held for ever
+    assert len(world.norway.requests) == 2  # nothing is held for ever
 
 
 async def test_nasa_power_is_named_with_its_service_version_and_date(world: World):

@@ -22,7 +22,7 @@ def outside(request):
     with ExitStack() as stack:
         if request.param == "silent":
             standin = StandIn(lambda _: Answered(fault="hang"))
-            yield stack.enter_context(standin.running()).url, standin.asked
+            yield stack.enter_context(standin.running()).url, standin.requests
         else:
             held = stack.enter_context(socket.socket())
             held.bind(("127.0.0.1", 0))

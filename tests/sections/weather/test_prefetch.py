@@ -68,7 +68,7 @@ async def test_a_guests_own_answer_waits_for_no_archive_and_the_next_one_has_it(
 
 async def test_one_archive_call_serves_every_forecast_of_the_cell_until_the_horizon(world: World):
     await asyncio.gather(*(fetched_behind(world) for _ in range(20)))
-    before = len(world.open_meteo.asked)
+    before = len(world.open_meteo.requests)
     for days in range(16):
         stay = Stay(TODAY + timedelta(days), TODAY + timedelta(15))
         near_by = Point(48.83, 2.36, "Europe/Paris", "FR", "FR-IDF")
@@ -76,18 +76,18 @@ async def test_one_archive_call_serves_every_forecast_of_the_cell_until_the_hori
         assert reading.awaits is None
         assert reading.body.basis.spread.climatology == "archive"
     assert len(world.open_meteo.calls(ARCHIVE)) == 1
-    assert not world.power.asked
-    assert [one.path for one in world.open_meteo.asked[before:]] == [FORECAST]  # of its own cell
+    assert not world.power.requests
+    assert [one.path for one in world.open_meteo.requests[before:]] == [FORECAST]  # of its own cell
 
 
 async def test_a_guest_whose_climatology_is_held_costs_the_forecast_alone(world: World):
     far = Stay(date(2027, 11, 3), date(2027, 11, 9))
     await world.read(query(far))
-    before = len(world.open_meteo.asked)
+    before = len(world.open_meteo.requests)
     reading = await world.read(query(NEAR))
     assert reading.awaits is None
     assert reading.body.basis.spread.climatology == "archive"
-    assert [one.path for one in world.open_meteo.asked[before:]] == [FORECAST]
+    assert [one.path for one in world.open_meteo.requests[before:]] == [FORECAST]
 
 
 async def test_a_second_archives_years_are_used_where_they_are_held(world: World):
@@ -240,7 +240,7 @@ async def test_beside_an_archive_that_asked_for_quiet_the_next_one_is_asked(worl
     world.open_meteo.faults = {}
     world.clock.advance(60)
     await fetched_behind(world)
-    assert [one.path for one in world.power.asked] == [POWER]
+    assert [one.path for one in world.power.requests] == [POWER]
     assert (await world.read(query(NEAR))).body.basis.spread.climatology == "archive"
 
 
@@ -252,7 +252,7 @@ async def test_half_of_a_budget_is_left_for_guests_who_wait_and_the_next_archive
         store = SqlClimateStore(world.database)
         section = weather_section(settings, world.clock, client, store, Hosts())
         while section.sources.archives.providers[0].client.host.budget.spent_share() <= 0.5:
-            point = Point(40 + len(world.open_meteo.asked) / 5, 2.0, "Europe/Paris")
+            point = Point(40 + len(world.open_meteo.requests) / 5, 2.0, "Europe/Paris")
             await section.read(query(NEAR, point), Deadline.after(4))
         await (await section.read(query(NEAR), Deadline.after(4))).awaits
         reading = await section.read(query(NEAR), Deadline.after(4))
@@ -260,7 +260,7 @@ async def test_half_of_a_budget_is_left_for_guests_who_wait_and_the_next_archive
     assert reading.body.basis.provider == "Open-Meteo"
     assert reading.body.basis.spread.climatology == "archive"
     assert not world.open_meteo.calls(ARCHIVE)
-    assert [one.query["latitude"] for one in world.power.asked].count("49.0000") == 1
+    assert [one.query["latitude"] for one in world.power.requests].count("49.0000") == 1
 
 
 async def test_without_calibration_values_are_as_issued_and_no_archive_is_asked(world: World):
@@ -301,7 +301,7 @@ async def test_a_cached_answer_is_given_until_the_climatology_has_come_and_not_a
 async def test_closing_ends_what_is_fetched_behind(world: World):
     await world.read(query(NEAR))  # loads what it needs: a late forecast has the archive asked
     await world.section.sources.archives.repository.flush()
-    world.open_meteo.server.asked.clear()
+    world.open_meteo.server.requests.clear()
     world.open_meteo.faults = {ARCHIVE: Answered(fault="hang")}
     reading = await world.read(query(NEAR, Point(45.76, 4.84, "Europe/Paris")))
     other = await world.read(query(NEAR, Point(43.3, 5.37, "Europe/Paris")))

@@ -73,7 +73,7 @@ async def test_the_second_forecast_provider_answers_when_the_first_is_down(world
     assert reading.body.mode == "forecast"
     assert reading.body.basis.provider == "MET Norway"
     assert not reading.complete
-    assert world.norway.asked[0].headers["user-agent"].endswith("(test@example.org)")
+    assert world.norway.requests[0].headers["user-agent"].endswith("(test@example.org)")
 
 
 async def test_a_silent_first_provider_leaves_time_for_the_second(world):
@@ -97,7 +97,7 @@ async def test_without_a_contact_met_norway_is_not_configured_and_never_asked(wo
         assert states["met_norway"] == "not_configured"
         with pytest.raises(UpstreamUnavailable):
             await section.read(query(NEAR), Deadline.after(2))
-    assert not world.norway.asked
+    assert not world.norway.requests
 
 
 async def test_without_any_forecast_the_stay_is_climatology_and_says_so(world):
@@ -154,10 +154,10 @@ async def test_nasa_power_answers_for_the_archive_and_says_so(world):
     assert (body.basis.provider, body.basis.model) == ("NASA POWER", "MERRA-2")
     assert all(day.condition for day in body.days)
     assert not reading.complete
-    assert len(world.power.asked) == 1
+    assert len(world.power.requests) == 1
     summer = Stay(date(2027, 7, 3), date(2027, 7, 9))
     await world.read(query(summer))
-    assert len(world.power.asked) == 1  # ten whole years came with the first
+    assert len(world.power.requests) == 1  # ten whole years came with the first
 
 
 async def test_two_hundred_cold_stays_in_one_cell_cost_one_request_and_survive_their_leader(world):

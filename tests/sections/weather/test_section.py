@@ -100,7 +100,7 @@ async def test_both_modes_hold_the_same_keys(world):
 async def test_a_cold_week_costs_one_request_and_70_units_and_the_next_in_its_month_none(world):
     await world.read(query(FAR))
     assert len(world.open_meteo.calls(ARCHIVE)) == 1
-    heights = len(world.open_meteo.asked) - 1
+    heights = len(world.open_meteo.requests) - 1
     assert sum(world.open_meteo.units) - heights <= 70
     other = Stay(date(2027, 2, 18), date(2027, 2, 24))
     near_by = Point(48.80, 2.30, "Europe/Paris", "FR", "FR-IDF")
@@ -111,7 +111,7 @@ async def test_a_cold_week_costs_one_request_and_70_units_and_the_next_in_its_mo
 async def test_a_cold_week_over_two_months_costs_one_request_and_110_units(world):
     await world.read(query(Stay(date(2027, 7, 29), date(2027, 8, 4))))
     assert len(world.open_meteo.calls(ARCHIVE)) == 1
-    assert sum(world.open_meteo.units) - (len(world.open_meteo.asked) - 1) <= 110
+    assert sum(world.open_meteo.units) - (len(world.open_meteo.requests) - 1) <= 110
     await world.read(query(Stay(date(2027, 8, 14), date(2027, 8, 20))))
     assert len(world.open_meteo.calls(ARCHIVE)) == 1
 
@@ -121,13 +121,13 @@ async def test_a_stay_around_a_stored_february_is_answered_by_the_first_archive(
     result = await world.read(query(Stay(date(2027, 1, 28), date(2027, 3, 3))))
     assert result.body.basis.provider == "Open-Meteo"
     assert len(result.body.basis.years) == 10
-    assert not world.power.server.asked
+    assert not world.power.server.requests
 
 
 async def test_what_was_fetched_is_held_after_a_restart(world):
     first = await world.read(query(FAR))
     await world.section.close()
-    world.open_meteo.asked.clear()
+    world.open_meteo.requests.clear()
     async with HttpClient(world.settings.user_agent) as client:
         section = weather_section(
             world.settings, world.clock, client, SqlClimateStore(world.database), Hosts()
@@ -135,7 +135,7 @@ async def test_what_was_fetched_is_held_after_a_restart(world):
         again = await section.read(query(FAR), Deadline.after(4))
         await section.close()
     assert again.payload == first.payload
-    assert world.open_meteo.asked == []
+    assert world.open_meteo.requests == []
 
 
 async def test_when_a_year_becomes_complete_only_that_year_is_asked_for(world):
@@ -284,7 +284,7 @@ async def test_a_valley_and_a_peak_in_one_cell_answer_the_same_in_both_orders(wo
     )
     centres = {
         (one.query["latitude"], one.query["longitude"])
-        for one in world.open_meteo.asked
+        for one in world.open_meteo.requests
         if one.path == ARCHIVE
     }
     assert centres == {("46.0000", "7.7500")}  # whoever asks, so that all months are at one height
@@ -414,5 +414,5 @@ async def test_a_customers_key_goes_in_a_header_of_every_call_and_in_no_address(
         for stay in (NEAR, FAR):
             await section.read(query(stay), Deadline.after(4))
         await section.close()
-    assert {one.headers.get("x-api-key") for one in world.open_meteo.asked} == {"k3y"}
-    assert not any("k3y" in one.target for one in world.open_meteo.asked)
+    assert {one.headers.get("x-api-key") for one in world.open_meteo.requests} == {"k3y"}
+    assert not any("k3y" in one.target for one in world.open_meteo.requests)

@@ -104,10 +104,10 @@ async def test_what_is_kept_is_what_guests_were_given_on_all_sixteen_days(scored
 async def test_the_score_costs_a_guest_no_call_to_any_provider(scored: Scored):
     await scored.read()
     scored.clock.advance(86_400)
-    before = len(scored.open_meteo.asked)
+    before = len(scored.open_meteo.requests)
     await scored.read()
     await scored.section.score.flush()
-    assert [one.path for one in scored.open_meteo.asked[before:]] == [FORECAST]
+    assert [one.path for one in scored.open_meteo.requests[before:]] == [FORECAST]
 
 
 async def test_the_report_shows_the_error_and_what_climatology_would_have_missed(scored: Scored):

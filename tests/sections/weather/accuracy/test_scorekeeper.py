@@ -104,7 +104,7 @@ async def test_one_request_verifies_a_cell_and_the_next_comes_five_days_later(ke
     assert await kept.keeper.pass_once()
     assert not await kept.keeper.pass_once()
     assert not await kept.another().pass_once()
-    assert kept.asked == 1
+    assert kept.requests == 1
     (call,) = kept.open_meteo.calls(ARCHIVE)
     assert "," not in call.query["start_date"]
     assert kept.open_meteo.units[-1] < 8
@@ -113,7 +113,7 @@ async def test_one_request_verifies_a_cell_and_the_next_comes_five_days_later(ke
         assert not await kept.keeper.pass_once()
     await kept.next_day()
     assert await kept.keeper.pass_once()
-    assert kept.asked == 2
+    assert kept.requests == 2
 
 
 async def test_what_came_is_brought_to_the_height_of_the_forecast(kept):
@@ -152,7 +152,7 @@ async def test_a_day_that_the_archive_never_has_is_given_up(sqlite_kept):
         await kept.keeper.pass_once()
     first = kept.open_meteo.calls(ARCHIVE)[-1].query["start_date"]
     assert first > str(kept.today - timedelta(60))
-    assert kept.asked <= 12
+    assert kept.requests <= 12
     (score,) = (await kept.keeper.report()).providers
     assert score.temperature_max[0].pairs >= 50
 
@@ -166,7 +166,7 @@ async def test_nothing_is_asked_while_guests_have_spent_half_of_the_budget(sqlit
     while budget.spent_share() <= 0.5:
         assert budget.take(10)
     assert not await kept.keeper.pass_once()
-    assert kept.asked == 0
+    assert kept.requests == 0
 
 
 async def test_the_cell_asked_for_last_is_verified_first_and_one_at_a_time(sqlite_kept):
