@@ -21,7 +21,7 @@ from tests.web.commands import NOWHERE
 SCRIPT = ROOT / "scripts" / "packaging" / "release.py"
 RELEASE: Any = SimpleNamespace(**runpy.run_path(str(SCRIPT)))
 TODAY = date(2027, 3, 1)
-PACKAGE = "src/location_context/__init__.py"
+PACKAGE = RELEASE.PACKAGE
 
 
 @pytest.fixture
@@ -60,6 +60,12 @@ def test_release_knows_every_file_that_names_the_version() -> None:
         around = RELEASE.PLACES.get(name, "{}").format(location_context.__version__)
         assert text.count(location_context.__version__) == text.count(around), name
     assert set(named) == {name for name in RELEASE.PLACES if (ROOT / name).exists()}
+
+
+def test_release_check_changes_no_file(project: Path) -> None:
+    before = (project / PACKAGE).read_text(), (project / "CHANGELOG.md").read_text()
+    assert PACKAGE in RELEASE.set_version(project, "9.8.7", TODAY, write=False)
+    assert before == ((project / PACKAGE).read_text(), (project / "CHANGELOG.md").read_text())
 
 
 @pytest.mark.parametrize("version", ["1", "1.2", "01.x.0", "1.2.3-beta", "1.2.3 "])

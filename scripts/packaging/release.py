@@ -14,15 +14,16 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANGELOG = "CHANGELOG.md"
+PACKAGE = "src/location_context/__init__.py"
 VERSION = re.compile(r"\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?")
 # Every committed place of the version, with the text around it.
 PLACES: Mapping[str, str] = {
-    "src/location_context/__init__.py": '__version__ = "{}"',
+    PACKAGE: '__version__ = "{}"',
     "src/location_context/web/examples/openapi.json": '"version": "{}"',
     "src/location_context/web/examples/status.json": '"version": "{}"',
     "docs/api.md": '"version": "{}"',
@@ -32,35 +33,35 @@ STARTING_SECONDS = 60.0
 WIDGET = "/v1/pulse?lat=43.3183&lng=-1.9812&days=3"
 
 
-def set_version(root: Path, version: str, today: date) -> list[str]:
-    """Write version and date where they are missing, and return the changed files.
+def set_version(root: Path, version: str, today: date, *, write: bool = True) -> list[str]:
+    """Set version and date where they are missing, and return the files that this changes.
 
     Raises:
         SystemExit: the version has a wrong form, or the changelog has no section for it.
     """
     if not VERSION.fullmatch(version):
         sys.exit(f'Version "{version}" is not of the form 1.2.3 or 1.2.3rc1.')
-    previous = re.search(
-        r'__version__ = "(.+)"', (root / "src/location_context/__init__.py").read_text("utf-8")
-    )
+    texts = {
+        name: (root / name).read_text("utf-8")
+        for name in (*PLACES, CHANGELOG)
+        if (root / name).exists()
+    }
+    previous = re.search(r'__version__ = "(.+)"', texts[PACKAGE])
     assert previous is not None
-    changed = []
-    for name, around in PLACES.items():
-        path = root / name
-        before = path.read_text("utf-8") if path.exists() else ""
-        after = before.replace(around.format(previous[1]), around.format(version))
-        if after != before:
-            path.write_text(after, "utf-8")
-            changed.append(name)
-    changelog = root / CHANGELOG
-    before = changelog.read_text("utf-8")
-    heading = re.search(rf"^## {re.escape(version)} – (.+)$", before, re.MULTILINE)
+    heading = re.search(rf"^## {re.escape(version)} – (.+)$", texts[CHANGELOG], re.MULTILINE)
     if heading is None:
         sys.exit(f'{CHANGELOG} has no section "## {version} – unreleased". Write it first.')
-    if heading[1] == "unreleased":
-        changelog.write_text(before.replace(heading[0], f"## {version} – {today}"), "utf-8")
-        changed.append(CHANGELOG)
-    return changed
+    dated = heading[0].replace("unreleased", f"{today}")
+    changed = {CHANGELOG: texts[CHANGELOG].replace(heading[0], dated)}
+    for name, around in PLACES.items():
+        if name in texts:
+            before, after = around.format(previous[1]), around.format(version)
+            changed[name] = texts[name].replace(before, after)
+    changed = {name: text for name, text in changed.items() if text != texts[name]}
+    if write:
+        for name, text in changed.items():
+            (root / name).write_text(text, "utf-8")
+    return sorted(changed)
 
 
 def run(*command: str | Path, **options: object) -> None:
@@ -132,6 +133,9 @@ def wait_until_ready(server: subprocess.Popen[bytes], address: str) -> None:
         try:
             with urlopen(address, timeout=5):
                 return
+        except HTTPError as error:  # 503 while it starts
+            error.close()
+            time.sleep(0.1)
         except URLError:
             time.sleep(0.1)
     sys.exit(f"location-context serve was not ready after {STARTING_SECONDS:.0f} s.")
@@ -151,7 +155,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="fail if anything was to be set")
     options = parser.parse_args()
     version = options.version.removeprefix("v")
-    changed = set_version(ROOT, version, datetime.now(UTC).date())
+    changed = set_version(ROOT, version, datetime.now(UTC).date(), write=not options.check)
     if changed and options.check:
         sys.exit(f"Version or date of {version} was not set in: {', '.join(changed)}")
     print(f"✓ version {version}: {', '.join(changed) or 'set before'}")
