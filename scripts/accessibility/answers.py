@@ -40,7 +40,7 @@ class Answer:
 _HIDDEN = "text for a voice only: nobody sees its colour"
 _CSS = "valid CSS that the checker does not know"
 ANSWERED = (
-    Answer("axe", "frame-tested", "#widget", "the page in the preview is judged by itself"),
+    Answer("axe", "frame-tested", "#widget", "the page in the preview is checked separately"),
     Answer(
         "axe",
         "color-contrast",
@@ -49,7 +49,7 @@ ANSWERED = (
     ),
     Answer("axe", "color-contrast", ".map", "on grounds of its own: tests measure these colours"),
     Answer("axe", "color-contrast", "svg:has(> #t)", "text of the static card: a test measures it"),
-    Answer("IBM", "style_color_misuse", "", "tests: rain, certainty and tiers are told by words"),
+    Answer("IBM", "style_color_misuse", "", "tests: rain, certainty and tiers are shown in words"),
     Answer("IBM", "style_highcontrast_visible", "", "tests with forced colours"),
     Answer("IBM", "style_viewport_resizable", "", "tests with text of 200 %"),
     Answer("IBM", "style_focus_visible", "", "tests look at the outline of what has the focus"),
@@ -81,7 +81,7 @@ ANSWERED = (
     Answer("IBM", "select_options_grouped", "#lang", "languages in the order of their names"),
     Answer("IBM", "select_options_grouped", "#days", "numbers in their order"),
     Answer("IBM", "aria_keyboard_handler_exists", "#place", "tests pick a place by keyboard"),
-    Answer("IBM", "frame_src_valid", "#widget", "the page in the preview is judged by itself"),
+    Answer("IBM", "frame_src_valid", "#widget", "the page in the preview is checked separately"),
     Answer("HTML_CodeSniffer", "G18.Abs", ".vh, .spoken, caption", _HIDDEN),
     Answer("HTML_CodeSniffer", "H48", "p", "links in a sentence are not a menu"),
     Answer("HTML_CodeSniffer", "H85.2", "select", "two units, and languages by name"),
