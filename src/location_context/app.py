@@ -52,7 +52,7 @@ class Worker:
 
     Attributes:
         processes: how many there are.
-        checked: whether another one has checked the database.
+        checked: True if another worker has checked the database.
     """
 
     processes: int = 1
@@ -83,7 +83,7 @@ async def open_service(
         worker: the process among those that serve together.
 
     Raises:
-        OperatorError, StorageError: something cannot be opened; the sentence says what to do.
+        OperatorError, StorageError: something cannot be opened; the message says what to do.
     """
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(

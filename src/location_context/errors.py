@@ -60,7 +60,7 @@ class PublicError(LocationContextError):
 
     Attributes:
         type: its category.
-        code: what a client's program goes by; it never changes.
+        code: for clients' programs; it never changes.
         status: the HTTP status.
         summary: when it is answered, for the API reference.
     """
@@ -286,7 +286,7 @@ class InternalError(ApiError):
 
 
 class NotAvailable(ApiError):
-    """The sentence names what the operator has to install."""
+    """The message names what the operator has to install."""
 
     code = "not_available"
     summary = "The server lacks an optional part, such as what draws /v1/pulse.png."
@@ -380,4 +380,4 @@ class StorageError(LocationContextError):
 
 
 class OperatorError(LocationContextError):
-    """A command or a setting cannot be carried out; the sentence says what came and what to do."""
+    """A command or a setting failed; the message says what was received and what to do."""

@@ -1,4 +1,4 @@
-"""Exchange: one request over HTTP with what is learned of it, and Route: how a path is answered."""
+"""Exchange: one HTTP request with its facts for answer and log; Route: a path and its handler."""
 
 import time
 from collections.abc import Awaitable, Callable, Sequence

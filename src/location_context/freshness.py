@@ -1,4 +1,4 @@
-"""Freshness: how long a response may be given again, and the Cache-Control that says so."""
+"""Freshness: how long a response may be reused, and the Cache-Control that says so."""
 
 import math
 from asyncio import Future

@@ -1,4 +1,4 @@
-"""LRUCache: the one bounded memory of the house; what was unused longest goes first."""
+"""LRUCache: the bounded cache of all packages; the least recently used value is dropped first."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, ItemsView

@@ -4,7 +4,7 @@
 raises the one error that comes first: duplicates, misspelt names, then lat, lng, start, end, the
 range, days, units, lang, place, theme, accent, sections, layout, background, font, radius, title. A
 message names the parameter,
-what was given and what is accepted; a key given by mistake is never repeated.
+what was received and what is accepted; a key sent by mistake is never repeated.
 """
 
 import math
@@ -73,7 +73,7 @@ class Parameter(Generic[T]):
     default: T | None = None
 
     def read(self, given: Mapping[str, str]) -> T:
-        """Return the checked value among the given texts.
+        """Return the checked value among the received texts.
 
         Raises:
             InvalidRequest: it is wrong, or missing and required.
@@ -125,7 +125,7 @@ class Parameters:
     title: Shown = "show"
 
     def stay_from(self, today: date) -> Stay | None:
-        """Return the stay, which begins today at the point where only `days` is given."""
+        """Return the stay, which begins today at the point if only `days` is set."""
         if self.days is None:
             return self.stay
         return Stay(today, today + timedelta(days=self.days - 1))
@@ -403,7 +403,7 @@ def parse(
 
 
 def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, str]:
-    """Values by name; one given twice is refused."""
+    """Return values by name; refuse a name that occurs twice."""
     given: dict[str, str] = {}
     for name, value in pairs:
         if name in given:
@@ -467,7 +467,7 @@ def _sections(text: str, known: Collection[str]) -> tuple[str, ...]:
 
 
 def reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
-    """Reject other words for a known name, and ones in another case or one edit away from it.
+    """Reject other words for a known name, and names in another case or one edit away from it.
 
     A known name of three letters is meant only by one that begins with the same letter, so that
     `rnd` against caches and `alt` are not taken for `end` and `lat`.

@@ -1,4 +1,4 @@
-"""Stay: checked dates, and what they mean seen from today at the point."""
+"""Stay: checked dates, and their relation to today at the point."""
 
 import time
 from collections.abc import Callable, Iterator

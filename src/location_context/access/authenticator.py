@@ -1,6 +1,6 @@
 """Authenticator: decides on a request by its API key and quota, or by its client's address.
 
-What counts: a request is counted once it is authenticated, and refunded when its answer is a 5xx.
+A request is counted once it is authenticated, and refunded when its answer is a 5xx.
 So 200, 304, 400 and HEAD count; 404 and 405 never come here; 401 and 429 are not counted.
 """
 
@@ -30,7 +30,7 @@ class Authenticator:
     Attributes:
         refusals: requests that were over a limit, by its name.
         key_cache: the keys.
-        counter: counts what keys and addresses used.
+        counter: counts the use of keys and addresses.
     """
 
     def __init__(  # noqa: PLR0913  the parts it is made of
@@ -77,7 +77,7 @@ class Authenticator:
         """Check the API key of a request and count it. `client` is the client's address.
 
         Returns:
-            What was counted; its subject is the key's id.
+            The count of a request; its subject is the key's id.
 
         Raises:
             MissingApiKey: the header holds no key.

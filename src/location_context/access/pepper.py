@@ -1,6 +1,6 @@
 """The pepper: the secret under which keys are stored, and the check that it is the right one.
 
-Given as a setting, or made once in the data directory, readable by its owner alone. A check value
+It is a setting, or is made once in the data directory, readable by its owner alone. A check value
 beside the keys reveals a wrong pepper at start, before every key would be refused.
 """
 

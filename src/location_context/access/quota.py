@@ -63,7 +63,7 @@ class RateLimitResult(Struct, frozen=True):
     """The result for one request of `subject`, in the order of its limits.
 
     Attributes:
-        allowed: whether it was counted.
+        allowed: True if it was counted.
         used: how many requests of each limit are used.
         ends: when each window ends.
         now: when it was counted.

@@ -75,7 +75,7 @@ def setup(  # noqa: PLR0913  each is an option of the command
 
 
 async def _store(settings: Settings) -> tuple[bool, str | None]:
-    """Fill the database; whether the sample was imported, and a new key if one was created."""
+    """Fill the database; return True if the sample was imported, and a new key if created."""
     async with await Database.open(settings) as database:
         guides = SqlGuideStore(database)
         has_guide = await guides.active() is not None

@@ -2,7 +2,7 @@
 
 The file is CSV with a header line: `lat,lng` and, for dated sections, `start,end`; without dates
 the stay is the next seven days. Invalid lines are reported and skipped. When the call budget is
-spent, `warm` waits and prints how long that will take. What was fetched is stored, so that a second
+spent, `warm` waits and prints how long that will take. Fetched data are stored, so that a second
 run continues where the first stopped. The exit code is 1 if answers are still incomplete.
 
 With `--climate-only` it fetches the ten years of climate for the cell of every place, which answer

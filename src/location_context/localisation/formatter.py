@@ -1,6 +1,6 @@
 """Formatter: dates, times, numbers and units as CLDR has them for a language, for people to read.
 
-What belongs together never breaks: blanks inside a number with its unit and inside a range are
+Text that belongs together never breaks: blanks inside a number with its unit and inside a range are
 no-break spaces, ranges use an en dash, and a negative number carries a true minus sign.
 """
 
@@ -245,7 +245,7 @@ class Formatter:
         return _date(self.language, day, "LLL")
 
     def date_long(self, day: date) -> str:
-        """`Wednesday 12 August`, for what is spoken."""
+        """Return `Wednesday 12 August`, for screen readers."""
         return _date(self.language, day, self._full_date)
 
     @cached_property
@@ -262,7 +262,7 @@ class Formatter:
         return text
 
     def date_range_long(self, start: date, end: date) -> str:
-        """`8–15 Aug`, for what is spoken."""
+        """Return `8–15 Aug`, for screen readers."""
         text = _interval(self.language, start, end, "MMMd")
         return non_breaking(text).replace("–", EN_DASH)
 

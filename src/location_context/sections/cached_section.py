@@ -1,7 +1,7 @@
 """CachedSection: a section with a cache of its results.
 
-A fresh result is given as it stands. For 60 s after, the old one is given while a new one is read.
-Later the section is read again; when that fails, the old one is given for up to an hour, marked
+A fresh result is returned as it is. For 60 s after, it is still returned while a new one is read.
+Later the section is read again; when that fails, the old one is returned for up to an hour, marked
 `stale`. Neither of these crosses midnight at the point, since `today` is part of an answer. One
 read per key is under way at a time, and it outlives its callers. Widget traffic and keyed calls are
 read apart, since how patient a read is hangs on its caller.
@@ -155,7 +155,7 @@ class CachedSection:
         return same_day and now < entry.retry_at + beyond
 
     async def close(self) -> None:
-        """End what is under way, of the section too."""
+        """End all work under way, of the section too."""
         await self._cache.close()
         await self.section.close()
 

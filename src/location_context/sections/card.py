@@ -63,12 +63,12 @@ class Moment:
 
     Attributes:
         day: the local date; None: all the stay. A night has the date of its evening.
-        title, text: what it is called, and the quiet rest, such as `20:00 · Kursaal`.
+        title, text: its name, and the quiet rest, such as `20:00 · Kursaal`.
         icon: one of the widget's icons (`widget/icons`).
         url: a page about it, http or https; empty for none.
-        id: the section's own for it, given to the host when a guest follows the link.
-        kind: dangers, holidays and the sky come first, what goes on for days (`lasting`) last.
-        weight: the order among those of a kind.
+        id: the section's own for it, sent to the host when a guest follows the link.
+        kind: dangers, holidays and the sky come first, events of several days (`lasting`) last.
+        weight: the order within a kind.
     """
 
     day: date | None
@@ -90,7 +90,7 @@ class Row:
         span: low, tenth percentile of the high, high and its ninetieth percentile, in per cent of
             the scale; None where they are not known.
         rain, amount: the chance in words, and how much.
-        wet: 0 where rain is hardly worth a colour, 1 in colour, 2 in bold.
+        wet: 0 where rain is too little for a colour, 1 in colour, 2 in bold.
         typical: True if it shows typical values, beside rows of a forecast.
     """
 
@@ -112,11 +112,11 @@ class Timeline:
     """The days of the stay, for the card in which the moments of all sections stand.
 
     Attributes:
-        badge: what kind of numbers these are, where that is not plain.
-        warning: the worst danger: its title, and what to know of it.
+        badge: the kind of numbers, where that is not plain.
+        warning: the worst danger: its title, and a note on it.
         stops: the colours of the scale of all rows, by per cent.
-        key: what the drawing of a row means.
-        apart: what is written above the first typical row.
+        key: the meaning of a row's drawing.
+        apart: the line above the first typical row.
     """
 
     heading: str
@@ -189,12 +189,12 @@ class Card:
             where the section is shown among the days alone. It is rendered with `card` (the view),
             `one.name` (the section's name; the card's heading has the id `h-<name>`), `fmt`,
             `icon`, `link` and `_`. Beside a timeline it stands in place of the rows.
-        view: what the template shows.
+        view: the template's input.
         style: custom properties for the page's style block; there are no `style` attributes.
         lines: how many lines of text it is high, by which the page chooses between columns.
-        facts, moments, folds: what the page joins with those of other sections.
+        facts, moments, folds: joined on the page with those of other sections.
         timeline: the days themselves; of several the first is shown.
-        brief: what small pictures of the stay show besides; None for nothing.
+        brief: the further text of small pictures of the stay, or None.
     """
 
     template: str = ""
@@ -215,7 +215,7 @@ class PlainCard:
     Attributes:
         heading: the title of the card.
         lead: one sentence for the guest; empty for none.
-        facts: pairs of a quiet label and what it says.
+        facts: pairs of a quiet label and a value.
     """
 
     heading: str

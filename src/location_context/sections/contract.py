@@ -295,7 +295,7 @@ class Applicable(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
 @dataclass(frozen=True)
 class SectionResult:
-    """A section's answer, how long it stays true, and whether it lacked something.
+    """A section's answer, how long it stays true, and its missing parts.
 
     `fresh_until` is never past the local midnight for what depends on today. `lacks` says why a
     provider is missing from what is not applicable, which has no field for it. `awaits` is what is

@@ -47,7 +47,7 @@ class Sandbox:
         """Yield the lines that the process prints; the last one may be cut.
 
         Raises:
-            OperatorError: it did not come to its end, so that what it printed is a part.
+            OperatorError: it did not come to its end, so that its output is incomplete.
         """
         # what reads a stranger's bytes has no business with the keys in our environment
         environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}

@@ -33,7 +33,7 @@ Table = TypeVar("Table", bound=msgspec.Struct)
 Body = TypeVar("Body", bound=contract.Applicable)
 DEFAULT_ORDER = 1000  # after the sections of this package
 FOLLOW_SECONDS = 2.0  # in which every process looks whether a dataset was replaced
-# points that samples ask for
+# points of the samples
 PARIS = {"lat": "48.8566", "lng": "2.3522"}
 AT_SEA = {"lat": "-45", "lng": "-130"}
 UNKNOWN = "–"  # in the tables of `read`, for what is null
@@ -96,10 +96,10 @@ class DocsPage:
     Attributes:
         name: the last part of its path.
         title: its name in the navigation.
-        description: what it shows, for the API reference.
+        description: its content, for the API reference.
         template: the Jinja template of its main part as `package:path`, rendered with `page`; empty
             if `page` is that part, as Markup.
-        read: gives `page`, what the template shows; it may raise a StorageError.
+        read: returns `page`, the template's input; it may raise a StorageError.
         style: CSS besides that of the documents; there are no `style` attributes.
     """
 
@@ -245,7 +245,7 @@ class Section(ABC, Generic[Body]):
         return ()
 
     async def prepare(self) -> None:
-        """Read what the section answers from, before the first request."""
+        """Read the section's data, before the first request."""
 
     @property
     def is_ready(self) -> bool:
@@ -256,19 +256,19 @@ class Section(ABC, Generic[Body]):
         """Work in the background while the server runs; returns, or is cancelled at the end."""
 
     async def probe(self, query: contract.Query) -> None:
-        """Ask every configured provider once, for `doctor`; `providers` says how that went."""
+        """Call every configured provider once, for `doctor`; `providers` shows the outcome."""
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Register what is called whenever another dataset serves: cached answers are void."""
+        """Register a callback for changes of the dataset, which void cached answers."""
         self._listeners = (*self._listeners, listener)
 
     def announce_change(self) -> None:
-        """Call what was registered: another dataset serves."""
+        """Call the registered callbacks: another dataset serves."""
         for listener in self._listeners:
             listener()
 
     async def close(self) -> None:
-        """End what `read` left under way, and write what is still to be written."""
+        """End the work that `read` left under way, and write pending rows."""
 
     def label(self, language: Language) -> str:
         """Return its subject as lists name it: `weather, sky and restaurants`."""

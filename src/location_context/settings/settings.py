@@ -2,7 +2,7 @@
 
 `Settings.read(environ)` takes names with the prefix `LOCATION_CONTEXT_`, over the values of the
 TOML file that `LOCATION_CONTEXT_CONFIG` names (its keys are the same names in lower case, without
-the prefix); a secret may be given by its file, as `NAME_FILE`. `docs/settings.md` is written from
+the prefix); a secret may be set by its file, as `NAME_FILE`. `docs/settings.md` is written from
 it (`scripts/document_settings.py`).
 """
 
@@ -198,12 +198,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def forecast_url(self) -> str:
-        """The forecast address in use: given, the customer's, or the free one."""
+        """The forecast address in use: the setting, the customer's, or the free one."""
         return _open_meteo(self.open_meteo_forecast_url, "api", "forecast", self.open_meteo_api_key)
 
     @property
     def archive_url(self) -> str:
-        """The archive address in use: given, the customer's, or the free one."""
+        """The archive address in use: the setting, the customer's, or the free one."""
         key = self.open_meteo_api_key
         return _open_meteo(self.open_meteo_archive_url, "archive-api", "archive", key)
 

@@ -27,7 +27,7 @@ DRAFTS = ".location-context-"  # folders of unfinished files
 
 
 def back_up(settings: Settings, target: Path) -> list[str]:
-    """Write the backup, readable by its owner alone, and return the names of what it holds.
+    """Write the backup, readable by its owner alone, and return the names of its members.
 
     Raises:
         OperatorError: the database is PostgreSQL, or `target` exists already or cannot be written.
@@ -55,7 +55,7 @@ def back_up(settings: Settings, target: Path) -> list[str]:
 
 
 def restore(settings: Settings, source: Path) -> list[str]:
-    """Put back what a backup holds, and return the names.
+    """Restore the members of a backup, and return their names.
 
     Raises:
         OperatorError: the file is not a backup, or there is data already; nothing was changed.

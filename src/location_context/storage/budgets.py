@@ -1,7 +1,7 @@
-"""SqlLedger: what was spent of providers' budgets, in rows that all processes share.
+"""SqlLedger: spent units of providers' budgets, in rows that all processes share.
 
 One transaction checks and spends. While the database does not answer, the process counts alone, and
-stores what it spent with the next call.
+stores its spent units with the next call.
 """
 
 import time
@@ -86,7 +86,7 @@ class SqlLedger:
         *,
         public: bool,
     ) -> tuple[bool, Sequence[SpentUnits]]:
-        """Spend units in this transaction; return whether, and all rows if not."""
+        """Spend units in this transaction; return True if it did, else False with all rows."""
         if not self._database.is_sqlite:
             now = float(connection.execute(_LOCK, {"host": self._host}).one()[1])
             budget.offset += now - budget.now()
@@ -139,7 +139,7 @@ class SqlLedger:
 
 @cache
 def _sums(windows: int) -> Executable:
-    """Return the query of what was spent in each of so many windows, with its number."""
+    """Return the query of the units spent in each of so many windows, with its number."""
     return union_all(
         *(
             select(

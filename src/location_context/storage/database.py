@@ -403,7 +403,7 @@ _MESSAGES = {
 
 @contextmanager
 def translate_database_errors(label: str) -> Iterator[None]:
-    """Turn what the driver raises into a `StorageError` about the database `label`."""
+    """Turn the driver's errors into a `StorageError` about the database `label`."""
     try:
         yield
     except IntegrityError as error:

@@ -180,7 +180,7 @@ def _version(row: Any) -> GuideVersion:
 
 
 def _decode(decoder: msgspec.json.Decoder[T], record: Any, name: str) -> T:
-    """Return what a record holds.
+    """Return the content of a record.
 
     Raises:
         StorageError: it is damaged.

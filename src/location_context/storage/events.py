@@ -68,7 +68,7 @@ class SqlEventStore:
         return [_calendar.decode(record) for record in await self._database.scalars(query)]
 
     async def replace(self, calendar: Calendar, new_events: Sequence[ProviderEvent]) -> None:
-        """Store a calendar and its events in place of what it had, in one transaction."""
+        """Store a calendar and replace its events, in one transaction."""
 
         def work(connection: Connection) -> None:
             _delete(connection, calendar.id)
@@ -80,7 +80,7 @@ class SqlEventStore:
         await self._database.write(work, patience=None)
 
     async def update_calendar(self, calendar: Calendar) -> None:
-        """Store what is new about a calendar, if it still is there."""
+        """Store changes of a calendar, if it still exists."""
         is_it = event_calendars.c.id == calendar.id
         await self._database.execute(
             (update(event_calendars).where(is_it), _calendar_row(calendar))

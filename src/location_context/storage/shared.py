@@ -117,7 +117,7 @@ async def memory(link: RedisLink) -> tuple[int, int] | None:
     async def read() -> tuple[int, int]:
         try:
             info = await link.redis.info("memory")
-        except ResponseError:  # a user that may not ask
+        except ResponseError:  # a user without that right
             return 0, 0
         return info.get("used_memory", 0), info.get("maxmemory", 0)
 

@@ -1,8 +1,8 @@
-"""The conformance kit: what every provider and section promises, tried over a real socket.
+"""The conformance kit: the promises of every provider and section, tried over a real socket.
 
     from location_context.testing import FakeResponse, check_provider, check_section
 
-    def respond(request):  # what the provider's server answers, in its own shape
+    def respond(request):  # the answer of the provider's server, in its own shape
         return FakeResponse({"days": ["2027-02-03"], "tmax": [283.15], "tmin": [278.15]})
 
     def test_skyline_keeps_its_promises():
@@ -11,7 +11,7 @@
 A provider is built from its settings, of which `<name>_url` leads to a fake server. It must give
 data from the good answer, and meet every fault in `FAULTS` in time, with nothing but the errors
 that its base class allows, and work again afterwards. A section must do so too, answer with what
-its Struct says, and describe itself whole. What is broken is listed in one `ConformanceError`.
+its Struct says, and describe itself whole. One `ConformanceError` lists what is broken.
 """
 
 import asyncio
@@ -346,7 +346,7 @@ def write_sample(
     settings: Mapping[str, str] | None = None,
     clock: Clock = system_clock,
 ) -> Path:
-    """Write what the section answers to its `samples` into `sample.json` beside its module.
+    """Write the section's answers to its `samples` into `sample.json` beside its module.
 
     The arguments are those of `check_section`, which demands that the file is there and true.
     """

@@ -87,7 +87,7 @@ class Window:
         return int(now / self.seconds * BUCKETS)
 
     def forget(self, now: float) -> None:
-        """Drop what has left the window.
+        """Drop the units that have left the window.
 
         Buckets in the future, since a clock was set back, count as spent now.
         """
@@ -99,7 +99,7 @@ class Window:
                 self.buckets[place] = (before[0] + units, before[1] + public)
 
     def allows(self, spent: tuple[float, float], units: float, *, public: bool) -> bool:
-        """Return whether units may be spent on top of those already spent."""
+        """Return True if units may be spent on top of those already spent."""
         if spent[0] + units > self.limit:
             return False
         return not public or spent[1] + units <= self.public_limit
@@ -109,7 +109,7 @@ class Window:
         return SpentUnits(self.seconds, self.bucket(now), units, units if public else 0.0)
 
     def should_log(self, now: float, *, public: bool) -> bool:
-        """Return whether the log is to say that it is spent: once a window."""
+        """Return True if the log is to say that it is spent: once a window."""
         if now < self._logged_until[public]:
             return False
         self._logged_until[public] = now + self.seconds
@@ -128,7 +128,7 @@ class Window:
         return self.seconds
 
     def span(self, units: float) -> float:
-        """Return the seconds until `units` are spent: what does not fit comes free evenly."""
+        """Return the seconds until `units` are spent: units beyond the limit come free evenly."""
         over = max(0.0, units - (self.limit - self.spent[0]))
         return over / self.limit * self.seconds
 
@@ -166,7 +166,7 @@ class Budget:
         return self._clock() + self.offset
 
     def _current(self) -> float:
-        """Forget what has left the windows; return the time."""
+        """Drop the units that have left the windows; return the time."""
         now = self.now()
         for window in self.windows:
             window.forget(now)
@@ -215,7 +215,7 @@ class Budget:
                 )
 
     def load(self, rows: Iterable[SpentUnits]) -> None:
-        """Replace what is known by what all processes spent."""
+        """Replace the known units by those that all processes spent."""
         for window in self.windows:
             window.buckets = {}
         self.add(rows)
@@ -264,5 +264,5 @@ class Ledger(Protocol):
         ...
 
     async def refresh(self, budget: Budget) -> None:
-        """Load what all processes spent into the budget."""
+        """Load the units that all processes spent into the budget."""
         ...

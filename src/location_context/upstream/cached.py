@@ -197,7 +197,7 @@ class Cached(Generic[K, V]):
         return await self._wait(key, fetch, deadline, public=public)
 
     async def _wait(self, key: K, fetch: Fetch[V], deadline: Deadline, *, public: bool) -> Entry[V]:
-        """Return what the one fetch under way gives, which is started if there is none."""
+        """Return the result of the one fetch under way, which is started if there is none."""
         flight = self._flight(key, public=public)
         return await self._in_flight.run(
             flight, lambda: self._run(key, fetch, public=public), deadline
@@ -217,7 +217,7 @@ class Cached(Generic[K, V]):
         self._entries.pop(key)
 
     def is_fetching(self, key: K, *, public: bool = False) -> bool:
-        """Return whether a fetch is under way that such a caller would wait for."""
+        """Return True if a fetch is under way that such a caller would wait for."""
         return self._flight(key, public=public) in self._in_flight
 
     def _flight(self, key: K, *, public: bool) -> Hashable:
@@ -230,7 +230,7 @@ class Cached(Generic[K, V]):
         self._generation += 1
 
     async def close(self) -> None:
-        """Cancel what is under way, and write what is to be shared."""
+        """Cancel the fetches under way, and write the values to share."""
         await self._in_flight.close()
         if self._sharing:
             await self._sharing.cache.close()

@@ -4,7 +4,7 @@ A call has one deadline over all its parts, at most one retry out of a retry bud
 weighted budget, a bound on calls in flight and a cap on the unpacked bytes of the response. The
 provider's limits by caller (units, calls at once, backoff) are in its `Host`. A call succeeds only
 once its own parser has read the response. Redirects are refused, except those within the
-provider's host where its terms ask to follow them. Failures raise a `ProviderError` whose message
+provider's host where its terms require that. Failures raise a `ProviderError` whose message
 names no address.
 """
 
@@ -135,7 +135,7 @@ class ProviderClient:
         return not self._failed_by(errors.ProviderNotInPlan)
 
     def _failed_by(self, kind: type[errors.ProviderError]) -> bool:
-        """Return whether the newest failure since the last success is of this kind."""
+        """Return True if the newest failure since the last success is of this kind."""
         return self.last_error is not None and issubclass(self.last_error.kind, kind)
 
     @property
@@ -167,7 +167,7 @@ class ProviderClient:
         public: bool = False,
         accept: tuple[int, ...] = (200,),
     ) -> T:
-        """GET the address with `params`, and what `parse` makes of the response.
+        """GET the address with `params`; return what `parse` makes of the response.
 
         Args:
             params: the query; commas in it stay commas.

@@ -97,7 +97,7 @@ class SingleFlight(Generic[T]):
             task.exception()  # marks it as retrieved: all callers may have left
 
     async def close(self) -> None:
-        """Cancel what is under way and wait for its end."""
+        """Cancel the fetches under way and wait for their end."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -116,7 +116,7 @@ class WriteBehind:
     """Calls `write` soon after `start`, once for all that gathers meanwhile.
 
     Args:
-        write: writes all that is pending; whether more has gathered since, False where it failed.
+        write: writes all pending; returns True if more has gathered since, False if it failed.
         gather: seconds to wait before each call.
     """
 

@@ -100,7 +100,7 @@ class FallbackChain(Generic[T]):
             self._next_start = time.monotonic() + self._stagger
 
     def _best(self) -> tuple[T | None, bool]:
-        """Return the best result so far, and whether a source above it is pending."""
+        """Return the best result so far, and True if a source above it is pending."""
         pending = False
         for task in self._started:
             if _failure(task) is None:
@@ -129,13 +129,13 @@ def _failure(task: asyncio.Task[Any]) -> BaseException | None:
 
 
 def _retrieve(task: asyncio.Task[Any]) -> None:
-    """Take note of a failure: nobody looks at that of a source below the best result."""
+    """Retrieve a failure: that of a source below the best result is otherwise never read."""
     if not task.cancelled():
         task.exception()
 
 
 async def _guarded(source: Source[T]) -> T | None:
-    """Ask a source; a fault of ours is logged, and costs this source alone."""
+    """Call a source; a bug of ours is logged, and costs this source alone."""
     try:
         return await source()
     except (LocationContextError, TimeoutError):

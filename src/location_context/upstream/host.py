@@ -117,7 +117,7 @@ class Host:
         return await self._ledger.take(self.budget, units, public=public)
 
     async def refresh(self) -> None:
-        """Learn what other processes spent."""
+        """Load the units that other processes spent."""
         if self._ledger is not None and self.budget.windows:
             await self._ledger.refresh(self.budget)
 
@@ -131,7 +131,7 @@ class Host:
 
 
 class Hosts:
-    """The hosts of one process, by name, with what counts their limits beyond it.
+    """The hosts of one process, by name, with the ledger that counts for all processes.
 
     Example:
         host = hosts.get("open_meteo", {MINUTE: 480.0}, at_once=3)
@@ -200,7 +200,7 @@ class Hosts:
         return self._hosts[name]
 
     async def run(self) -> None:
-        """Learn what other processes spend, until cancelled."""
+        """Load the units that other processes spend, until cancelled."""
         while True:
             for host in self:
                 await host.refresh()
@@ -230,7 +230,7 @@ class Breaker:
         return "open" if time.monotonic() < self._until else "half_open"
 
     def allows(self) -> bool:
-        """Return whether a call may be made now; a probe keeps the others away for a pause."""
+        """Return True if a call may be made now; a probe blocks the others for a pause."""
         state = self.state
         if state == "half_open":
             self._until = time.monotonic() + self.pause

@@ -76,7 +76,7 @@ class SharedStore(Protocol):
         ...
 
     def locked(self, provider: str, key: str) -> AbstractAsyncContextManager[bytes | None]:
-        """Wait for the lock of a name and hold it; gives the data that are stored by then."""
+        """Wait for the lock of a name and hold it; yield the data stored by then."""
         ...
 
     async def save(self, records: Sequence[CacheRecord], now: datetime) -> None:
@@ -117,9 +117,9 @@ class SharedCache:
 
     @asynccontextmanager
     async def locked(self, provider: str, key: str) -> AsyncIterator[bytes | None]:
-        """Hold the lock of a name, so that one process fetches; gives the data stored by then.
+        """Hold the lock of a name, so that one process fetches; yield the data stored by then.
 
-        What is saved meanwhile is shared before the lock is free.
+        Data saved meanwhile are shared before the lock is free.
         """
         if self._shared is None:
             yield None
@@ -157,6 +157,6 @@ class SharedCache:
         return bool(self.unwritten)
 
     async def close(self) -> None:
-        """Write what is not written yet, as far as that is possible now."""
+        """Write pending records, as far as that is possible now."""
         if self.unwritten or self._writes.active:
             await self._writes.flush()

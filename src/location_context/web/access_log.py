@@ -55,7 +55,7 @@ class AccessLine(msgspec.Struct):
 class AccessLogger:
     """Writes a line for each answer. Lines are gathered for a moment and written together.
 
-    A process that is killed loses what was not written yet. Answers are counted too, if there are
+    A process that is killed loses the lines not written yet. Answers are counted too, if there are
     metrics.
 
     Attributes:
@@ -116,7 +116,7 @@ class AccessLogger:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was gathered."""
+        """Write the gathered lines."""
         if self._lines:
             lines, self._lines = self._lines, []
             self._stream.write(self._encoder.encode_lines(lines).decode())

@@ -30,7 +30,7 @@ class Admission:
         self._proxies = proxies
 
     async def admit(self, request: Exchange, route: Route) -> None:
-        """Count a request, and set what was `counted` if it came with a key.
+        """Count a request, and set `counted` if it came with a key.
 
         Raises:
             MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see `Authenticator`.
@@ -63,7 +63,7 @@ def key_in_query(query: bytes) -> bool:
 
 
 def check_form(request: Exchange) -> None:
-    """Refuse what the server's parser lets through: a bad Host or query.
+    """Refuse a bad Host or query, which the server's parser admits.
 
     Raises:
         MalformedRequest: a bad Host, a broken escape, NUL or invalid UTF-8.
@@ -100,7 +100,7 @@ def check_path(request: Exchange) -> None:
 
 
 class ConcurrencyLimiter:
-    """Bounds how many requests are worked on at once, so that admitted ones stay quick.
+    """A bound on the requests handled at once, so that admitted ones stay quick.
 
     Beyond `max_in_flight` a new one is refused at once, which costs next to nothing; a public one,
     which has no key, beyond three quarters of that. Few start in one pass of the event loop, so

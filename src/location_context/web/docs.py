@@ -218,7 +218,7 @@ def kind(document: Document, schema: Mapping[str, Any]) -> str:
 
 
 def _prose(text: str) -> Markup:
-    """Text with what stands in backticks as code."""
+    """Text with its parts in backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704  escaped before
 
 

@@ -243,7 +243,7 @@ class CopiedCounter(prometheus_client.Counter):
     _copied = 0.0
 
     def set(self, value: float) -> None:
-        """Add what the number has grown by since the last call."""
+        """Add the growth of the number since the last call."""
         if value != self._copied:
             self.inc(value - self._copied)
             self._copied = value
@@ -255,7 +255,7 @@ class CopiedHistogram(prometheus_client.Histogram):
     _copied: Sequence[float] = ()
 
     def set(self, values: Sequence[float]) -> None:
-        """Add what the numbers by bucket and the sum, which is last, have grown by."""
+        """Add the growth of the numbers by bucket and of the sum, which is last."""
         before = self._copied or [0.0] * len(values)
         cells = [*self._buckets, self._sum]
         for cell, now, then in zip(cells, values, before, strict=True):
@@ -276,7 +276,7 @@ def _declared(metric: Metric, registry: CollectorRegistry) -> Any:
 
 
 class Meter:
-    """Measures this process, and copies what it has counted to metrics of prometheus-client."""
+    """A meter of this process, which copies its counts to metrics of prometheus-client."""
 
     def __init__(self, service: Service, app: Application, registry: CollectorRegistry) -> None:
         self._service = service

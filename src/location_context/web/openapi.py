@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document: a fixed half (`openapi.json`), and what the code knows already.
+"""The OpenAPI 3.1 document: a fixed half (`openapi.json`), and a half derived from the code.
 
 The Structs of the answers give the schemas, each section its operation, `parameters` the parameters
 and `errors` the error responses. In `openapi.json` a list of `headers` holds names of

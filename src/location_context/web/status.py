@@ -1,4 +1,4 @@
-"""Health, readiness and status: whether the process serves, and how sections and providers are."""
+"""Health, readiness and status of the process, its sections and providers."""
 
 import asyncio
 import time

@@ -127,7 +127,7 @@ class RenderedCard:
         name: of the section.
         icons: the names of those in it, in order.
         style: its part of the page's style block.
-        card: what it offers besides.
+        card: its further offers.
     """
 
     name: str

@@ -45,7 +45,7 @@ class Font:
     letters: frozenset[int]
 
     def has(self, text: str) -> bool:
-        """Return whether it draws all of a text; marks of control take no room."""
+        """Return True if it draws all of a text; marks of control take no room."""
         return all(ord(one) in self.letters or unicodedata.category(one) == "Cf" for one in text)
 
 

@@ -98,7 +98,7 @@ class Painter:
 
 
 def is_installed() -> bool:
-    """Return whether the extra is there."""
+    """Return True if the extra is installed."""
     return all(find_spec(name) for name in ("resvg_py", "PIL", "fontTools"))
 
 

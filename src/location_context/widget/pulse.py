@@ -273,7 +273,7 @@ def _language(raw: Mapping[str, str], request: Exchange, languages: Languages) -
 
 
 def error_sentence(error: PublicError, fmt: Formatter) -> str:
-    """Return what is missing, for a guest; what is wrong stands in a comment for developers."""
+    """Return what is missing, for a guest; a comment has the error for developers."""
     if isinstance(error, InvalidRequest):
         name = error.message.partition(" ")[0]  # messages begin with the parameter's name
         if name in POINT:

@@ -135,7 +135,7 @@ class StaticCard:
         self.y += 9
 
     def _facts(self, facts: Sequence[Fact]) -> None:
-        """Two beside each other: an icon and a value, and what that is."""
+        """Draw two beside each other: an icon and a value, and its caption."""
         for place in range(0, len(facts), 2):
             top = below = self.y
             for column, fact in enumerate(facts[place : place + 2]):
@@ -290,7 +290,7 @@ class StaticCard:
         return round(self.y + 16)
 
     def svg(self, style: str, icons: Mapping[str, tuple[str, str]]) -> str:
-        """All of it with this style; `icons` are view box and shapes by name."""
+        """Return the whole SVG with this style; `icons` are view box and shapes by name."""
         height, language = self.height, self.fmt.language
         box = f'<rect class="c0" x=".5" y=".5" width="{WIDTH - 1}" height="{height - 1}" rx="14"/>'
         symbols = "".join(

@@ -1,4 +1,4 @@
-"""Stay: the card of the stay's days, joined of what the sections offer.
+"""Stay: the card of the stay's days, joined from the sections' offers.
 
 One section's timeline gives the rows; moments of all sections stand in the row of their day, those
 that matter most: dangers, holidays, the sky, what has a time, what goes on for days. What does not

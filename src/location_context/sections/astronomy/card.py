@@ -1,4 +1,4 @@
-"""The sky card: what the widget says and draws of Sun, Moon and night.
+"""The sky card: the widget's text and drawing of Sun, Moon and night.
 
 The first day still to come stands for the Sun's path, with the Sun in the evening's best light; the
 best night is the one with most dark, moonless hours, weighted by the meteors seen in an hour.

@@ -1,6 +1,6 @@
-"""The section `astronomy`: it answers for any point and stay, from what is in the package.
+"""The section `astronomy`: it answers for any point and stay, from data in the package.
 
-What is held is answered at once, a week in about a millisecond. Months that are not held yet are
+Computed months are answered at once, a week in about a millisecond. Other months are
 made on the section's one worker thread, so that the event loop goes on; so are long stays. `run`
 makes the months from the last one to thirteen ahead while the server already answers.
 """

@@ -1,6 +1,6 @@
 """Fields: values as providers, pages and calendars write them, as an event needs them.
 
-A field that is not what it should be is unknown (None). A row that lacks what an event needs raises
+A field that is not what it should be is unknown (None). A row that lacks a required field raises
 ValueError, and `parse_rows` passes over it, so that it does not take the others with it.
 """
 

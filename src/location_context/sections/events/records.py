@@ -22,7 +22,7 @@ OWN_SOURCE = "calendars"  # the provider of the operator's own events
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A venue: whatever is known of it."""
+    """A venue with its known details."""
 
     name: str | None = None
     address: str | None = None
@@ -181,11 +181,11 @@ class EventStore(Protocol):
         ...
 
     async def update_calendar(self, calendar: Calendar) -> None:
-        """Store what is new about a calendar, if it still is there; its events stay."""
+        """Store changes of a calendar, if it still exists; its events stay."""
         ...
 
     async def remove(self, calendar_id: str) -> bool:
-        """Delete a calendar and its events; whether it was there."""
+        """Delete a calendar and its events; return True if it existed."""
         ...
 
     async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:

@@ -163,7 +163,7 @@ class Events(section.Section[EventsBody]):
             await self.refresh()
 
     async def refresh(self) -> bool:
-        """Look whether another dataset serves, and void cached answers; whether it was."""
+        """Void cached answers if another dataset serves; return True if one does."""
         changed = [await one.dataset_changed() for one in self._providers]
         if any(changed):
             self.announce_change()

@@ -1,4 +1,4 @@
-"""Presenter: what was found becomes the answer's body, in the requested language and units."""
+"""Presenter: the restaurants become the answer's body, in the requested language and units."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time

@@ -125,7 +125,7 @@ class Guide(section.Section[GuideBody]):
         return self._active
 
     async def refresh(self) -> bool:
-        """Switch to the active version if it is another one; whether it was.
+        """Switch to the active version if it is another one; return True if it was.
 
         Raises:
             StorageError: the database cannot be read; the version in use stays.

@@ -1,4 +1,4 @@
-"""Climatology: what ten years of daily values say of each date of a stay.
+"""Climatology: the statistics of ten years of daily values for each date of a stay.
 
 Method: for each date the values of 15 days to either side in all years are pooled. Highs and lows
 lose the season's own slope in that window (least squares through the pool) and keep their anomalies
@@ -91,7 +91,7 @@ def _pooled(rows: Floats) -> Floats:
 
 
 def quantiles(pooled: Floats, *levels: float) -> list[Floats]:
-    """Quantiles by linear interpolation between order statistics, over what is known."""
+    """Quantiles by linear interpolation between order statistics, over known values."""
     ordered = np.sort(pooled, axis=-1)  # NaN sorts last
     last = np.maximum(np.isfinite(ordered).sum(axis=-1) - 1, 0)
     found = []

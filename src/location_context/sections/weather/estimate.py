@@ -34,7 +34,7 @@ RAIN_OF_A_WET_DAY = 5.0  # mm; 1 − e^(−mean/5) is the share of wet days ther
 
 
 class Estimator:
-    """Estimates forecasts from what is held of their dates.
+    """An estimator of forecasts from the stored climatology of their dates.
 
     Args:
         calibration: the coefficients; None: forecasts stay as issued.

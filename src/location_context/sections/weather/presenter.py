@@ -244,7 +244,7 @@ def _field(column: str) -> records.Field:
 
 
 def _corrected(name: str, values: Floats, kelvin: float | None) -> Floats:
-    """Return temperatures moved by this much; what is not plausible there is unknown."""
+    """Return temperatures moved by this much; implausible ones become unknown."""
     field = _field(name)
     if not kelvin or field.measure != "temperature":
         return values

@@ -1,4 +1,4 @@
-"""Weather: a forecast within 16 days, else what ten years say of the same dates.
+"""Weather: a forecast within 16 days, else ten years' climatology of the same dates.
 
 `Sources` fetches and chooses, `Estimator` calibrates, `Presenter` makes the body.
 """
@@ -168,7 +168,7 @@ class Weather(section.Section[WeatherBody]):
             await self.close()
 
     async def close(self) -> None:
-        """End what is under way, and finish writing what is to be stored."""
+        """End the work under way, and finish pending writes."""
         for part in (self.score, self._prefetch, self.sources):
             await part.close()
 

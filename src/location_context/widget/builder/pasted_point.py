@@ -52,7 +52,7 @@ class PastedPoint:
 
 
 def is_link(text: str) -> bool:
-    """Return whether a text is an address and not the name of a place."""
+    """Return True if a text is an address and not the name of a place."""
     return _LINK.match(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""The highlights of a stay: what is special on its dates at the point, in time order.
+"""The highlights of a stay: special events on its dates at the point, in time order.
 
 At the best moment of a meteor shower most of its meteors are seen, within twelve hours of the peak:
 it is still active, its radiant stands high, and the Moon lights little. The Sun is under -18° then,

@@ -60,10 +60,10 @@ class Model(msgspec.Struct, frozen=True):
     """The trained score, as `weights.json` holds it.
 
     Attributes:
-        trained_on: what pairs it was trained on.
+        trained_on: the pairs it was trained on.
         threshold: the score from which two are one event.
         bias: the logit of two that have no feature.
-        weights: what each feature adds to the logit.
+        weights: the addition of each feature to the logit.
     """
 
     trained_on: str

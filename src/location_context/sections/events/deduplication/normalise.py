@@ -1,6 +1,6 @@
 """Text in one form: words in lower case Latin letters, and in one meaning for many languages.
 
-Scripts are brought to Latin letters by `anyascii`; what words mean stands in `vocabulary.toml`.
+Scripts are brought to Latin letters by `anyascii`; the meaning of words is in `vocabulary.toml`.
 """
 
 import re

@@ -69,14 +69,14 @@ class Title:
     """A title as it is compared.
 
     Attributes:
-        words: what it holds, in order; never empty where the text has any word.
+        words: its words, in order; never empty where the text has any word.
         parts: the same words as the writer set them apart.
         numbers: numbers it holds, also those that are not part of a name.
         distinguishing: terms such as `#women` or `#tribute` that both of two must have.
         unique: the words as a set; `naming`: those of them that are not generic.
         exclusive: of each group of words that exclude each other, those it holds.
         aliases: naming words that stand in brackets, or in Latin letters beside others.
-        non_latin: whether it is written in other than Latin letters.
+        non_latin: True if it is written in other than Latin letters.
     """
 
     text: str

@@ -1,6 +1,6 @@
 """Calendars (ICS): icalendar parses a file, recurring-ical-events expands each series of events.
 
-What happens once comes before what repeats. Each series has half a second of the processor, and
+Single events come before series. Each series has half a second of the processor, and
 only a moment after three seconds were spent in vain: hostile rules cost nobody but themselves.
 """
 
@@ -32,7 +32,7 @@ _DAY = timedelta(days=1)
 
 
 def read_ics(data: bytes, task: reading.Task) -> reading.Found:
-    """Yield the occurrences within the task's dates; what cannot be read is rejected and why."""
+    """Yield the occurrences within the task's dates; reject unreadable ones with the reason."""
     try:
         calendars = Calendar.from_ical(_unfolded(data), multiple=True)
     except (ValueError, RecursionError) as error:
@@ -182,7 +182,7 @@ def _event(event: Component, task: reading.Task) -> reading.Found:
 
 
 def _check(event: Component) -> None:
-    """Check what icalendar only notes.
+    """Check the errors that icalendar only notes.
 
     Raises:
         UnreadableEntry: the event has no start, a broken time or rule, or repeats within the hour.
@@ -233,7 +233,7 @@ def _coordinates(event: Component) -> tuple[float, float] | None:
 
 
 def _span(event: Component) -> tuple[When, When | None, bool]:
-    """Start, end and whether it is all-day; the end of whole days is given as the day after."""
+    """Start, end and whether it is all-day; the end of whole days is the day after."""
     start, end = event["DTSTART"].dt, event["DTEND"].dt
     if isinstance(start, datetime):
         return When.of(start), When.of(end) if end > start else None, False

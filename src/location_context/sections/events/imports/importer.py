@@ -59,7 +59,7 @@ class ImportRejected(OperatorError):
 
 @dataclass(frozen=True)
 class ImportedCalendar:
-    """A calendar as it will be stored, its events, and what was rejected."""
+    """A calendar as it will be stored, its events, and the rejected entries."""
 
     calendar: Calendar
     events: list[ProviderEvent]
@@ -80,7 +80,7 @@ class Feeds:
     async def import_calendar(
         self, calendar: Calendar, *, allow_empty: bool = False, progress: Progress | None = None
     ) -> ImportedCalendar:
-        """Import a file or address now, in place of what it gave before.
+        """Import a file or address now, and replace its former events.
 
         Raises:
             ImportRejected: it cannot be read, or holds no event where it held some (unless
@@ -109,13 +109,13 @@ class Feeds:
         return await self._store.calendars()
 
     async def remove(self, name: str) -> bool:
-        """Drop a calendar by its id or source; whether it was there."""
+        """Drop a calendar by its id or source; return True if it was there."""
         ids = (name, calendar_id(canonical_source(name)))
         former = next((one for one in await self._store.calendars() if one.id in ids), None)
         return former is not None and await self._store.remove(former.id)
 
     async def refresh(self, calendar: Calendar) -> None:
-        """Request a feed again; what goes wrong is recorded on it, never raised."""
+        """Request a feed again; errors are recorded on it, never raised."""
         try:
             fetched = await self._fetch(calendar, self._conditions(calendar))
             if fetched.status == 304:

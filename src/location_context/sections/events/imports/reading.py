@@ -144,7 +144,7 @@ class Reading(sandbox.Sandbox):
         """Yield all that the process finds.
 
         Raises:
-            OperatorError: it did not come to its end, so that what it found is a part.
+            OperatorError: it did not come to its end, so that its events are incomplete.
         """
         line = msgspec.json.Decoder(tuple[ProviderEvent | None, RejectedEntry | None])
         for text in self.lines():
@@ -228,7 +228,7 @@ def decode(data: bytes) -> str:
 
 
 def read_table(data: bytes, task: Task) -> Found:
-    """Yield the rows of a table; what cannot be read is rejected with its line."""
+    """Yield the rows of a table; unreadable rows are rejected with their line."""
     rows = _rows(decode(data))
     header = next(rows, None)
     columns = [name.strip().lower() for name in header[1]] if header and header[1] else []

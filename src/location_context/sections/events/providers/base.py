@@ -44,7 +44,7 @@ class Grid:
 
     A cell is a square, its side `_SIDE` of the radius, in rows of one latitude; each row has as
     many as fit around the Earth, fewer towards the poles, and none is cut at 180°. `reach` is the
-    radius in km, whole, to ask around the centre of a tile.
+    radius in km, whole, to search around the centre of a tile.
     """
 
     def __init__(self, radius: float) -> None:
@@ -73,8 +73,8 @@ class Page:
     """Events of one page, or of several joined.
 
     Attributes:
-        events: what was read of it.
-        truncated: whether the provider has more events, which are not read.
+        events: those that were read of it.
+        truncated: True if the provider has more events, which are not read.
     """
 
     events: Sequence[ProviderEvent] = field(default=(), repr=False)
@@ -101,7 +101,7 @@ def pack(page: Page, fetched_at: datetime) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[Page, datetime] | None:
-    """Return what `pack` was given; None if it is damaged."""
+    """Return what `pack` packed; None if it is damaged."""
     try:
         at, _, events, truncated = msgspec.msgpack.decode(data, type=_SharedPage)
     except DAMAGED:
@@ -192,7 +192,7 @@ class EventProvider(ABC):
         return ()
 
     async def close(self) -> None:  # noqa: B027  most have nothing under way
-        """Cancel what is under way."""
+        """Cancel the fetches under way."""
 
 
 class HttpEventProvider(EventProvider):

@@ -74,7 +74,7 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def read(data: bytes, progress: Progress, *, country_at: CountryAt) -> Reading:
-    """Read a dataset in this process; `country_at` gives the country at a point.
+    """Read a dataset in this process; `country_at` returns the country at a point.
 
     Raises:
         OperatorError: it is not a dataset.

@@ -25,7 +25,7 @@ _DOUBLE_ENCODED = re.compile(r"[ÂÃÅÄÐÑâãäåæçèé][\u0080-\u00bf\u015
 
 
 class RowValidator:
-    """Turns rows into restaurants; `country_at` gives the country at a point."""
+    """A reader of rows as restaurants; `country_at` returns the country at a point."""
 
     def __init__(self, country_at: CountryAt) -> None:
         self._country_at = country_at
@@ -221,7 +221,7 @@ _MAX_PRICE_LENGTH = 60
 
 
 def price_of(row: Row) -> tuple[str | None, int | None]:
-    """Return the price of a row as given, and its level from 1 to 4; None where unknown."""
+    """Return the price of a row unchanged, and its level from 1 to 4; None where unknown."""
     text, currency = row.get("price"), row.get("currency")
     if not text:
         bounds = [row.get(name) for name in ("min_price", "max_price") if row.get(name)]

@@ -1,4 +1,4 @@
-"""The forecasts that the score keeps, as they were given.
+"""The forecasts that the score stores, as guests received them.
 
 A forecast is one row for a provider, a cell and a day of issue: 13 columns for 16 leads in int16.
 °C and percent.
@@ -61,7 +61,7 @@ def given_columns(series: WeatherSeries, kelvin: float) -> Columns:
 
     Args:
         series: a forecast, calibrated or not.
-        kelvin: what brings its `typical` to the height of the forecast.
+        kelvin: the correction of its `typical` to the height of the forecast.
     """
     given, issued = series.columns, series.issued or series.columns
     typical = series.typical.columns if series.typical is not None else {}
@@ -101,7 +101,7 @@ class CellExtent:
 
 
 class AccuracyStore(Protocol):
-    """Stores forecasts as given; whatever it raises is a `StorageError`."""
+    """A store of forecasts as guests received them; all its errors are `StorageError`s."""
 
     async def save_forecasts(self, rows: Sequence[ForecastRow]) -> None:
         """Store rows; one that is stored already for its provider, cell and day stays."""

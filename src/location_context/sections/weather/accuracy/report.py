@@ -95,7 +95,7 @@ class TemperatureScore(msgspec.Struct, frozen=True, kw_only=True):
         pairs: forecasts of which the day is known.
         coverage: share of days within the 80 % band.
         mean_error, mae, rmse: of the best estimate.
-        issued_mean_error, issued_rmse: of what the provider said.
+        issued_mean_error, issued_rmse: of the provider's own forecast.
         typical_pairs: those pairs for which the climatology was held.
         typical_mae, typical_rmse: of the climatology, over `typical_pairs`.
     """

@@ -81,7 +81,7 @@ class Scorekeeper:
             cell: the forecast's own.
             issued_on: the local date there, which is lead 0.
             elevation: the height in m that the temperatures are for.
-            columns: gives `FORECAST_COLUMNS` for the 16 leads; it is called behind the guest.
+            columns: returns `FORECAST_COLUMNS` for the 16 leads; called after the guest's answer.
         """
         key = (provider, cell.key, issued_on)
         if key not in self._seen and len(self._waiting) < MAX_WAITING:
@@ -180,7 +180,7 @@ class Scorekeeper:
         return self._cells
 
     async def flush(self) -> None:
-        """Write what is recorded, as far as that is possible now."""
+        """Write the recorded forecasts, as far as that is possible now."""
         if self._waiting or self._writes.active:
             await self._writes.flush()
 
@@ -190,7 +190,7 @@ class Scorekeeper:
 
 
 class Recorder:
-    """Hands forecasts to the score, as guests of all their days are given them."""
+    """A recorder that passes forecasts to the score as guests of all their days receive them."""
 
     def __init__(self, score: Scorekeeper, sources: Sources, estimator: Estimator) -> None:
         self._score = score

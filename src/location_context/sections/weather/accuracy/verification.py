@@ -77,7 +77,7 @@ class Verification:
 
     @property
     def archive(self) -> ArchiveProvider | None:
-        """The preferred archive that the plan has; its source names what is stored."""
+        """The preferred archive of the plan; its source names the stored months."""
         usable = (one for one in self._archives if one.client.is_in_plan)
         return next(usable, None)
 

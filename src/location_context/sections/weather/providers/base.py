@@ -1,6 +1,6 @@
 """The base classes of weather providers: forecasts of a cell, and archives of past years.
 
-A provider says what is particular to it: its address and limits, its parameters, its licence, and a
+A provider defines its own parts: its address and limits, its parameters, its licence, and a
 table of native fields with their units. `read_columns` turns native values into ours.
 """
 
@@ -146,7 +146,7 @@ class Forecast:
     Attributes:
         columns: by the names in `FORECAST_FIELDS`; highs and lows must come, whatever else is
             missing is answered as null.
-        fresh_until: when to ask again.
+        fresh_until: the time of the next fetch.
         issued_at: when the model's run was published, where the provider says so.
     """
 

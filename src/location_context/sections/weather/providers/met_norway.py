@@ -37,7 +37,7 @@ from location_context.upstream.http import HttpResponse
 
 MIN_TTL, MAX_TTL = timedelta(minutes=5), timedelta(hours=2)
 MAX_CACHED = 500
-MAX_REDIRECTS = 3  # its terms ask to follow them
+MAX_REDIRECTS = 3  # its terms require following them
 
 MET_NORWAY = Attribution(
     name="MET Norway",
@@ -78,7 +78,7 @@ _CODES: Mapping[str, int] = {  # by symbol without its _day, _night or _polartwi
 
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """An answer as it came, until when it holds, and what to ask again with."""
+    """An answer as it came, its expiry, and the validators for the next request."""
 
     body: Any
     expires_at: datetime

@@ -103,7 +103,7 @@ class NasaPower(ArchiveProvider):
 
 
 def _read_values(series: Mapping[str, Mapping[str, Any]], first: date, last: date) -> Floats:
-    """Return ARCHIVE_FIELDS x days; what is missing, -999 or implausible is NaN."""
+    """Return ARCHIVE_FIELDS x days; missing values, -999 and implausible ones are NaN."""
     dates = [first + timedelta(n) for n in range((last - first).days + 1)]
     keys = [f"{day:%Y%m%d}" for day in dates]
     native = {

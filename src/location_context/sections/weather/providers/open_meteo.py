@@ -135,7 +135,7 @@ def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Columns]:
     """Return the first date of an answer, and a column for each field from it on.
 
     Raises:
-        ProviderResponseInvalid: dates or columns are not what they should be.
+        ProviderResponseInvalid: dates or columns are not as expected.
     """
     try:
         block = body["daily"]

@@ -53,7 +53,7 @@ class ArchiveRepository:
     async def get(
         self, source: str, cell: str, wanted: Sequence[YearMonth]
     ) -> dict[YearMonth, Month]:
-        """Return those of the wanted months that are at hand, in memory or in the store."""
+        """Return the wanted months that are available in memory or in the store."""
         self._touch((source, cell))
         found = self._in_memory(source, cell, wanted)
         missing = {month for year, month in wanted if (year, month) not in found}
@@ -144,7 +144,7 @@ class ArchiveRepository:
         self._writes.start()
 
     async def _write(self) -> bool:
-        """Write what is pending, whether more gathered meanwhile; what fails stays pending."""
+        """Write pending rows; return True if more came meanwhile. Failed writes stay pending."""
         months, elevations = list(self._pending_months), dict(self._pending_elevations)
         touches, self._pending_touches = self._pending_touches, {}  # noted again in a week
         try:
@@ -171,12 +171,12 @@ class ArchiveRepository:
         return len(self._pending_months) + len(self._pending_elevations)
 
     async def retry_writes(self) -> None:
-        """Write again, until cancelled, what could not be written: a full disk is made room on."""
+        """Retry failed writes, until cancelled: a full disk may get room."""
         while True:
             await asyncio.sleep(RETRY_WRITE_SECONDS)
             await self.flush()
 
     async def flush(self) -> None:
-        """Write what is pending, as far as that is possible now."""
+        """Write pending rows, as far as that is possible now."""
         if self.pending or self._pending_touches or self._writes.active:
             await self._writes.flush()

@@ -113,7 +113,7 @@ class Archives:
         return replace(best, degraded_reason=degraded_by(failure))
 
     async def load(self, query: Query) -> WeatherSeries | None:
-        """Return the climatology from what is stored alone; None when something is missing."""
+        """Return the climatology from stored months alone; None when a month is missing."""
         for archive in self.queries(query):
             with contextlib.suppress(errors.ProviderError):  # it has no data for this cell
                 if (series := await archive.series(None)) is not None:
@@ -137,7 +137,7 @@ class Archives:
     async def fetch_months(
         self, archive: "ArchiveQuery", months: Sequence[YearMonth], deadline: Deadline
     ) -> None:
-        """Ask for months and store them, but for those that come of a call for somebody else."""
+        """Fetch months and store them, except those that another caller's fetch brings."""
         provider, cell, public = archive.provider, archive.cell, archive.query.public
         missing = set(months)
 
@@ -155,7 +155,7 @@ class Archives:
             missing.difference_update(map(_name, entry.value))
 
     async def probe(self, query: Query) -> None:
-        """Ask every provider for one month of last year; what fails shows in its client."""
+        """Fetch one month of last year from every provider; failures show in its client."""
         today = query.point.today(self.clock())
         for provider in self.providers:
             with contextlib.suppress(errors.ProviderError):
@@ -274,7 +274,7 @@ class ArchiveQuery:
 
 
 class Prefetch:
-    """The cells that are fetched behind, and when what failed may be tried again."""
+    """A queue of cells to fetch after guests' answers, with the time to retry failed ones."""
 
     def __init__(self, archives: Archives) -> None:
         self._archives = archives
@@ -304,7 +304,7 @@ class Prefetch:
     ) -> None:
         """Fetch one cell in its turn, and note when it may be fetched again."""
         async with self._turn:
-            await asyncio.sleep(GATHER_SECONDS)  # a guest may ask for the same
+            await asyncio.sleep(GATHER_SECONDS)  # a guest may need the same
             try:
                 pause = await self._fetch(archive, wanted)
             except Exception:  # noqa: BLE001  it costs this cell, not those behind it
@@ -313,7 +313,7 @@ class Prefetch:
             self._again_at.put(key, self._archives.clock() + pause)
 
     async def _fetch(self, archive: ArchiveQuery, wanted: Sequence[YearMonth]) -> timedelta:
-        """Ask once for what is missing; return how long to leave the cell alone then."""
+        """Fetch the missing months once; return how long to leave the cell alone then."""
         if not _may_prefetch(archive):
             return AGAIN_AFTER_REFUSAL
         try:
@@ -333,7 +333,7 @@ class Prefetch:
         return AGAIN
 
     async def close(self) -> None:
-        """End what is under way."""
+        """End the fetches under way."""
         await self._fetches.close()
 
 

@@ -49,7 +49,7 @@ class Elevations:
     def __init__(
         self, context: SectionContext, repository: ArchiveRepository, shared: SharedCache
     ) -> None:
-        """`shared` is that of the forecasts which bring elevations along."""
+        """`shared` is the cache of the forecasts, which bring elevations along."""
         base, is_forecast, _ = context.settings.forecast_url.rpartition("/forecast")
         url = f"{base}/elevation" if is_forecast else ""
         limits = ClientLimits(timeout=5.0)
@@ -92,7 +92,7 @@ class Elevations:
         return entry.value
 
     async def _load(self, spot: Spot, *, public: bool) -> float | None:
-        """Return what the store has, else what the source answers, which is stored."""
+        """Return the stored elevation, else the source's, which is then stored."""
         elevation = await self._repository.load_elevation(spot)
         if elevation is None:
             elevation = await self._fetch(spot, public=public)
@@ -116,7 +116,7 @@ class Elevations:
         return await self.client.get(params, parse, headers=self._headers, public=public)
 
     async def probe(self, point: Point) -> None:
-        """Ask for the point's elevation, though it may be known; what fails shows in the client."""
+        """Fetch the point's elevation, even if it is known; failures show in the client."""
         with contextlib.suppress(ProviderError):
             await self._fetch((point.lat, point.lng), public=False)
 

@@ -101,7 +101,7 @@ class Forecasts:
         return replace(best, degraded_reason=degraded_by(chain.first_failure))
 
     async def probe(self, query: Query) -> None:
-        """Ask every provider for the point's forecast; what fails shows in its client."""
+        """Fetch the point's forecast from every provider; failures show in its client."""
         today = query.point.today(self.clock())
         for provider in self.providers:
             with contextlib.suppress(ProviderError):
@@ -258,7 +258,7 @@ class Sources:
         return series or self.fallback.series(query.point, query.dates)
 
     async def _forecast(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """Return the forecast, with what is typical of its dates as far as that is stored."""
+        """Return the forecast, with the climatology of its dates as far as that is stored."""
         series = await self.forecasts.fetch(query, deadline)
         if series is None:
             return None
@@ -281,7 +281,7 @@ class Sources:
         return elevation, None
 
     async def probe(self, query: Query) -> None:
-        """Ask every provider for this point, whether an answer would need it or not."""
+        """Call every provider for this point, even those that an answer would not need."""
         await asyncio.gather(
             self.forecasts.probe(query),
             self.archives.probe(query),
