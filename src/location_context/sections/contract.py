@@ -192,7 +192,7 @@ class Attribution(msgspec.Struct, frozen=True, kw_only=True):
     name: Annotated[Text, Meta(description="Whose data it is.")]
     url: Annotated[WebAddress | None, Meta(description="The source's page.")]
     license: Annotated[str | None, Meta(description="The licence's name.")]
-    text: Annotated[Text, Meta(description="The notice, to be shown as it stands.")]
+    text: Annotated[Text, Meta(description="The notice, to be shown unchanged.")]
     license_url: Annotated[
         WebAddress | None,
         Meta(description="The licence's terms; null where their address is not known."),

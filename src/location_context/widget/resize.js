@@ -6,8 +6,8 @@
       if (isIntersecting) idle(() => target.lastElementChild.getBoundingClientRect());
   });
   document.querySelectorAll("details").forEach((one) => lists.observe(one));
-  // What a guest jumps to is unfolded; a page in a frame asks its host to bring it into view. Links
-  // that lead out are told to the host.
+  // A list that a guest jumps to is unfolded; a page in a frame requests its host to scroll to it. Links
+  // that lead out are reported to the host.
   addEventListener("click", ({ target }) => {
     const link = target.closest("a[href]");
     const to = link && link.hash && !link.target && document.querySelector(link.hash);
@@ -17,7 +17,7 @@
     if (to) parent.postMessage({ type: "pulse:jump", version: 1, top: to.getBoundingClientRect().top + scrollY }, "*");
     else parent.postMessage({ type: "pulse:open", version: 1, section, id, url: link.href }, "*");
   });
-  // What was on its way when the page was made is asked for once more, unless a guest has opened a list.
+  // A page made before all data came reloads once, unless a guest has opened a list.
   const root = document.documentElement, page = document.getElementById("w");
   const again = () => document.querySelector("[open]") || location.reload();
   const [visit] = performance.getEntriesByType("navigation");

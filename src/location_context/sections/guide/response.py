@@ -64,7 +64,7 @@ class RestaurantBody(msgspec.Struct, frozen=True, kw_only=True):
     price_level: Annotated[
         Annotated[int, Meta(ge=1, le=4)] | None, Meta(description="1 is the lowest.")
     ]
-    price: Annotated[str | None, Meta(description="As the dataset gives it.")]
+    price: Annotated[str | None, Meta(description="The dataset's text, unchanged.")]
     address: Annotated[str | None, Meta(description="In one line.")]
     city: Annotated[str | None, Meta(description="The city's name.")]
     country: Annotated[str | None, Meta(description="ISO 3166-1 alpha-2.")]
@@ -72,7 +72,7 @@ class RestaurantBody(msgspec.Struct, frozen=True, kw_only=True):
     lng: Annotated[Longitude, Meta(description="Longitude in decimal degrees.")]
     url: Annotated[WebAddress | None, Meta(description="Its page at the dataset's provider.")]
     website: Annotated[WebAddress | None, Meta(description="Its own page.")]
-    phone: Annotated[str | None, Meta(description="As the dataset gives it.")]
+    phone: Annotated[str | None, Meta(description="The dataset's text, unchanged.")]
     award_year: Annotated[int | None, Meta(description="The year of the distinction.")]
 
 

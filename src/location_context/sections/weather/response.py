@@ -203,7 +203,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: Annotated[Kind, Meta(description="What kind of data it is.")]
     provider: Annotated[Text, Meta(description="Whose data it is.")]
-    model: Annotated[str | None, Meta(description="The model's name, as the provider gives it.")]
+    model: Annotated[str | None, Meta(description="The model's name, as the provider states it.")]
     issued_at: Annotated[Moment | None, Meta(description="UTC, of a forecast.")]
     years: Annotated[
         list[int], Meta(max_length=10, description="Oldest first; empty in a forecast.")
@@ -231,7 +231,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
         Spread | None,
         Meta(
             description="Of a calibrated forecast; null in climatology, and where the operator "
-            "has forecasts given as issued."
+            "has forecasts served as issued."
         ),
     ]
 
