@@ -152,7 +152,7 @@ def _stores(database: Database) -> dict[str, Any]:
 
 @asynccontextmanager
 async def background(service: Service) -> AsyncIterator[None]:
-    """Each section's work in the background and that of the others, cancelled at the end."""
+    """Run the background work of all sections and parts, cancelled at the end."""
     work = [(one.name, one.section.run) for one in service.sections]
     work += [(one.__qualname__, one) for one in service.work]
     tasks = [asyncio.create_task(_supervised(name, run)) for name, run in work]

@@ -78,7 +78,7 @@ class Freshness:
         return min(until, self.fresh_until) if self.fresh_until > now else until
 
     def seconds_left(self, now: float) -> int:
-        """Whole seconds of freshness left; negative once it is over."""
+        """Return the whole seconds of freshness left; negative once it is over."""
         return math.floor(self.fresh_until - now)
 
     def cache_control(self, seconds_left: int) -> str:
@@ -103,7 +103,7 @@ class Freshness:
         )
 
     def _shared(self, seconds_left: int) -> int:
-        """Seconds for a shared cache, which holds nothing that is private.
+        """Return the seconds for a shared cache, which holds nothing that is private.
 
         Never none: a CDN would then send every guest of the page to us until it is made anew.
         """

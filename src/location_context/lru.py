@@ -58,7 +58,7 @@ class LRUCache(Generic[K, V]):
         return value
 
     def items(self) -> ItemsView[K, V]:
-        """All entries, the one unused longest first; none counts as used by this."""
+        """Return all entries, the one unused longest first; none counts as used by this."""
         return self._values.items()
 
     def clear(self) -> None:

@@ -492,7 +492,7 @@ def _resembles(name: str, known: str) -> bool:
 
 
 def _is_within_one_edit(one: str, other: str) -> bool:
-    """Equal but for a letter put in, left out, replaced, or two neighbours exchanged."""
+    """Return True if a letter was added, left out or replaced, or two neighbours swapped."""
     while one and other and one[0] == other[0]:
         one, other = one[1:], other[1:]
     return (

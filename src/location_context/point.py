@@ -45,7 +45,7 @@ class Point(msgspec.Struct, frozen=True, dict=True):
 
 
 def canonical(lat: float, lng: float) -> tuple[float, float]:
-    """Coordinates in their one form: 4 decimals, -180 as 180, -0 as 0, lng 0 at the poles."""
+    """Return coordinates in one form: 4 decimals, -180 as 180, -0 as 0, lng 0 at the poles."""
     lat, lng = round(lat, 4) + 0.0, round(lng, 4) + 0.0
     if abs(lat) == 90:
         lng = 0.0
@@ -53,7 +53,7 @@ def canonical(lat: float, lng: float) -> tuple[float, float]:
 
 
 def distance_km(lat: float, lng: float, to_lat: float, to_lng: float) -> float:
-    """Great-circle distance in km (haversine, exact at small distances)."""
+    """Return great-circle distance in km (haversine, exact at small distances)."""
     phi, to_phi = math.radians(lat), math.radians(to_lat)
     half = math.sin((to_phi - phi) / 2) ** 2
     half += math.cos(phi) * math.cos(to_phi) * math.sin(math.radians(to_lng - lng) / 2) ** 2

@@ -68,7 +68,7 @@ def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[Cac
 async def read_all(
     sections: Sequence[CachedSection | Section[Any]], query: Query, deadline: Deadline
 ) -> Mapping[str, SectionResult | None]:
-    """Each section's result by name, side by side under one deadline; None for one that failed."""
+    """Read all sections side by side under one deadline; return results, None if one failed."""
     results = await asyncio.gather(*(_read(section, query, deadline) for section in sections))
     return {section.name: result for section, result in zip(sections, results, strict=True)}
 

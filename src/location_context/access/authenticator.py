@@ -60,7 +60,7 @@ class Authenticator:
         return self.counter.degraded or bool(self.key_cache.damaged)
 
     def warnings(self) -> list[str]:
-        """Sentences for the operator."""
+        """Return sentences for the operator."""
         damaged = self.key_cache.damaged
         found = [damaged_key_warning(key_id) for key_id in damaged[:MAX_WARNINGS]]
         if (more := len(damaged) - MAX_WARNINGS) > 0:

@@ -76,7 +76,7 @@ class KeyStore(Protocol):
     async def version(self) -> str: ...
 
     async def all(self) -> Sequence[ApiKey]:
-        """Every key ever made, oldest first."""
+        """Return every key ever made, oldest first."""
         ...
 
     async def add(self, record: ApiKey) -> None: ...
@@ -165,7 +165,7 @@ class ApiKeys:
         return minted
 
     async def list(self) -> Sequence[ApiKey]:
-        """Every key ever made, oldest first."""
+        """Return every key ever made, oldest first."""
         return await self._store.all()
 
     async def revoke(self, key_id: str) -> ApiKey:

@@ -146,7 +146,7 @@ async def _findings(server: str) -> AsyncIterator[Finding]:
 
 
 def _settings_of_packages() -> Iterator[Finding]:
-    """Each setting that an installed package declares, with its value; secrets are masked."""
+    """Yield each setting of installed packages, with its value; secrets are masked."""
     try:
         tables = [parsers.read_table(table, os.environ) for table in parsers.tables_of_packages()]
     except LocationContextError as error:
@@ -351,5 +351,5 @@ async def _running_server(address: str, user_agent: str, known: Collection[str])
 
 
 def _printable(text: str) -> str:
-    """Text from another process without control characters, cut to a sensible length."""
+    """Return text from another process without control characters, cut to a sensible length."""
     return "".join(c for c in text[:_MAX_WARNING_CHARACTERS] if c.isprintable())

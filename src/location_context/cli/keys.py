@@ -124,7 +124,7 @@ def _print_minted(minted: api_keys.MintedKey, *, json: bool) -> None:
 
 
 def _public_fields(record: api_keys.ApiKey) -> dict[str, Any]:
-    """Everything but the digest."""
+    """Return all fields but the digest."""
     fields = asdict(record)
     del fields["digest"]
     shown = {name: fields.pop(name) for name in ("id", "name")}

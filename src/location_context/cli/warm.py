@@ -210,7 +210,7 @@ def _duration(seconds: float) -> str:
 
 
 def _kind(result: SectionResult | None) -> str:
-    """`complete`, `incomplete`, `not applicable` or `nothing`."""
+    """Return `complete`, `incomplete`, `not applicable` or `nothing`."""
     if result is None:
         return "nothing"
     if not result.complete:

@@ -48,7 +48,7 @@ class Cities:
     """
 
     def __init__(self, table: NDArray[Any]) -> None:
-        """`table` is the one record of the file: a field is a column."""
+        """Take `table`, the one record of the file: a field is a column."""
         column = {name: np.asarray(table[name][0]) for name in table.dtype.names or ()}
         self._lat, self._lng, self._by_lat = column["lat"], column["lng"], column["by_lat"]
         self._populations, self._countries = column["population"], column["country"]
@@ -123,14 +123,14 @@ class Cities:
         return np.sort(rows)
 
     def _distances(self, rows: Rows, lat: float, lng: float) -> NDArray[np.float32]:
-        """Chords in km from the point to the cities."""
+        """Return chords in km from the point to the cities."""
         vectors = _vectors(self._lat[rows] / 1e5, self._lng[rows] / 1e5)
         difference = vectors - _vectors(np.array([lat]), np.array([lng]))
         chords: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
         return chords * np.float32(EARTH_RADIUS_KM)
 
     def search(self, text: str, limit: int) -> list[City]:
-        """Cities with a name that begins with `text`, the most populous first.
+        """Return cities with a name that begins with `text`, the most populous first.
 
         The beginning of an alternate name counts a twentieth: "new york" is not Jakarta.
         """

@@ -55,7 +55,7 @@ class Gazetteer:
         return self.point(lat, lng).country
 
     def search(self, text: str, limit: int = 8) -> list[City]:
-        """Cities whose name begins with `text`, the most populous first."""
+        """Return cities whose name begins with `text`, the most populous first."""
         return self._cities.search(text, limit)
 
     def nearest_city(self, lat: float, lng: float) -> City | None:

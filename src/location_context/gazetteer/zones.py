@@ -37,7 +37,7 @@ _NORTHERN_VIETNAM = ((18.6, 101.6), (16.5, 105.0))  # north of, and east of: Lao
 
 
 def zone_countries() -> Mapping[str, str]:
-    """ISO 3166-1 alpha-2 by IANA zone, from the pinned tzdata package."""
+    """Return country codes (ISO 3166-1 alpha-2) by IANA zone, from the pinned tzdata package."""
     text = (resources.files("tzdata.zoneinfo") / "zone.tab").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
     return {row[2].strip(): row[0] for row in rows if len(row) >= 3}
@@ -49,7 +49,7 @@ def main_zone(country: str) -> str | None:
 
 
 def correct(lat: float, lng: float, zone: str, country: str | None) -> tuple[str, str | None]:
-    """Zone and country of a point, from those of its boundary."""
+    """Return zone and country of a point, from those of its boundary."""
     if lat < _ANTARCTIC and not is_nautical(zone):
         return zone, "AQ"
     if (rule := _RULES.get(zone)) is not None and rule[0](lat, lng):
@@ -103,7 +103,7 @@ class Boundaries:
     """
 
     def __init__(self, table: NDArray[Any]) -> None:
-        """`table` is the one record of the file: a field is a column."""
+        """Take `table`, the one record of the file: a field is a column."""
         column = {name: np.asarray(table[name][0]) for name in table.dtype.names or ()}
         self._lng, self._lat, self._ends = column["lng"], column["lat"], column["ends"]
         self._west, self._east = column["west"], column["east"]
@@ -113,7 +113,7 @@ class Boundaries:
 
     @classmethod
     def load(cls) -> Self:
-        """All of the package."""
+        """Load all boundaries of the package."""
         return cls(np.load(FILE, mmap_mode="r"))
 
     def zone(self, lat: float, lng: float) -> str:

@@ -156,11 +156,11 @@ class Formatter:
         return mark + MINUS + text.lstrip(f"{_LEFT_TO_RIGHT_MARK}\u200f\u061c-{MINUS}")
 
     def percent(self, value: float) -> str:
-        """`value` from 0 to 100, whole."""
+        """Return a percentage; `value` is 0 to 100, whole."""
         return _percent(self.language, round(value))
 
     def temperature(self, value: float) -> str:
-        """Degrees without the scale's letter, as on a weather page."""
+        """Return degrees without the scale's letter, as on a weather page."""
         return f"{self.number(value)}°"
 
     def temperatures(self, low: float, high: float) -> str:
@@ -172,7 +172,7 @@ class Formatter:
         return f"{self.number(low)}{EN_DASH}{self.temperature(high)}"
 
     def temperatures_in_words(self, low: float, high: float) -> str:
-        """`16 to 22°`, which is not taken for a low and a high as `16–22°` is."""
+        """Return `16 to 22°`, which is not taken for a low and a high as `16–22°` is."""
         return _range_in_words(self.language, round(low), round(high))
 
     @staticmethod
@@ -207,7 +207,7 @@ class Formatter:
         return self.measure(value, unit, 0 if whole else 1)
 
     def duration(self, seconds: float) -> str:
-        """Hours and minutes, such as `14 h 06 min`."""
+        """Return hours and minutes, such as `14 h 06 min`."""
         hours, minutes = divmod(round(seconds / 60), 60)
         if not minutes:
             return self.gettext("{hours} h").format(hours=hours).replace(" ", NO_BREAK)
@@ -216,7 +216,7 @@ class Formatter:
 
     @staticmethod
     def years(years: Sequence[int]) -> str:
-        """`2016–2025`."""
+        """Return `2016–2025`."""
         return f"{years[0]}{EN_DASH}{years[-1]}" if len(years) > 1 else str(years[0])
 
     def minutes(self, count: int) -> str:
@@ -227,21 +227,21 @@ class Formatter:
         return _money(self.language, amount, currency)
 
     def weekday(self, day: date) -> str:
-        """`Sat`, standing alone."""
+        """Return `Sat`, standing alone."""
         return _date(self.language, day, "ccc")
 
     def day(self, day: date) -> str:
-        """`Wed 12`: enough inside a stay of a few weeks."""
+        """Return `Wed 12`: enough inside a stay of a few weeks."""
         if "Ed" not in self._locale.datetime_skeletons or self._locale.territory == "US":
             return non_breaking(f"{self.weekday(day)} {day.day}")
         return non_breaking(_skeleton(self.language, day, "Ed"))
 
     def date_short(self, day: date) -> str:
-        """`Wed 12 Aug`."""
+        """Return `Wed 12 Aug`."""
         return non_breaking(_skeleton(self.language, day, "MMMEd"))
 
     def month(self, day: date) -> str:
-        """`Aug`, standing alone."""
+        """Return `Aug`, standing alone."""
         return _date(self.language, day, "LLL")
 
     def date_long(self, day: date) -> str:
@@ -253,7 +253,7 @@ class Formatter:
         return _YEAR.sub("", self._locale.date_formats["full"].pattern)
 
     def dates(self, start: date, end: date) -> str:
-        """`Sat, 8 – Sat, 15 Aug 2026`."""
+        """Return `Sat, 8 – Sat, 15 Aug 2026`."""
         if start == end:
             return _skeleton(self.language, start, "yMMMEd")
         text = _interval(self.language, start, end, "yMMMEd")
@@ -270,7 +270,7 @@ class Formatter:
         return _time(self.language, moment.hour, moment.minute)
 
     def times(self, start: datetime, end: datetime) -> str:
-        """`07:09–07:49`; within one half of the day `7:09–7:49 PM`."""
+        """Return `07:09–07:49`; within one half of the day `7:09–7:49 PM`."""
         if not self._half_days or (start.hour < 12) != (end.hour < 12):
             return f"{self.time(start)}{EN_DASH}{self.time(end)}"
         text = _interval(self.language, _clock(start), _clock(end), "hm")
@@ -291,7 +291,7 @@ class Formatter:
         return pattern.format(self.time(moment), non_breaking(text))
 
     def zone(self, moment: datetime) -> str:
-        """`CEST (UTC+2)`, or only the offset where CLDR has no name in use."""
+        """Return `CEST (UTC+2)`, or only the offset where CLDR has no name in use."""
         offset = moment.utcoffset()
         minutes = round(offset.total_seconds() / 60) if offset else 0
         hours, rest = divmod(abs(minutes), 60)

@@ -63,7 +63,7 @@ class Languages:
 
     @classmethod
     def load(cls, folder: Path = CATALOGUES) -> Self:
-        """All catalogues of the package."""
+        """Load all catalogues of the package."""
         return cls({file.stem: partial(_read, file) for file in folder.glob("*.po")})
 
     @property
@@ -123,7 +123,7 @@ def _read(file: Path) -> gettext.GNUTranslations:
 
 
 def _locale(requested: str, tag: str) -> Locale:
-    """CLDR conventions, with the requested region if CLDR has it for this language."""
+    """Return CLDR conventions, with the requested region if CLDR has it for this language."""
     if requested.lower() == SOURCE:
         return Locale("en", "GB")
     base = Locale.parse(tag, sep="-")

@@ -84,7 +84,7 @@ def degraded_by(error: BaseException) -> DegradedReason:
 
 
 def meanings(codes: Mapping[Any, str]) -> str:
-    """Codes with their sentences, for the schema."""
+    """Return codes with their sentences, for the schema."""
     return " ".join(f"`{code}`: {sentence}" for code, sentence in codes.items())
 
 

@@ -52,7 +52,7 @@ def open_meteo_headers(settings: Settings) -> dict[str, str]:
 
 
 def open_meteo_host(hosts: Hosts, settings: Settings) -> Host:
-    """Open-Meteo as all its addresses share it: forecast, archive, elevation and any other."""
+    """Return the host that all Open-Meteo addresses share: forecast, archive, elevation."""
     return hosts.get(
         "open_meteo",
         settings.limits("open_meteo"),
@@ -63,7 +63,7 @@ def open_meteo_host(hosts: Hosts, settings: Settings) -> Host:
 
 
 def weight(variables: int, days: Sequence[int]) -> float:
-    """Units a call counts for: by tens of variables and fortnights, for each interval."""
+    """Return units a call counts for: by tens of variables and fortnights, for each interval."""
     return max(variables / 10, 1.0) * sum(max(n / 14, 1.0) for n in days)
 
 

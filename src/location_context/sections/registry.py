@@ -48,7 +48,7 @@ def load(group: str, kind: type[Kind]) -> list[type[Kind]]:
 
 
 def build(context: SectionContext) -> list[Section[Any]]:
-    """Every registered section, in order of display.
+    """Return every registered section, in order of display.
 
     Raises:
         OperatorError: a section cannot be loaded, or none is registered.

@@ -241,7 +241,7 @@ class Section(ABC, Generic[Body]):
         return ()
 
     def warnings(self) -> Sequence[str]:
-        """Sentences that the operator should see at start, in status and in `doctor`."""
+        """Return sentences that the operator should see at start, in status and in `doctor`."""
         return ()
 
     async def prepare(self) -> None:

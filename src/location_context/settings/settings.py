@@ -232,7 +232,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def unknown(environ: Mapping[str, str]) -> list[str]:
-    """Variables with our prefix that are not settings: misspelt ones, reported but not fatal."""
+    """Return variables with our prefix that are not settings: misspelt, reported, not fatal."""
     others = {parsers.CONFIG, parsers.CLONE, parsers.COMMAND}
     known = {parsers.variable(name) for name in parsers.names_of(Settings) | others}
     found = {name for name in environ if name.startswith(parsers.PREFIX) and name not in known}

@@ -53,7 +53,7 @@ class SqlApiKeyStore:
             return await self._one_by_one()
 
     async def _one_by_one(self) -> list[ApiKey]:
-        """Every key that can be read, where one of them cannot."""
+        """Return every key that can be read, where one of them cannot."""
         keys, damaged = [], []
         counting = select(func.count()).select_from(api_keys)
         for number in range(await self._database.scalar(counting) or 0):

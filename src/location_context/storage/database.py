@@ -74,7 +74,7 @@ class Database:
     """An open database. Everything it raises itself is a `StorageError`."""
 
     def __init__(self, label: str, engine: Engine, path: Path | None = None) -> None:
-        """`label` names it in errors; `path` is set for SQLite alone."""
+        """Take a `label` for errors; `path` is set for SQLite alone."""
         self._label = label
         self._engine = engine
         self._path = path

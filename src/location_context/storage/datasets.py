@@ -233,7 +233,7 @@ class SqlClimateStore:
         self._insert_elevations = database.insert(schema.point_heights).on_conflict_do_nothing()
 
     async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
-        """Every year stored of these months of a cell."""
+        """Return every year stored of these months of a cell."""
         rows = await self._database.rows(_MONTHS, source=source, cell=cell, months=list(months))
         return [MonthRow(**row._asdict()) for row in rows]
 
@@ -304,7 +304,7 @@ def _delete_cells(
 
 
 def _touches(cells: Mapping[ArchiveCell, date]) -> list[dict[str, object]]:
-    """Rows in one order for all processes, so that none waits for another that waits for it."""
+    """Return rows in one order for all processes, which avoids deadlocks."""
     return [
         {"source": source, "cell": cell, "asked_on": day}
         for (source, cell), day in sorted(cells.items())

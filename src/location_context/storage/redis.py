@@ -40,7 +40,7 @@ class RedisLink:
     def __init__(
         self, url: Secret, prefix: str = "location-context:", timeout: float = TIMEOUT
     ) -> None:
-        """`timeout`: seconds that a caller waits.
+        """Take a `timeout`: seconds that a caller waits.
 
         Raises:
             OperatorError: the client of Redis is not installed.
@@ -114,7 +114,7 @@ class RedisLink:
                 return type(error).__name__, None
 
     def _log_refusal(self, error: Exception) -> None:
-        """Once a minute."""
+        """Log a refusal, once a minute."""
         if time.monotonic() - self._logged_at >= LOG_SECONDS:
             self._logged_at = time.monotonic()
             code = str(error).partition(" ")[0]
@@ -167,7 +167,7 @@ class RedisCounter:
     def __init__(
         self, link: RedisLink, clock: Clock, machine: Callable[[], float] = time.time
     ) -> None:
-        """`machine` is the time of this machine, in POSIX seconds; `clock` may be a moved one."""
+        """Take clocks: `machine` is this machine's time, POSIX seconds; `clock` may be moved."""
         self._link = link
         self._clock = posix_seconds(clock)
         self._machine = machine

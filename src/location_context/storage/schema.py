@@ -167,7 +167,7 @@ def _oldest_usable(connection: Connection) -> str | None:
 
 
 def _revisions() -> list[str]:
-    """Every revision, the oldest first: each migration's file has the name of its revision."""
+    """Return every revision, the oldest first; a migration's file is named after its revision."""
     return sorted(file.stem for file in (MIGRATIONS / "versions").glob("[0-9]*.py"))
 
 
@@ -190,7 +190,7 @@ def _alembic(step: Literal["stamp", "upgrade"], connection: Connection) -> None:
 
 
 def _config() -> Any:
-    """Alembic's configuration."""
+    """Return Alembic's configuration."""
     from alembic.config import Config  # noqa: PLC0415  large, and rare
 
     config = Config()

@@ -84,7 +84,7 @@ class _Trial:
                 yield SectionContext(settings, self.clock, client, environ=environ), server
 
     def query(self, *, dated: bool = True) -> Query:
-        """Three nights in Paris from tomorrow on."""
+        """Return a query for three nights in Paris from tomorrow on."""
         today = PARIS.today(self.clock())
         stay = Stay(today + timedelta(days=1), today + timedelta(days=4)) if dated else None
         return Query(PARIS, stay, "metric", Languages({}).english)
@@ -317,7 +317,7 @@ def _check_label(section: Section[Any], language: Language, trial: _Trial) -> No
 
 
 def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None:
-    """Card, text, label and summary, in every language of the service."""
+    """Check card, text, label and summary, in every language of the service."""
     languages, renderer, place = Languages.load(), Renderer(), _place(type(section))
     for language in map(languages.choose, languages.tags):
         fmt = Formatter(language)

@@ -151,7 +151,7 @@ class Budget:
         least: float = 0.0,
         name: str = "",
     ) -> None:
-        """`limits` maps a window's length in seconds to its units; `share` is our part of them.
+        """Take `limits`: units by a window's length in seconds; `share` is our part of them.
 
         `least` is what one answer may cost, which public traffic can always spend.
         """

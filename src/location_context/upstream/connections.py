@@ -86,7 +86,7 @@ class Connections:
         timeout: float | None,  # noqa: ASYNC109  of each single read, as the library has it
         server_hostname: str | None,
     ) -> tuple[int, dict[str, str], bytes]:
-        """Status, headers with names in lower case, and the unpacked body; see `HttpClient.get`.
+        """Return status, lower-case headers and the unpacked body; see `HttpClient.get`.
 
         Raises:
             ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
@@ -123,7 +123,7 @@ class Connections:
 
 
 def _certificates() -> ssl.SSLContext | bool:
-    """TLS with the certificates of the system: those of OpenSSL, which the library has read."""
+    """Return TLS with the system certificates: those of OpenSSL, which the library has read."""
     paths = ssl.get_default_verify_paths()
     if sys.platform != "darwin" and (paths.cafile or paths.capath):
         return True

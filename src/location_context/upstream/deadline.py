@@ -36,7 +36,7 @@ class Deadline:
         return cls(time.monotonic() + seconds)
 
     def left(self) -> float:
-        """Seconds left, never below 0."""
+        """Return the seconds left, never below 0."""
         return max(0.0, self.at - time.monotonic())
 
     def earlier(self, seconds: float) -> "Deadline":

@@ -73,7 +73,7 @@ class Host:
         ledger: Ledger | None = None,
         pace: Pace | None = None,
     ) -> None:
-        """`budget` in the provider's units; `slots` for calls in flight; None is without limit.
+        """Take `budget`, in the provider's units, and `slots` for calls; None is without limit.
 
         `pace` spaces the calls that the budget allows. Without a `ledger` the budget is counted in
         this process.
@@ -122,7 +122,7 @@ class Host:
             await self._ledger.refresh(self.budget)
 
     def budgets(self) -> Sequence[WindowState]:
-        """Each window of the budget as this process knows it; empty where nothing is limited."""
+        """Return each window of the budget as this process knows it; empty without limits."""
         return self.budget.states()
 
     def slot(self, *, public: bool) -> AbstractAsyncContextManager[None]:
@@ -144,7 +144,7 @@ class Hosts:
         now: Callable[[], float] = time.time,
         processes: int = 1,
     ) -> None:
-        """`now` is the clock of the budgets, in seconds since 1970.
+        """Take `now`, the clock of the budgets, in seconds since 1970.
 
         `processes` serve together: each makes its part of the calls at once, and one at least.
         """
@@ -166,7 +166,7 @@ class Hosts:
         return max((host.budget.wait(units) for host in self if host.refused), default=0.0)
 
     def span(self, share: float) -> float:
-        """Seconds that spending so many times what was spent so far will take."""
+        """Return the seconds that spending `times` the units spent so far will take."""
         budgets = [host.budget for host in self]
         return max((budget.span(budget.total * share) for budget in budgets), default=0.0)
 
@@ -237,7 +237,7 @@ class Breaker:
         return state != "open"
 
     def retry_in(self) -> float:
-        """Seconds until the next probe may be made."""
+        """Return the seconds until the next probe may be made."""
         return max(0.0, self._until - time.monotonic())
 
     def succeed(self) -> None:

@@ -64,7 +64,7 @@ class AccessLogger:
     """
 
     def __init__(self, settings: Settings, probes: Collection[str] = ()) -> None:
-        """`probes`: paths whose lines are at debug."""
+        """Take `probes`: paths whose lines are at debug."""
         self.requests: dict[tuple[str, int, str | None, str | None], int] = {}
         self.seconds: dict[str, Histogram] = {}
         self._counts = bool(settings.metrics_address)

@@ -127,7 +127,7 @@ def render(document: Document, style: str, pages: Sequence[DocsPage] = ()) -> st
 
 
 def from_markdown(text: str) -> Markup:
-    """Markdown as HTML: headings can be linked to, and wide parts are scrolled by keyboard too."""
+    """Return Markdown as HTML: headings have anchors, and wide parts scroll by keyboard."""
     from markdown_it import MarkdownIt  # noqa: PLC0415  for one page; others need not load it
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -157,7 +157,7 @@ def _anchor(heading: str) -> str:
 
 
 def _guide() -> str:
-    """docs/embedding.md: beside this file in an installed package, in docs in a clone."""
+    """Return docs/embedding.md: beside this file in a package, in docs in a clone."""
     packaged = resources.files("location_context.web") / "embedding.md"
     if packaged.is_file():
         return packaged.read_text(encoding="utf-8")
@@ -218,7 +218,7 @@ def kind(document: Document, schema: Mapping[str, Any]) -> str:
 
 
 def _prose(text: str) -> Markup:
-    """Text with its parts in backticks as code."""
+    """Return a text with its parts in backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704  escaped before
 
 

@@ -181,7 +181,7 @@ def without_messages(
 
 
 def without_keys(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Whatever looks like an API key is struck out."""
+    """Strike out text that looks like an API key."""
     for name, value in event.items():
         if isinstance(value, str) and "lc_live_" in value:
             event[name] = _KEY.sub("***", value)

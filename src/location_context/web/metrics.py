@@ -373,7 +373,7 @@ def _listening(address: str, refresh: Callable[[], None], registry: CollectorReg
         timeout = IDLE_SECONDS
 
         def log_message(self, *_: object) -> None:
-            """Scrapes are not logged."""
+            """Log nothing: scrapes are not logged."""
 
     def respond(environ: dict[str, Any], start: Any) -> Any:
         if environ["PATH_INFO"] != "/metrics":

@@ -194,7 +194,7 @@ def _expand(value: Any) -> Any:
 
 
 def _examples(values: Mapping[str, Any]) -> Document:
-    """Examples by their names, as OpenAPI has them."""
+    """Return examples by their names, as OpenAPI has them."""
     return {
         name: {"summary": name.replace("_", " ").capitalize(), "value": value}
         for name, value in values.items()
@@ -238,7 +238,7 @@ def _components(types: Sequence[type]) -> dict[str, Schema]:
 
 
 def _struct(name: str, schema: Schema) -> Schema:
-    """Every field is required: one with a default is always there too."""
+    """Return the schema of a Struct; every field is required, also one with a default."""
     properties = {field: _shaped(value) for field, value in schema.get("properties", {}).items()}
     if "description" not in properties.get("type", {"description": ""}):
         properties["type"]["description"] = _TAG

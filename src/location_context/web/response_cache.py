@@ -37,7 +37,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 def choose_coding(accept_encoding: bytes) -> str | None:
-    """`br`, `gzip`, or None for the plain body; junk in the header is ignored."""
+    """Return `br`, `gzip`, or None for the plain body; junk in the header is ignored."""
     return _choose_coding(accept_encoding[:MAX_ACCEPT_ENCODING])
 
 
@@ -64,7 +64,7 @@ def compress(body: bytes, coding: str) -> bytes:
 
 
 def etag_matches(if_none_match: bytes | None, etag: bytes) -> bool:
-    """Weak comparison (RFC 9110 section 13.1.2); what is not an entity tag matches nothing."""
+    """Compare weakly (RFC 9110 section 13.1.2); what is not an entity tag matches nothing."""
     if if_none_match is None:
         return False
     if if_none_match == etag:  # what nearly every client sends

@@ -75,7 +75,7 @@ class StatusBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def health_route(is_draining: Callable[[], bool]) -> Route:
-    """`/v1/health`, which touches nothing."""
+    """Return the route of `/v1/health`, which reads nothing."""
     ok = msgspec.json.encode(HealthBody(status="ok"))
     ending = msgspec.json.encode(HealthBody(status="draining"))
 
@@ -88,7 +88,7 @@ def health_route(is_draining: Callable[[], bool]) -> Route:
 
 
 def ready_route(service: Service, is_draining: Callable[[], bool]) -> Route:
-    """`/v1/ready`, which also sees whether the database has answered in the last minute."""
+    """Return the route of `/v1/ready`, which also checks that the database answers."""
 
     async def handle(_: Exchange) -> Response:
         body = readiness(service, draining=is_draining())
@@ -158,7 +158,7 @@ async def status(service: Service, cache: DatasetCache | None = None) -> StatusB
 
 
 def documented_status(sections: Sequence[Section[Any]]) -> type[msgspec.Struct]:
-    """`StatusBody` for the API reference, with each section's dataset as a field of its own."""
+    """Return `StatusBody` for the API reference, with each section's dataset as a field."""
     fields = [
         (info.name, Annotated[DatasetState | None, Meta(description=info.description)], None)
         for section in sections
@@ -199,7 +199,7 @@ def operator_warnings(service: Service) -> list[str]:
 
 
 def section_state(cached: CachedSection) -> SectionState:
-    """`outage` when it had no data last time, `degraded` when a provider has failed."""
+    """Return a state: `outage` if the last read had no data, `degraded` if a provider failed."""
     providers = list(cached.section.providers())
     troubled = any(p.status in {"degraded", "outage"} for p in providers)
     status: Overall = "degraded" if troubled else "operational"

@@ -83,7 +83,7 @@ def _luminance(text: str) -> float:
 
 
 def _decoded(text: str) -> tuple[float, float, float]:
-    """Red, green and blue from 0 to 1, of `#rgb` or `#rrggbb`."""
+    """Return red, green and blue from 0 to 1, of `#rgb` or `#rrggbb`."""
     digits = text[1:] if len(text) == 7 else "".join(2 * digit for digit in text[1:])
     red, green, blue = (int(digits[n : n + 2], 16) / 255 for n in (0, 2, 4))
     return _gamma_decode(red), _gamma_decode(green), _gamma_decode(blue)
@@ -144,7 +144,7 @@ _WHITE, _BLACK = "#ffffff", "#000000"
 
 @lru_cache(maxsize=512)
 def palette(accent: str, scheme: Scheme) -> Mapping[str, str]:
-    """Every colour by name as `#rrggbb`; `accent` is `#rgb` or `#rrggbb`."""
+    """Return every colour by name as `#rrggbb`; `accent` is `#rgb` or `#rrggbb`."""
     base = Oklch.from_hex(accent)
     if base.is_grey:
         base = Oklch(base.lightness, 0.0, 0.0)
@@ -177,7 +177,7 @@ def variables(accent: str, scheme: Scheme, used: Collection[str] | None = None) 
 
 
 def _short(colour: str) -> str:
-    """`#aabbcc` as `#abc`."""
+    """Return `#aabbcc` as `#abc`."""
     return "#" + colour[1::2] if colour[1::2] == colour[2::2] else colour
 
 

@@ -249,7 +249,7 @@ class Footer:
 
 
 def footer(results: SectionResults, point: Point, fmt: Formatter, now: datetime) -> Footer | None:
-    """Every notice once: by section, and last those that several sections share."""
+    """Return every notice once: by section, and last those that several sections share."""
     by_section = {
         section: {n.text: n for body in results.bodies_of(section) for n in body.attribution}
         for section in results.by_section
@@ -270,7 +270,7 @@ def footer(results: SectionResults, point: Point, fmt: Formatter, now: datetime)
 def _names(
     by_section: Mapping[Section[Any], Mapping[str, Attribution]], fmt: Formatter
 ) -> list[tuple[str, list[Part]]]:
-    """Each name once, where it first occurs, with its link; what has no page is given whole."""
+    """Return each name once, with its link; a name without a page is shown whole."""
     seen, names = set[str](), list[tuple[str, list[Part]]]()
     for section, notices in by_section.items():
         parts = {

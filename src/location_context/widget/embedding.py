@@ -207,7 +207,7 @@ def _arranged(cards: Sequence[float], width: int) -> float:
 
 @cache
 def _heights() -> dict[str, list[float]]:
-    """Widths in px, and the height of each part of a page at each of them."""
+    """Return widths in px, and the height of each part of a page at each of them."""
     table: dict[str, list[float]] = json.loads(read_file("location_context.widget:heights.json"))
     return table
 

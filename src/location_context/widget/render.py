@@ -255,7 +255,7 @@ def digest(text: str) -> str:
 
 
 def template_environment() -> Environment:
-    """Templates by `package:path`; output is escaped, an undefined name is an error."""
+    """Return templates by `package:path`; output is escaped, undefined names are errors."""
     return Environment(
         loader=FunctionLoader(read_file),
         autoescape=True,

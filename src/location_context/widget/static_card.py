@@ -252,7 +252,7 @@ class StaticCard:
             self.paragraph(note, "q", most, x)
 
     def _brief(self, brief: Brief) -> None:
-        """Two sentences beside a drawing, or lines of items."""
+        """Draw two sentences beside a drawing, or lines of items."""
         x = float(MARGIN)
         if brief.drawing and brief.lead:
             middle = self._mirrored(x + MOON / 2), self.y + MOON / 2 + 2
@@ -267,7 +267,7 @@ class StaticCard:
             self._item(item, before + 8 if before else 0)
 
     def _item(self, item: BriefItem, before: float) -> None:
-        """Icons, the name with its note, and the way there at the end of the line."""
+        """Draw icons, the name with its note, and the way there at the end of the line."""
         for place in range(item.icons if item.icon else 0):
             self.icon(item.icon, MARGIN + place * (SMALL_ICON + 1), tone="accent")
         end = width(item.end, STYLES["d"][0])
@@ -334,7 +334,7 @@ async def read_and_draw(
 
 
 def text_of(stay: CardContent, fmt: Formatter) -> str:
-    """All of a stay as text."""
+    """Return all of a stay as text."""
     said = [f"{stay.header.place}{fmt.comma}{stay.header.dates}."]
     pairs = [f"{one.value} ({one.caption})" for one in stay.facts]
     said += [f"{'; '.join(pairs)}."] if pairs else []

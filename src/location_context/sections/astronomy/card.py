@@ -159,7 +159,7 @@ def _best_text(
 
 
 def geomagnetic_latitude(lat: float, lng: float) -> float:
-    """Degrees from the equator of the Earth's magnetic dipole, 0 to 90."""
+    """Return degrees from the equator of the Earth's magnetic dipole, 0 to 90."""
     (pole, phi), turn = (map(math.radians, (DIPOLE[0], lat))), math.radians(lng - DIPOLE[1])
     sine = math.sin(phi) * math.sin(pole) + math.cos(phi) * math.cos(pole) * math.cos(turn)
     return abs(math.degrees(math.asin(sine)))
@@ -174,7 +174,7 @@ class PlanetsView:
 
 
 def planet_views(nights: Sequence[Day], fmt: Formatter) -> list[PlanetsView]:
-    """Evening, morning and all night, as far as something stands out on every night."""
+    """Return evening, morning and all night, if something stands out on every night."""
     labels = {
         "evening": fmt.gettext("Planets in the evening"),
         "all_night": fmt.gettext("Planets all night"),
@@ -292,7 +292,7 @@ def _night_to(day: date, fmt: Formatter) -> str:
 
 
 def _facts(days: Sequence[Day], found: Sequence[HighlightView], fmt: Formatter) -> list[Fact]:
-    """Sunset or the polar light, and the rarest sight of the stay."""
+    """Return sunset or the polar light, and the rarest sight of the stay."""
     facts, sun = list[Fact](), days[0].sun
     rare = max(found, key=lambda one: one.weight, default=None)
     if rare is not None and rare.weight >= RARE:

@@ -62,7 +62,7 @@ def night_of(day: LocalDay, horizon: Horizon) -> Night:
 
 
 def planets_of(day: LocalDay, horizon: Horizon) -> list[Planet]:
-    """Each planet, in the order of their distance from the Sun."""
+    """Return each planet, in the order of their distance from the Sun."""
     tracks = horizon.tracks
     night = tracks[AltitudeThreshold.SUN_MINUS_6].spans(day.noon, day.next_noon, up=False)
     lasts = sum(map(_length, night))
@@ -82,7 +82,7 @@ def planets_of(day: LocalDay, horizon: Horizon) -> list[Planet]:
 
 
 def _visible(seen: Spans, night: Spans, lasts: int) -> Visible:
-    """`lasts` is how long the Sun is under -6°."""
+    """Return when a planet is visible; `lasts` is how long the Sun is under -6°."""
     total, longest = 0, (0, 0)
     for start, end in seen:
         if end - start >= _LONG_ENOUGH:
@@ -173,7 +173,7 @@ class Phases:
 
     @classmethod
     def of(cls, days: Sequence[LocalDay], sky: Sky, moments: Sequence[SkyEvent]) -> Self:
-        """`moments` must reach back a lunation before the first midnight."""
+        """Build the phases; `moments` must reach back a lunation before the first midnight."""
         position = sky.position_of(np.array([day.end for day in days], float))
         places = interpolate(sky.positions[[SUN, MOON]], position)
         sun, moon = longitudes(places, interpolate(sky.obliquity, position))

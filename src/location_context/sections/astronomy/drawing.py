@@ -62,7 +62,7 @@ class _Frame:
     bottom: float
 
     def line(self, hours: Floats, altitudes: Floats) -> str:
-        """Points as path data, to a tenth of a unit."""
+        """Return points as path data, to a tenth of a unit."""
         x = WIDTH * (hours - self.begin) / (self.end - self.begin)
         share = (altitudes - self.bottom) / (self.top - self.bottom)
         y = HEIGHT - FOOT - share * (HEIGHT - FOOT - HEAD)
@@ -135,7 +135,7 @@ def _declination(day: date, lat: float, noon_altitude: float) -> float:
 
 
 def altitude(lat: float, delta: Floats | float, turn: Floats) -> Floats:
-    """Degrees, at a declination and hour angle in radians."""
+    """Return degrees, at a declination and hour angle in radians."""
     phi = math.radians(lat)
     sine = math.sin(phi) * np.sin(delta) + math.cos(phi) * np.cos(delta) * np.cos(turn)
     degrees: Floats = np.degrees(np.arcsin(np.minimum(np.maximum(sine, -1.0), 1.0)))

@@ -78,7 +78,7 @@ def covers_stay(event: Event, body: EventsBody) -> bool:
 
 
 def _meta(event: Event, body: EventsBody, fmt: Formatter, *, whole_stay: bool) -> str:
-    """Time, place and price, as far as they are known; the kind where little else is."""
+    """Return time, place and price, as far as they are known; the kind if little else is."""
     if event.category == "public_holiday":
         return _public_holiday(event, fmt)
     parts = [_status(event, fmt)] if whole_stay else _when(event, body, fmt)

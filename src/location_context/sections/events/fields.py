@@ -140,7 +140,7 @@ def _has_plausible_years(event: ProviderEvent) -> bool:
 
 
 def single_line(text: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
-    """Text on one line of at most `limit` characters; None when it is empty."""
+    """Return text on one line of at most `limit` characters; None when it is empty."""
     head = str(text or "")[: 4 * limit]
     if not head.isprintable():
         head = "".join(c if c.isprintable() else " " for c in head)
@@ -203,7 +203,7 @@ def optional_zone(name: object) -> ZoneInfo | None:
 
 
 def parse_coordinates(lat: object, lng: object) -> tuple[float, float] | None:
-    """Coordinates, if both are numbers within bounds and not the 0, 0 of a form left empty."""
+    """Return coordinates, if both are valid numbers and not the 0, 0 of an empty form."""
     try:
         pair = float(str(lat)), float(str(lng))
     except ValueError:

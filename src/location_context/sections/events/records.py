@@ -163,14 +163,14 @@ class EventStore(Protocol):
     async def find_nearby(
         self, point: Point, radius: float, days: Stay, limit: int
     ) -> list[ProviderEvent]:
-        """Events that may lie within `radius` km of the point or concern its country.
+        """Return events that may lie within `radius` km of the point or concern its country.
 
         They may touch the days, by their own dates. At most `limit`; the selection checks them.
         """
         ...
 
     async def calendars(self) -> list[Calendar]:
-        """All imports and feeds, by id."""
+        """Return all imports and feeds, by id."""
         ...
 
     async def replace(self, calendar: Calendar, new_events: Sequence[ProviderEvent]) -> None:

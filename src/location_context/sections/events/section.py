@@ -216,7 +216,7 @@ async def _fetch(
 def _provider_events(
     query: contract.Query, stay: Stay, results: Mapping[str, ProviderResult]
 ) -> list[ProviderEvent]:
-    """All events; where OpenHolidays knows school holidays, the library's are left out.
+    """Return all events, without the library's school holidays if OpenHolidays knows them.
 
     It knows some years ahead, and must know of one in the point's region that ends no earlier than
     the stay begins.

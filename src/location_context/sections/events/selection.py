@@ -90,7 +90,7 @@ def _in_rounds(days: "Iterable[_Day]") -> list[LocalEvent]:
 
 
 def _spread(days: "Sequence[_Day]", room: int) -> "list[_Day]":
-    """All, or as many as there is room for: those of major events first, others evenly spaced."""
+    """Return all, or as many as fit: those of major events first, others evenly spaced."""
     if len(days) <= room:
         return list(days)
     major = [day for day in days if day.has_major][:room]
@@ -148,7 +148,7 @@ def _is_major(event: LocalEvent) -> bool:
 
 
 def _priority(event: LocalEvent) -> tuple[float, bool, float, datetime, str, str]:
-    """Rank, then nearness, then time; what is not known comes last."""
+    """Return the sort key: rank, then nearness, then time; unknown values come last."""
     details = event.details
     rank, distance = _rank_and_distance(event)
     return -rank, not details.is_wide, distance, moment_of(details), details.id, details.source

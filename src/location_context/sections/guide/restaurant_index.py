@@ -65,7 +65,7 @@ class RestaurantIndex:
     def query(
         self, lat: float, lng: float, radii: Sequence[float], limit: int = 50
     ) -> list[TierFound]:
-        """Every tier in rank order; all of them together hold at most `limit` restaurants.
+        """Return every tier in rank order; all of them together hold at most `limit` restaurants.
 
         `radii` are in km, one for each tier; a restaurant at exactly the radius is inside.
         """
@@ -101,7 +101,7 @@ class _Band:
         return TierFound(self.tier, 0, inside, self._nearest(origin))
 
     def _within(self, origin: _Origin, radius: float) -> list[Found]:
-        """All within `radius` km, in the answer's order."""
+        """Return all within `radius` km, in the answer's order."""
         angle = min(radius / EARTH_RADIUS_KM, math.pi)
         first = bisect_left(self._latitudes, origin.phi - angle - _TOLERANCE)
         last = bisect_right(self._latitudes, origin.phi + angle + _TOLERANCE)

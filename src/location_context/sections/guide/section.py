@@ -219,7 +219,7 @@ class Guide(section.Section[GuideBody]):
         return card.card(body, context.fmt)
 
     def rows(self, body: GuideBody) -> int:
-        """Restaurants in view, and the heading of each tier."""
+        """Return restaurants in view, and the heading of each tier."""
         return min(card.MAX_SHOWN, len(body.restaurants)) + len({r.tier for r in body.restaurants})
 
     def text(self, body: GuideBody) -> Iterator[str | section.TextTable]:

@@ -134,7 +134,7 @@ class Calibration(msgspec.Struct, frozen=True):
         product: Product,
         error: float = 0.0,
     ) -> Estimate:
-        """Best estimate and band from the climatology of the date: its mean and σ.
+        """Return best estimate and band from the climatology of the date: its mean and σ.
 
         Give σ as the climatology's p90 − p10 over 2 · `Z90`, so that the width meets it at day 16.
         `error` is the standard error of the mean as the place's: the estimate holds as much of it
@@ -222,7 +222,7 @@ def _load() -> Calibration:
 
 
 def _factorial(values: Floats) -> Floats:
-    """Γ(1 + x), which makes a Weibull distribution's mean of its scale."""
+    """Return Γ(1 + x), the factor from the scale of a Weibull distribution to its mean."""
     flat = [math.gamma(1 + value) for value in np.ravel(values).tolist()]
     return np.reshape(np.array(flat), np.shape(values))
 

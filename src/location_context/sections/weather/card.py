@@ -451,7 +451,7 @@ def _straddling(whole: WeatherBody, near: WeatherBody | None) -> WeatherBody | N
 
 
 def _parts(whole: WeatherBody, near: WeatherBody | None) -> list[tuple[str, list[Day]]]:
-    """Days by kind: `forecast`, `typical` or both in turn."""
+    """Return days by kind: `forecast`, `typical` or both in turn."""
     if near is None:
         kind = "forecast" if whole.mode == "forecast" else "typical"
         return [(kind, list(whole.days))]

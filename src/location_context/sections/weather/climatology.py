@@ -91,7 +91,7 @@ def _pooled(rows: Floats) -> Floats:
 
 
 def quantiles(pooled: Floats, *levels: float) -> list[Floats]:
-    """Quantiles by linear interpolation between order statistics, over known values."""
+    """Return quantiles by linear interpolation between order statistics, over known values."""
     ordered = np.sort(pooled, axis=-1)  # NaN sorts last
     last = np.maximum(np.isfinite(ordered).sum(axis=-1) - 1, 0)
     found = []
@@ -105,7 +105,7 @@ def quantiles(pooled: Floats, *levels: float) -> list[Floats]:
 
 
 def summarise(values: Floats) -> Columns:
-    """Every column of the climatology from values (ARCHIVE_FIELDS x years x (dates + 30))."""
+    """Return every column of the climatology from values (fields x years x (dates + 30))."""
     columns = _means(values)
     temperatures = values[_FIRST_TEMPERATURE : _FIRST_TEMPERATURE + len(records.TEMPERATURES)]
     line = fit(temperatures)
@@ -156,7 +156,7 @@ def _means(values: Floats) -> Columns:
 
 
 def _wind(values: Floats) -> Floats:
-    """Mean vector of where the wind comes from, in degrees; NaN when there is none."""
+    """Return mean vector of where the wind comes from, in degrees; NaN when there is none."""
     angle = np.radians(values[ROW["wind_direction_dominant"]])
     speed = values[ROW["wind_speed_max"]]
     speed = np.where(np.isfinite(speed), speed, 1.0)
@@ -197,7 +197,7 @@ def in_year(day: date, year: int) -> date:
 
 
 def months_of(stay: Stay, year: int) -> list[tuple[int, int]]:
-    """(year, month) of each month the stay touches when it begins in `year`."""
+    """Return (year, month) of each month the stay touches when it begins in `year`."""
     shift = year - stay.start.year
     found, day = [], stay.start.replace(day=1)
     while day <= stay.end:
@@ -263,7 +263,7 @@ def history(stay: Stay, years: Sequence[int], values: Floats) -> list[YearBody]:
 
 
 def _own_dates(stay: Stay, years: Sequence[int], values: Floats) -> tuple[Floats, NDArray[np.int_]]:
-    """Highs, lows and rain of the stay's dates (3 x years x days), and how many dates there are."""
+    """Return the stay's highs, lows and rain (3 x years x days), and the number of dates."""
     rows = values[
         [ROW[name] for name in ("temperature_max", "temperature_min", "precipitation_sum")]
     ]

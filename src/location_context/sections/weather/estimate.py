@@ -84,7 +84,7 @@ class Normals:
 
     @classmethod
     def of_archive(cls, typical: WeatherSeries, kelvin: float) -> "Normals":
-        """Ten years of the same dates; `kelvin` brings them to the forecast's height."""
+        """Build from ten years of the same dates; `kelvin` corrects to the forecast's height."""
         columns = typical.columns
         wet_share = columns["precipitation_probability"]
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -106,7 +106,7 @@ class Normals:
     def of_grid(
         cls, monthly: WeatherSeries, issued: Columns, point: Point, stay: Stay
     ) -> "Normals":
-        """Monthly means, with the usual spread of the place; the day's range is the forecast's."""
+        """Build from monthly means, with the place's usual spread; the range is the forecast's."""
         mean = monthly.columns["temperature_mean"]
         high, low = (issued[name] for name in VARIABLES)
         half_range = (high - low) / 2
@@ -132,7 +132,7 @@ def usual_sd(variable: Variable, lat: float, stay: Stay) -> Floats:
 
 
 def leads(stay: Stay, issued: date, today: date) -> Floats:
-    """Days from the local date of issue to each date of the stay; negative for those before today.
+    """Return days from the local date of issue to each date of the stay; negative before today.
 
     A forecast that is a day old knows less of tomorrow than a new one: its lead is counted on.
     """
@@ -214,7 +214,7 @@ def _together(high: Estimate, low: Estimate, issued: Columns) -> tuple[Estimate,
 
 
 def _in_order(high: Estimate, low: Estimate) -> tuple[Estimate, Estimate]:
-    """Highs are shrunk by other weights than lows: where they cross, both are what lies between."""
+    """Order highs and lows: where they cross, both become the value between."""
     over = low.best - high.best
     if not (over > 0).any():
         return high, low
@@ -266,7 +266,7 @@ def unusual(mean: float, usual: float, history: Iterable[YearBody], error: float
 
 
 def height_between(forecast: Grid | None, typical: Grid | None, elevation: float | None) -> float:
-    """Kelvin that bring the climatology to the height that the forecast's temperatures are for.
+    """Return the kelvin from the climatology's height to that of the forecast.
 
     A forecast whose grid names no height is taken to be the point's own, at `elevation` in m.
     """

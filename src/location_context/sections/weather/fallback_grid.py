@@ -212,7 +212,7 @@ def _field(archive: zipfile.ZipFile, name: str) -> Floats:
 
 
 def _packed(field: Floats, limits: tuple[float, float]) -> NDArray[np.int16]:
-    """Tenths as int16; a grid that is not the expected one is refused."""
+    """Return tenths as int16; refuse a grid that is not the expected one."""
     if field.shape != SHAPE[2:] or not np.isfinite(field).all():
         raise ValueError("not the expected grid")
     if field.min() < limits[0] or field.max() > limits[1]:
@@ -221,7 +221,7 @@ def _packed(field: Floats, limits: tuple[float, float]) -> NDArray[np.int16]:
 
 
 def _coarse(fine: Floats) -> Floats:
-    """Means over nine points a cell, from 0.25 degrees (offset by half a cell) to 0.75."""
+    """Return means over nine points a cell, from 0.25 degrees (offset by half a cell) to 0.75."""
     if fine.shape != (722, 1442):
         raise ValueError("not the expected grid")
     rows: Floats = np.arange(SHAPE[2], dtype=float) * STEP - 90

@@ -52,7 +52,7 @@ class Presenter:
         today: date,
         degraded_reason: DegradedReason | None = None,
     ) -> None:
-        """`degraded_reason` is why the point's elevation, which matters, is missing."""
+        """Set the parts; `degraded_reason` is why the point's elevation is missing."""
         self._query = query
         self._stay = query.dates
         self._series = series

@@ -127,7 +127,7 @@ class Grid:
     elevation: float | None
 
     def correction(self, elevation: float | None) -> float | None:
-        """Kelvin to add at a point of this elevation in m; None when a height is not known."""
+        """Return kelvin to add at a point of this elevation in m; None if a height is unknown."""
         if self.elevation is None or elevation is None:
             return None
         return (self.elevation - elevation) * LAPSE_K_PER_M
@@ -216,7 +216,7 @@ class MonthRow(msgspec.Struct, frozen=True):
 
 
 def _pack(values: NDArray[np.float32]) -> bytes:
-    """Fields by days, exactly, in 1.1 kB where plain numbers take 1.8 (a month with its pad).
+    """Pack fields by days, exactly, in 1.1 kB instead of 1.8 (a month with its pad).
 
     Providers round, so most fields are whole numbers of a unit: their steps from day to day are
     small, and are compressed byte by byte, those of equal weight together. Behind `_PACKED` stands
@@ -273,7 +273,7 @@ class ClimateStore(Protocol):
     """Stores the archive per source, grid cell, year and month, and elevations."""
 
     async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
-        """Every year stored of these months (1 to 12) of a cell."""
+        """Return every year stored of these months (1 to 12) of a cell."""
         ...
 
     async def save(self, rows: Sequence[MonthRow]) -> None:

@@ -211,7 +211,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def places_routes(service: Service) -> list[Route]:
-    """`/v1/places`: places by the beginning of their name, the most populous first.
+    """Return the route of `/v1/places`: places by beginning of name, most populous first.
 
     `q` is the beginning of a name, `lang` the language of the country's name. It needs no key,
     allows only its own origin.

@@ -43,7 +43,7 @@ _HIGHLIGHTED_MAIL = re.compile(r"(</?(?:a|img)\b)")
 
 
 def routes(service: Service, painter: Painter) -> list[Route]:
-    """`/` and the search of its form; `painter` draws what the code for e-mails shows."""
+    """Return the routes of `/` and its search; `painter` draws the card in the e-mail code."""
     page = Page(service, painter)
     return [Route("/", page.respond), *form.places_routes(service)]
 
@@ -203,7 +203,7 @@ def _choices(
 
 
 def _alternatives(state: form.Form, fmt: Formatter) -> list[dict[str, str]]:
-    """Links to the other places of the name searched for, and back to the previous point."""
+    """Return links to the other places of the name searched for, and back to the previous point."""
     fields, search = state.fields, state.search
     described = zip(search.places, form.describe(search.places, fmt), strict=True)
     links = [
@@ -222,7 +222,7 @@ def _alternatives(state: form.Form, fmt: Formatter) -> list[dict[str, str]]:
 
 
 def _language_names(languages: Languages, parameters: Parameters | None) -> list[tuple[str, str]]:
-    """Tag and own name of every language, with the requested one."""
+    """Return tag and own name of every language, with the requested one."""
     tags = set(languages.tags)
     if parameters and parameters.language:
         tags.add(parameters.language.tag)

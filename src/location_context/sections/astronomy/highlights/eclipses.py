@@ -86,7 +86,7 @@ class Minutes:
         return self.of(self.sky.positions[[SUN, MOON]].reshape(6, -1)).reshape(2, 3, -1)
 
     def of(self, rows: Floats) -> Floats:
-        """Rows on the sky's grid as rows on the minutes."""
+        """Return rows on the sky's grid as rows on the minutes."""
         times = self.start + _MINUTE * np.arange(_MINUTES, dtype=np.float64)
         return interpolate(rows, self.sky.position_of(times))
 
@@ -272,7 +272,7 @@ _FINDERS = {"new_moon": solar_eclipse, "full_moon": lunar_eclipse}
 
 
 def _discs(apart: float, sun: float, moon: float) -> tuple[EclipseKind, float, float]:
-    """Kind, magnitude and obscuration, from the distance of two centres and both radii (radians).
+    """Return kind, magnitude and obscuration from the distance and radii of two discs (radians).
 
     The covered share of the Sun's disc is two circular segments over the disc.
     """

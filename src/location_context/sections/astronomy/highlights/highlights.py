@@ -83,7 +83,7 @@ class ClockChange(NamedTuple):
 
 
 def clock_changes(days: Sequence[LocalDay]) -> list[ClockChange]:
-    """Every change on the dates, those at their first midnight included."""
+    """Return every change on the dates, those at their first midnight included."""
     zone = days[0].zone
     start, end = days[0].start - 1, days[-1].end - 1
     probes = [*range(start, end, _HALF_DAY), end]
@@ -127,7 +127,7 @@ class Highlights:
     titles: Mapping[str, str]
 
     def all(self) -> list[Highlight]:
-        """Everything from the first midnight to the last, in time order."""
+        """Return everything from the first midnight to the last, in time order."""
         start, end = self.days[0].start, self.days[-1].end
         found = [self._clock_change(change) for change in clock_changes(self.days)]
         for event in self.ephemeris.sky_events(start - _HALF_DAY, end + _HALF_DAY):

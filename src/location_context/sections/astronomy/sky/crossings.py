@@ -52,7 +52,7 @@ class Track:
 
 
 def between(low: Track, high: Track) -> Track:
-    """Up where the one is up and the other is not."""
+    """Return the track that is up where the one is up and the other is not."""
     edges = [*zip(low.times, low.ups, repeat(True)), *zip(high.times, high.ups, repeat(False))]
     above, under = low.begins_up, not high.begins_up
     begins = inside = above and under
@@ -100,7 +100,7 @@ class Crossings:
 
 
 def crossings(values: Floats, *, grazing: bool = False) -> Crossings:
-    """Every zero of every row; where rows are sines of altitudes (`grazing`), close pairs too."""
+    """Return every zero of every row; with `grazing`, for sines of altitudes, close pairs too."""
     positive = values > 0
     turns = positive[:, 1:] != positive[:, :-1]
     turns[:, :BEFORE] = turns[:, values.shape[1] - AFTER :] = False
@@ -123,7 +123,7 @@ def interpolate(values: Floats, position: Floats) -> Floats:
 
 
 def _polynomials(values: Floats, row: Ints, index: Ints) -> Floats:
-    """Coefficients, lowest power first, around each (row, index): shape (6, n)."""
+    """Return coefficients, lowest power first, around each (row, index): shape (6, n)."""
     samples = values[row, index + _REACH[:, None]]
     result: Floats = _TO_POLYNOMIAL.T @ samples
     return result
@@ -162,7 +162,7 @@ def _bisect(c: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _grazing(values: Floats, positive: NDArray[np.bool_]) -> Iterator[tuple[int, float, bool]]:
-    """Pairs of crossings that hide between samples of one sign, as (row, position, up)."""
+    """Yield pairs of crossings hidden between samples of one sign, as (row, position, up)."""
     inner = slice(BEFORE + 1, values.shape[1] - AFTER - 1)
     row, index = np.nonzero(np.abs(values[:, inner]) < _CLOSE)
     index += BEFORE + 1

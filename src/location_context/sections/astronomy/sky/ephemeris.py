@@ -93,7 +93,7 @@ class Sky:
         return [round(value, 1) if math.isfinite(value) else None for value in values]
 
     def position_of(self, seconds: Floats) -> Floats:
-        """Moments as positions on the grid."""
+        """Return moments as positions on the grid."""
         return (seconds - self.start) / STEP
 
     def cut(self, start: float, end: float) -> "Sky":
@@ -163,14 +163,14 @@ class SkyEvent(NamedTuple):
 
 
 def longitudes(positions: Floats, obliquity: Floats) -> Floats:
-    """Ecliptic longitudes of date in radians: (bodies, 3, n) to (bodies, n)."""
+    """Return ecliptic longitudes of date in radians: (bodies, 3, n) to (bodies, n)."""
     x, y, z = positions[:, 0], positions[:, 1], positions[:, 2]
     result: Floats = np.arctan2(np.cos(obliquity) * y + np.sin(obliquity) * z, x)
     return result
 
 
 def illumination(places: Floats) -> Floats:
-    """Sunlit share of the Moon's disc from positions of Sun and Moon, (2, 3, n) to (n)."""
+    """Return sunlit share of the Moon's disc from positions of Sun and Moon, (2, 3, n) to (n)."""
     sun, moon = places
     to_sun = sun - moon
     along = -(moon * to_sun).sum(axis=0)
@@ -180,7 +180,7 @@ def illumination(places: Floats) -> Floats:
 
 
 def find_sky_events(sun: Floats, moon: Floats, start: float, step: float) -> list[SkyEvent]:
-    """All moments among longitudes that begin at `start` and follow every `step` seconds."""
+    """Return all moments among longitudes that begin at `start`, one each `step` seconds."""
     ahead = moon - sun
     times = start + step * np.arange(sun.size)
     fixed = sun - _PRECESSION * (times - local_days.J2000)
@@ -209,7 +209,7 @@ class MonthCache:
 
 
 def joined(parts: list[Sky]) -> Sky:
-    """Parts that follow each other, as one."""
+    """Join parts that follow each other into one."""
     if len(parts) == 1:
         return parts[0]
     return Sky(
@@ -293,7 +293,7 @@ class Ephemeris:
         return MonthCache(sky, [moment for moment in found if start <= moment.at < end])
 
     def _observe(self, t: Time) -> tuple[Floats, Floats]:
-        """Positions (7, 3, nodes) and planets' magnitudes (5, nodes)."""
+        """Return positions (7, 3, nodes) and planets' magnitudes (5, nodes)."""
         earth = self._kernel["earth"].at(t)
         positions, magnitudes = [], []
         for name in _TARGETS:
@@ -319,7 +319,7 @@ def _obliquity(t: Time) -> Floats:
 
 
 def _drift(sidereal: Floats, elapsed: Floats) -> tuple[Floats, float]:
-    """Sidereal time less its even growth: a small smooth rest, and the constant."""
+    """Return sidereal time less its even growth: a small smooth rest, and the constant."""
     rest = sidereal - _SIDEREAL_RATE * elapsed
     offset = float(rest[0])
     wrapped: Floats = (rest - offset + np.pi) % _TURN - np.pi
@@ -327,7 +327,7 @@ def _drift(sidereal: Floats, elapsed: Floats) -> tuple[Floats, float]:
 
 
 def _dense(nodes: Floats) -> Floats:
-    """Rows of half-daily nodes brought to the grid."""
+    """Return rows of half-daily nodes brought to the grid."""
     windows = sliding_window_view(nodes, _POINTS, axis=1)
     dense: Floats = windows @ _WEIGHTS.T
     return dense.reshape(nodes.shape[0], -1)

@@ -99,7 +99,7 @@ def directions(sky: Sky, lat: float, lng: float) -> Directions:
 
 
 def observer(lat: float) -> tuple[float, float]:
-    """Distance from the Earth's axis and height over the equator's plane, in AU (WGS84)."""
+    """Return distances from the Earth's axis and the equator's plane in AU (WGS84)."""
     sin, cos = float(np.sin(np.radians(lat))), float(np.cos(np.radians(lat)))
     squeeze = (1 - FLATTENING) ** 2
     c = 1 / float(np.sqrt(cos * cos + squeeze * sin * sin))
@@ -107,7 +107,7 @@ def observer(lat: float) -> tuple[float, float]:
 
 
 def moon_line(distance: Floats) -> Floats:
-    """Sine of the altitude of the Moon's centre when its upper limb touches the horizon."""
+    """Return the sine of the altitude of the Moon's centre with its upper limb on the horizon."""
     line: Floats = -np.sin(REFRACTION + np.arcsin(MOON_RADIUS_AU / distance))
     return line
 

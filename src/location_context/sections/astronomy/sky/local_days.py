@@ -38,7 +38,7 @@ def skyfield_time(ts: Timescale, seconds: NDArray[np.float64]) -> Time:
 
 
 def tt_ahead(ts: Timescale, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Seconds by which TT is ahead of the clock at Greenwich."""
+    """Return seconds by which TT is ahead of the clock at Greenwich."""
     days = UNIX_EPOCH_JD + seconds / DAY
     delta_t = ts.tt_jd(days).delta_t
     steps = np.searchsorted(ts.leap_dates, days, side="right") - 1

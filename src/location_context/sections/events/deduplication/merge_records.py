@@ -75,7 +75,7 @@ def _duplicates(events: Sequence[LocalEvent]) -> Scores:
 
 
 def _candidates(events: Sequence[LocalEvent]) -> Iterator[tuple[int, int]]:
-    """Every two of different origin that may be one: they begin together, or go on for days.
+    """Yield pairs of different origin that may match: they begin together, or last for days.
 
     Their categories must leave it open too.
     """

@@ -123,7 +123,7 @@ def exclusive_words(tokens: Iterable[str]) -> dict[int, frozenset[str]]:
 
 
 def _by_first_word() -> dict[str, list[tuple[Phrase, Phrase]]]:
-    """Every phrase under its first word, the longest first; the last of the tables decides."""
+    """Return phrases by their first word, the longest first; the last table decides."""
     found: defaultdict[str, list[tuple[Phrase, Phrase]]] = defaultdict(list)
     noise = dict.fromkeys(map(fold, _TABLES["noise_phrases"]), ())
     phrases = COUNTRIES | SYNONYMS | _by_phrase(_TABLES["numbers"]) | noise | DISTINGUISHING_TERMS
@@ -144,7 +144,7 @@ def canonical_tokens(text: str) -> list[str]:
 
 
 def _canonical(given: list[str]) -> list[str]:
-    """Each longest known phrase by its meaning, every other word as it is."""
+    """Return each longest known phrase by its meaning, every other word unchanged."""
     found: list[str] = []
     at = 0
     while at < len(given):
@@ -189,7 +189,7 @@ def is_same_word(one: str, other: str) -> bool:
 
 
 def ngrams(text: str, size: int) -> frozenset[str]:
-    """Every run of `size` letters, the marked beginning and end included."""
+    """Return every run of `size` letters, the marked beginning and end included."""
     marked = f"^{text}$"
     return frozenset(marked[n : n + size] for n in range(len(marked) - size + 1)) or frozenset(
         [marked]

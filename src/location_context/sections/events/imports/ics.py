@@ -233,7 +233,7 @@ def _coordinates(event: Component) -> tuple[float, float] | None:
 
 
 def _span(event: Component) -> tuple[When, When | None, bool]:
-    """Start, end and whether it is all-day; the end of whole days is the day after."""
+    """Return start, end and True for whole days, whose end is the day after."""
     start, end = event["DTSTART"].dt, event["DTEND"].dt
     if isinstance(start, datetime):
         return When.of(start), When.of(end) if end > start else None, False

@@ -73,7 +73,7 @@ def _decode(script: bytes) -> Any:
 
 
 def _events(graph: Any) -> Iterator[dict[str, Any]]:
-    """Every node that is an event, wherever it stands."""
+    """Yield every node that is an event, wherever it stands."""
     queue = deque([graph])
     while queue:
         node = queue.popleft()

@@ -205,7 +205,7 @@ def local_zone(coordinates: tuple[float, float] | None, otherwise: Zone) -> Zone
 
 
 def parse_times(start: str, end: str | None, zone: ZoneInfo) -> tuple[When, When | None]:
-    """Start and end from ISO 8601, each a date or a moment; one without offset is in `zone`.
+    """Return start and end from ISO 8601, each a date or a moment; `zone` if without offset.
 
     Raises:
         UnreadableEntry: one of them is neither; an end that is missing is None or "".
@@ -246,7 +246,7 @@ def read_table(data: bytes, task: Task) -> Found:
 
 
 def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
-    """Rows with the line they end on; None for what is not a row, after which it goes on."""
+    """Yield rows with the line they end on; None for an unreadable row, after which it goes on."""
     header = table.partition("\n")[0]
     reader = csv.reader(io.StringIO(table, newline=""), delimiter=max(",;\t", key=header.count))
     while True:

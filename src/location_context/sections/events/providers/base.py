@@ -188,7 +188,7 @@ class EventProvider(ABC):
         return False
 
     def warnings(self) -> Sequence[str]:
-        """Sentences that the operator should see."""
+        """Return sentences that the operator should see."""
         return ()
 
     async def close(self) -> None:  # noqa: B027  most have nothing under way
@@ -321,7 +321,7 @@ class HttpEventProvider(EventProvider):
         return {}
 
     async def fetch_pages(self, query: contract.Query) -> AsyncIterator[Page]:
-        """Page after page of events; `truncated` where there are more than are read.
+        """Yield page after page of events; `truncated` if more exist than are read.
 
         Raises:
             ProviderError: a page could not be had.
@@ -432,5 +432,5 @@ class HttpEventProvider(EventProvider):
 
 
 def rounded_point(query: contract.Query) -> tuple[float, float]:
-    """Latitude and longitude to a hundredth of a degree, so that neighbours share a result."""
+    """Return the point to a hundredth of a degree, so that neighbours share a result."""
     return round(query.point.lat, 2), round(query.point.lng, 2)

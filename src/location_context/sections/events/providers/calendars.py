@@ -52,7 +52,7 @@ class Calendars(EventProvider):
         return language.gettext("local calendars")
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        """Events stored around the point during the stay, and those of its whole country."""
+        """Return stored events around the point during the stay, and of its whole country."""
         # stored by the event's own dates, which may be a day off those at the point
         days = Stay(query.dates.start - _DAY, query.dates.end + _DAY)
         try:

@@ -105,7 +105,7 @@ def parse_holidays(rows: Sequence[Any], country: str, language: Language) -> lis
 
 
 def _merge_provinces(events: Iterable[ProviderEvent]) -> list[ProviderEvent]:
-    """Rows of single provinces with equal days become one, of the region if it is all of them."""
+    """Merge rows of single provinces with equal days; all provinces become the region."""
     merged: dict[object, ProviderEvent] = {}
     for event in events:
         of_provinces = not _PROVINCES.isdisjoint(event.regions)

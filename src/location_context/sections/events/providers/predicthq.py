@@ -79,7 +79,7 @@ class PredictHQ(base.HttpEventProvider):
         return {"Authorization": f"Bearer {self._token.reveal()}"}
 
     async def fetch_pages(self, query: Query) -> AsyncIterator[base.Page]:
-        """Page after page as long as there is budget; the first holds the highest ranks."""
+        """Yield page after page as long as there is budget; the first holds the highest ranks."""
         params = self.params(query)
         body = await self._first_page(query, params)
         yield base.Page(self.parse_events(body.results, query))
@@ -161,7 +161,7 @@ def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
 
 
 def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None, bool]:
-    """Start, end, and whether it fills whole days.
+    """Return start, end, and True if it fills whole days.
 
     From local midnight to the last second of a day, also of a later one: with a zone its dates are
     fixed and its times not known; without one ("floating") it lasts all day, wherever it is.

@@ -33,7 +33,7 @@ class CsvFormat(formats.GuideFormat):
     order = 1001
 
     def recognises(self, data: bytes) -> bool:
-        """Any text that is not JSON or markup: `read` complains about a wrong header."""
+        """Accept any text that is not JSON or markup: `read` reports a wrong header."""
         return formats.first_character(data) not in {"", "{", "[", "<"}
 
     def read(self, data: bytes) -> formats.Table:

@@ -72,7 +72,7 @@ class SpatialGrid:
 
 
 def _vector(lat: float, lng: float) -> tuple[float, ...]:
-    """Kilometres from the centre of the Earth along three axes."""
+    """Return kilometres from the centre of the Earth along three axes."""
     phi, theta = math.radians(lat), math.radians(lng)
     level = EARTH_RADIUS_KM * math.cos(phi)
     return level * math.cos(theta), level * math.sin(theta), EARTH_RADIUS_KM * math.sin(phi)
@@ -89,7 +89,7 @@ def page_key(restaurant: Restaurant) -> str | None:
 
 
 def fold(text: str) -> str:
-    """Letters and digits alone, without accents, case, generic words and spaces."""
+    """Return letters and digits alone, without accents, case, generic words and spaces."""
     decomposed = unicodedata.normalize("NFKD", text.replace("&", " and ")).casefold()
     letters = "".join(c for c in decomposed if not unicodedata.combining(c))
     words = re.findall(r"[^\W_]+", letters)

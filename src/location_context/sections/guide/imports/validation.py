@@ -69,7 +69,7 @@ class RowValidator:
     def _place(
         self, row: Row, address: str, lat: float, lng: float
     ) -> tuple[str | None, str | None]:
-        """City and country; the country at the coordinates where the row names none."""
+        """Return city and country; the country at the coordinates where the row names none."""
         location = _text(row.get("location")) or ""
         city, country = self._countries.city_and_country(location, address)
         city = _text(row.get("city")) or city
@@ -91,7 +91,7 @@ def _name(row: Row) -> str:
 
 
 def _text(raw: str) -> str | None:
-    """Text in one line without control or direction characters; None when empty."""
+    """Return text in one line without control or direction characters; None when empty."""
     clean = "".join(" " if c.isspace() else c for c in raw if unicodedata.category(c) != "Cf")
     if any(unicodedata.category(c) == "Cc" for c in clean):
         raise RowError("it holds control characters")
@@ -101,7 +101,7 @@ def _text(raw: str) -> str | None:
 
 
 def _is_double_encoded(text: str) -> bool:
-    """UTF-8 that was read as Windows-1252 and saved as UTF-8 again: 'FrantzÃ©n'."""
+    """Return True for UTF-8 read as Windows-1252 and saved as UTF-8 again: 'FrantzÃ©n'."""
     if not _DOUBLE_ENCODED.search(text):
         return False
     try:

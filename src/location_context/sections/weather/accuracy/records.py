@@ -57,7 +57,7 @@ class ForecastRow(msgspec.Struct, frozen=True):
 
 
 def given_columns(series: WeatherSeries, kelvin: float) -> Columns:
-    """`FORECAST_COLUMNS` on the dates of a series.
+    """Return `FORECAST_COLUMNS` on the dates of a series.
 
     Args:
         series: a forecast, calibrated or not.
@@ -82,7 +82,7 @@ def given_columns(series: WeatherSeries, kelvin: float) -> Columns:
 
 
 def unpack_forecasts(rows: Sequence[ForecastRow]) -> Mapping[str, Floats]:
-    """Each of `FORECAST_COLUMNS` as rows x leads; a damaged row is unknown as a whole."""
+    """Return each of `FORECAST_COLUMNS` as rows x leads; a damaged row is unknown."""
     count = len(FORECAST_COLUMNS) * LEADS
     blank = np.full(count, _UNKNOWN, "<i2").tobytes()
     blob = b"".join(row.data if len(row.data) == 2 * count else blank for row in rows)

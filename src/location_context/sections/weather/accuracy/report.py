@@ -42,7 +42,7 @@ class Errors(NamedTuple):
 
 
 def errors(forecast: Floats, observed: Floats) -> Errors:
-    """Mean error, mean absolute error and mean squared error."""
+    """Return mean error, mean absolute error and mean squared error."""
     wrong = forecast - observed
     return Errors(
         np.isfinite(wrong).sum(axis=0),

@@ -158,7 +158,7 @@ class Forecast:
     issued_at: datetime | None = None
 
     def on_stay(self, stay: Stay) -> records.Columns:
-        """Every column on the dates of the stay, NaN where the forecast has none."""
+        """Return every column on the dates of the stay, NaN where the forecast has none."""
         columns = {name: np.full(stay.days, np.nan) for name in records.FORECAST_FIELDS}
         for name, values in self.columns.items():
             records.copy_days(values, self.first, columns[name], stay.start)
@@ -379,7 +379,7 @@ def months_from(
     grid: records.Grid,
     fetched_at: datetime,
 ) -> list[records.Month]:
-    """Months with their pads, cut out of blocks of days (first date, ARCHIVE_FIELDS x days)."""
+    """Return months with their pads, cut out of blocks of days (first date, fields x days)."""
     months = []
     for year, month in wanted:
         first, last = records.month_span(year, month)

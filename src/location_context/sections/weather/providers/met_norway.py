@@ -194,7 +194,7 @@ class _Day:
             self.wet_hours += hours if rain >= 0.1 else 0.0
 
     def values(self) -> dict[str, float]:
-        """Our fields, as far as they are known."""
+        """Return our fields, as far as they are known."""
         found = {name: _reduce(name, samples) for name, samples in self.samples.items()}
         if self.rain_hours >= 0.75 * self.hours:
             found["precipitation_sum"] = self.rain

@@ -76,7 +76,7 @@ class NasaPower(ArchiveProvider):
     async def fetch_months(
         self, cell: Cell, wanted: Sequence[records.YearMonth], today: date, *, public: bool
     ) -> list[Month]:
-        """All months of the wanted years, in one request."""
+        """Return all months of the wanted years, in one request."""
         years = sorted({year for year, _ in wanted})
         first, last = month_span(years[0], 1)[0], month_span(*max(wanted))[1]
         last = min(max(last, month_span(years[-1], 12)[1]), today - timedelta(days=2))
@@ -137,7 +137,7 @@ def _version(body: Any) -> str | None:
 
 
 def code_without(rain: Floats, cloud: Floats, mean: Floats) -> Floats:
-    """Codes from daily rain in mm, cloud in percent and mean temperature in °C.
+    """Return codes from daily rain in mm, cloud in percent and mean temperature in °C.
 
     At least 10 mm is heavy, 1 mm rain, 0.3 mm drizzle; frozen up to 0 °C in the mean and sleet up
     to 1.5 °C; dry days by cloud: to 25 % clear, to 65 % partly cloudy, else cloudy.

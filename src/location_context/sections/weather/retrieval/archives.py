@@ -368,7 +368,7 @@ class ArchiveBuilder:
     pause: Callable[[float], Awaitable[None]]
 
     async def build(self, points: Iterable[Point]) -> BuildReport:
-        """Every cell that holds a point; a cell that fails is counted and passed over.
+        """Build every cell that holds a point; count and skip a cell that fails.
 
         Raises:
             OperatorError: the provider could not be reached several times in a row.
@@ -421,7 +421,7 @@ class ArchiveBuilder:
 
 
 def all_months(today: date) -> list[YearMonth]:
-    """Every month of the ten years, and those after them that a stay over New Year reaches."""
+    """Return every month of the ten years, and those after that a stay over New Year reaches."""
     years = climatology.latest(climatology.last_year(today))
     after = [(years[-1] + 1, month) for month in (1, 2, 3)]
     wanted = [(year, month) for year in years for month in range(1, 13)]

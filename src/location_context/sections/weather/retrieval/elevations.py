@@ -49,7 +49,7 @@ class Elevations:
     def __init__(
         self, context: SectionContext, repository: ArchiveRepository, shared: SharedCache
     ) -> None:
-        """`shared` is the cache of the forecasts, which bring elevations along."""
+        """Set the parts; `shared` is the cache of the forecasts, which bring elevations along."""
         base, is_forecast, _ = context.settings.forecast_url.rpartition("/forecast")
         url = f"{base}/elevation" if is_forecast else ""
         limits = ClientLimits(timeout=5.0)

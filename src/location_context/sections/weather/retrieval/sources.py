@@ -223,7 +223,7 @@ class Sources:
         archive_providers: Sequence[ArchiveProvider],
         on_forecast: Callable[[ForecastProvider, Query, Forecast], None],
     ) -> None:
-        """`on_forecast` is called with each forecast that was fetched, its source and its query."""
+        """Set the parts; `on_forecast` is called with each fetched forecast, source and query."""
         shared, clock = context.shared_cache(), context.clock
         self._clock = clock
         self.repository = ArchiveRepository(context.stores["climate"], clock)
