@@ -176,7 +176,7 @@ async def _supervised(name: str, run: Callable[[], Awaitable[None]]) -> None:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Look for cycles among new objects when there are 10,000, and not at Python's 700.
+    """Search for cycles among new objects at 10,000 of them, not at Python's 700.
 
     The requests that wait at one moment hold more than 700, and none of them leaves a cycle.
     """

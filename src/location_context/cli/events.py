@@ -1,4 +1,4 @@
-"""`events`: import the operator's own events, keep feeds of them, list both."""
+"""`events`: import the operator's own events, manage feeds of them, list both."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence

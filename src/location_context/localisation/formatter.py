@@ -182,7 +182,7 @@ class Formatter:
 
     @staticmethod
     def plain(text: str) -> str:
-        """Return a text for JSON, without characters that only keep a line from ending."""
+        """Return a text for JSON, without characters that only prevent line breaks."""
         return text.replace(_WORD_JOINER, "").replace(NO_BREAK, " ")
 
     @staticmethod

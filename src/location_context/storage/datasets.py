@@ -95,7 +95,7 @@ class SqlGuideStore:
     async def replace(
         self, provenance: Provenance, restaurants: Sequence[Restaurant], imported_at: datetime
     ) -> GuideVersion:
-        """Keep a new version and make it the active one, in one transaction."""
+        """Store a new version and make it the active one, in one transaction."""
 
         def work(connection: Connection) -> GuideVersion:
             self._lock(connection)

@@ -71,7 +71,7 @@ class FakeServer:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def close(self) -> None:
-        """Give up the port of a server that never ran."""
+        """Release the port of a server that never ran."""
         self._server.server_close()
 
     @contextmanager

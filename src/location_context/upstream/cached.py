@@ -213,7 +213,7 @@ class Cached(Generic[K, V]):
         self._share(key, self._store(key, value, None, public=False))
 
     def drop(self, key: K) -> None:
-        """Forget a value."""
+        """Drop a value."""
         self._entries.pop(key)
 
     def is_fetching(self, key: K, *, public: bool = False) -> bool:
@@ -225,7 +225,7 @@ class Cached(Generic[K, V]):
         return (key, public) if self._apart else key
 
     def clear(self) -> None:
-        """Forget every value; those being fetched are not cached either."""
+        """Drop every value; those being fetched are not cached either."""
         self._entries.clear()
         self._generation += 1
 
@@ -318,7 +318,7 @@ class Cached(Generic[K, V]):
         return Entry(value, now, self._fresh_until(key, value, now), now, complete=False)
 
     def _fresh_shared(self, key: K, data: bytes | None) -> Entry[V] | None:
-        """Keep a value that another process fetched, and return it if it is fresh."""
+        """Cache a value that another process fetched, and return it if it is fresh."""
         if self._sharing is None or not data or (unpacked := self._sharing.unpack(data)) is None:
             return None
         value, fetched_at = unpacked

@@ -166,7 +166,7 @@ class Hosts:
         return max((host.budget.wait(units) for host in self if host.refused), default=0.0)
 
     def span(self, share: float) -> float:
-        """Return the seconds that spending `times` the units spent so far will take."""
+        """Return the seconds that spending `share` times the units spent so far will take."""
         budgets = [host.budget for host in self]
         return max((budget.span(budget.total * share) for budget in budgets), default=0.0)
 

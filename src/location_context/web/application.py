@@ -147,7 +147,7 @@ class Application:
         finished = FinishedResponse(request, made, now)
         outdated = request.cache == "revalidating"  # old data, shown while new ones are read
         if responses is not None and generation == responses.generation and not outdated:
-            responses.keep(request, finished)
+            responses.store(request, finished)
         return finished.answer(request, now)
 
     @staticmethod

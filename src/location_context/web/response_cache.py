@@ -186,8 +186,8 @@ class ResponseCache:
             found = self._responses.get((request.query, coding, language))
         return found if found is not None and found.is_usable(now) else None
 
-    def keep(self, request: Exchange, response: FinishedResponse) -> None:
-        """Keep the response to a request, unless its key is too long."""
+    def store(self, request: Exchange, response: FinishedResponse) -> None:
+        """Store the response to a request, unless its key is too long."""
         coding = choose_coding(request.given.get(b"accept-encoding", b""))
         language = request.given.get(b"accept-language", b"") if response.varies else None
         key_bytes = len(request.query) + len(language or b"")

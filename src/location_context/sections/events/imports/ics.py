@@ -202,7 +202,7 @@ def _check(event: Component) -> None:
 
 
 def _set_zone(event: Component, zone: tzinfo) -> None:
-    """Give a zone to the times of an event that have none."""
+    """Set the zone of an event's times that have none."""
     for name in ("DTSTART", "DTEND", "RECURRENCE-ID", "RDATE", "EXDATE"):
         for given in _all(event, name):
             for moment in getattr(given, "dts", [given]):

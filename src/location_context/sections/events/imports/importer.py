@@ -103,7 +103,7 @@ class Feeds:
                 f"{source} holds no event from a month back to three years ahead, and gave "
                 f"{former.rows} before. Nothing was changed. {_HOW_TO_EMPTY[calendar.kind]}"
             )
-        return await self._keep(imported)
+        return await self._store_calendar(imported)
 
     async def calendars(self) -> list[Calendar]:
         return await self._store.calendars()
@@ -124,7 +124,7 @@ class Feeds:
                 return
             imported = await self._read(calendar, fetched)
             if imported.events or not calendar.rows or calendar.came_empty:
-                await self._keep(imported)
+                await self._store_calendar(imported)
             else:
                 reason = (
                     "it came without events; those it gave before stay unless it comes so again"
@@ -184,7 +184,7 @@ class Feeds:
         data = await asyncio.to_thread(_read_file, source)
         return Downloaded(data, headers={}, final_url=source, status=200)
 
-    async def _keep(self, imported: ImportedCalendar) -> ImportedCalendar:
+    async def _store_calendar(self, imported: ImportedCalendar) -> ImportedCalendar:
         digest = await asyncio.to_thread(_digest, imported.events)
         calendar = msgspec.structs.replace(imported.calendar, digest=digest)
         await self._store.replace(calendar, imported.events)

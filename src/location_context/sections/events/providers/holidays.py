@@ -179,7 +179,7 @@ def _event(record: HolidayRecord, country: str) -> ProviderEvent:
 
 
 def _with_unique_ids(events: list[ProviderEvent]) -> list[ProviderEvent]:
-    """Give a number to the id of each further holiday of the same day and parts."""
+    """Add a number to the id of each further holiday of the same day and parts."""
     counts: Counter[str] = Counter()
     numbered = []
     for event in events:

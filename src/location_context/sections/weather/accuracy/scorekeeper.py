@@ -74,7 +74,7 @@ class Scorekeeper:
         elevation: float | None,
         columns: GetColumns,
     ) -> None:
-        """Keep the first forecast of a day for a cell, soon.
+        """Store the first forecast of a day for a cell, soon.
 
         Args:
             provider: its title.
@@ -198,7 +198,7 @@ class Recorder:
         self._estimator = estimator
 
     def record(self, provider: ForecastProvider, query: Query, forecast: Forecast) -> None:
-        """Keep the forecast, if it is the cell's first of the day."""
+        """Store the forecast, if it is the cell's first of the day."""
         issued = (forecast.issued_at or forecast.fetched_at).astimezone(query.point.zone).date()
         last = min(forecast.last_known, issued + timedelta(LEADS - 1))
         if last < issued:

@@ -117,13 +117,13 @@ class ArchiveRepository:
             self._months.put(key, years)
 
     def hold(self, source: str, cell: str, months: Sequence[Month]) -> None:
-        """Keep months in memory."""
+        """Cache months in memory."""
         for month in months:
             key = (source, cell, month.month)
             self._months.put(key, {**(self._months.get(key) or {}), month.year: month})
 
     def put(self, source: str, cell: str, months: Sequence[Month]) -> None:
-        """Keep months: in memory at once, in the store soon; a locked store delays no answer."""
+        """Store months: in memory at once, in the store soon; a locked store delays no answer."""
         self.hold(source, cell, months)
         self._pending_months += [(source, cell, month) for month in months]
         self._pending_months = self._pending_months[-MAX_PENDING:]

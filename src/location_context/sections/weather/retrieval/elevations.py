@@ -74,7 +74,7 @@ class Elevations:
         )
 
     def put(self, spot: Spot, elevation: float) -> None:
-        """Keep an elevation that came along with something else."""
+        """Store an elevation that came along with something else."""
         self._cache.put(spot, elevation)
         self._repository.put_elevation(spot, elevation)
 
