@@ -43,7 +43,7 @@ from typing import ClassVar
 
 import msgspec
 
-# of a decoder that is given damaged bytes; msgspec raises the second for text that is not UTF-8
+# errors of a decoder for damaged bytes; msgspec raises the second for text that is not UTF-8
 DAMAGED = (msgspec.MsgspecError, ValueError, OverflowError)
 
 

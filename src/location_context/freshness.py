@@ -9,11 +9,11 @@ from typing import Literal, Self
 from location_context.sections.contract import SectionResult
 
 INCOMPLETE_MAX_AGE = AWAITING_MAX_AGE = 60  # seconds
-SPENT_MAX_AGE = 900  # of what is better once a budget is free again
+SPENT_MAX_AGE = 900  # for answers that improve once a budget is free again
 LATE_MAX_AGE = 3  # seconds, less than a page waits until it reloads itself for data on their way
 INCOMPLETE_TTL, SPENT_TTL = 5.0, 60.0  # seconds for which it is reused
-RENEWED_WITHIN = 5  # seconds in which what is given a last time is read anew
-SHARED_MAX_AGE = 3600  # of what a CDN may hold longer than a browser, which nobody can empty
+RENEWED_WITHIN = 5  # seconds in which a response that is served a last time is read anew
+SHARED_MAX_AGE = 3600  # for a CDN, which can be purged, unlike browsers
 
 
 @dataclass(frozen=True)

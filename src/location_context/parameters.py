@@ -39,7 +39,7 @@ DEFAULT_ACCENT = "#0f766e"
 DEFAULT_RADIUS, MAX_RADIUS = 14, 24
 MAX_PLACE_LENGTH = 120
 _SHORT_NAME = 3  # letters of lat, lng and end
-_SYNONYMS = {  # what other services call a parameter
+_SYNONYMS = {  # other services' names of a parameter
     "latitude": "lat", "longitude": "lng", "lon": "lng", "long": "lng", "language": "lang",
 }  # fmt: skip
 _MAX_MISSPELT_LENGTH = 20  # no known name is longer than that by one letter
@@ -290,7 +290,7 @@ ACCENT = Parameter(
 )
 SECTIONS = Parameter(
     name="sections",
-    # `_sections` checks it: which there are depends on what is installed
+    # `_sections` checks it: the names depend on the installed packages
     check=lambda _, text: text,
     schema={"type": "string"},
     description="Sections to show, in this order: names separated by commas; one given twice "

@@ -18,7 +18,7 @@ from location_context.access.keys import ApiKey, KeyStore
 from location_context.errors import ServiceOverloaded, StorageError
 
 REFRESH_SECONDS = 1.0
-READ_SECONDS = 2.0  # of a reading, which is then given up: the next one is still in time
+READ_SECONDS = 2.0  # time-out of a read; the next read is still in time
 HOLD_SECONDS = 60.0  # for which keys are valid while the store does not answer
 SLOWED_SECONDS = 0.05  # twenty look-ups a second for all slowed clients
 RETRY_SECONDS = 0.1  # while requests wait for the store

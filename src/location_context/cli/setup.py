@@ -115,7 +115,7 @@ def _curl(address: str, key: str, settings: Settings) -> str:
 
 @climate.callback()
 def group() -> None:
-    """Build the fallback climate grid."""  # which keeps `fallback` a command of its own
+    """Build the fallback climate grid."""  # so that `fallback` remains a command of its own
 
 
 @climate.command()

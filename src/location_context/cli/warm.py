@@ -44,7 +44,7 @@ from location_context.upstream.http import HttpClient
 MAX_CONCURRENT = 4
 READ_TIMEOUT = 60.0  # seconds for one place
 DEFAULT_DAYS = 7
-_COLD_UNITS = 200.0  # what a cold stay of four months costs at Open-Meteo; a week costs 66
+_COLD_UNITS = 200.0  # cost of a cold stay of four months at Open-Meteo; a week costs 66
 _MAX_PAUSE = 60.0  # seconds, after which the budget is checked again
 _MIN_PAUSE = 1.0
 _MAX_LISTED = 20
@@ -149,7 +149,7 @@ async def _warm(
             return [line for line in numbers if not _INCOMPLETE.isdisjoint(read[line].values())]
 
         incomplete = await read_lines(list(queries), progress.advance)
-        # once more at the end: what failed for a moment, such as calls of a command just killed
+        # retry once at the end: short failures, such as calls of a command just killed
         summary.incomplete = await read_lines(incomplete, lambda: None)
         summary.failures = [
             state.last_error

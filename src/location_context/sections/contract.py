@@ -167,7 +167,7 @@ _KNOWN = (
     ODBL,
     MIT,
     CC0,
-    # of what an operator may import
+    # of the datasets that an operator may import
     Licence("CC-BY-3.0", "CC BY 3.0", "https://creativecommons.org/licenses/by/3.0/"),
     Licence("CC-BY-SA-3.0", "CC BY-SA 3.0", "https://creativecommons.org/licenses/by-sa/3.0/"),
     Licence("CC-BY-SA-4.0", "CC BY-SA 4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),

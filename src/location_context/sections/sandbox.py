@@ -49,7 +49,7 @@ class Sandbox:
         Raises:
             OperatorError: it did not come to its end, so that its output is incomplete.
         """
-        # what reads a stranger's bytes has no business with the keys in our environment
+        # a reader of untrusted bytes must not see the keys in our environment
         environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
         environment["OPENBLAS_NUM_THREADS"] = "1"  # else numpy takes 30 MB for each processor
         with subprocess.Popen(  # noqa: S603  our own interpreter with our own module
@@ -66,7 +66,7 @@ class Sandbox:
                 yield from _exchange(process, self._data)
             finally:
                 timer.cancel()
-                process.kill()  # nothing more is wanted of it; it may be alive if the caller left
+                process.kill()  # its output is no longer needed; it may be alive if the caller left
         if process.returncode:
             raise OperatorError(self._reason(process.returncode))
 

@@ -32,11 +32,11 @@ Samples: TypeAlias = Mapping[str, Mapping[str, str]]
 Table = TypeVar("Table", bound=msgspec.Struct)
 Body = TypeVar("Body", bound=contract.Applicable)
 DEFAULT_ORDER = 1000  # after the sections of this package
-FOLLOW_SECONDS = 2.0  # in which every process looks whether a dataset was replaced
+FOLLOW_SECONDS = 2.0  # in which every process checks for a replaced dataset
 # points of the samples
 PARIS = {"lat": "48.8566", "lng": "2.3522"}
 AT_SEA = {"lat": "-45", "lng": "-130"}
-UNKNOWN = "–"  # in the tables of `read`, for what is null
+UNKNOWN = "–"  # in the tables of `read`, for null
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from location_context.errors import OperatorError
 PREFIX = "LOCATION_CONTEXT_"
 CONFIG = "config"  # names the file; not a setting itself
 CLONE, COMMAND = "clone", "command"  # nor these of our scripts: their folder, how they are called
-MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus-client keeps metrics of workers
+MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # prometheus-client's folder of metrics
 GROUP = "location_context.settings"
 FILE = "_file"  # a secret's name with it is a setting too: the file that holds the secret
 MAX_SECRET_BYTES = 65_536  # of such a file, far above any key: a path to a device ends too

@@ -44,7 +44,7 @@ from location_context.settings.parsers import (
     Share,
 )
 
-FREE_BUDGET = ("480/minute", "4000/hour", "8000/day")  # 80 % of what free access allows
+FREE_BUDGET = ("480/minute", "4000/hour", "8000/day")  # 80 % of the free limits
 DRAIN_AT_MOST = 5.0  # seconds after which a server that drains ends even if requests go on coming
 REMOVED = {  # names of settings that no longer exist, and their replacements
     "accept_filter": "load balancers follow /v1/ready",

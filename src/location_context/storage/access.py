@@ -48,7 +48,7 @@ class SqlApiKeyStore:
         try:
             return [_key(row) for row in await self._database.rows(_ALL_KEYS)]
         except (StorageError, ValueError, TypeError):
-            if not self._database.is_sqlite:  # columns of PostgreSQL hold what they are made for
+            if not self._database.is_sqlite:  # PostgreSQL enforces its columns' types
                 raise
             return await self._one_by_one()
 

@@ -41,8 +41,8 @@ from location_context.storage import schema
 MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrates
 THREADS = {"sqlite": 4, "postgresql": 10}  # each with a connection of its own
 IDLE_CONNECTIONS = 5  # connections to PostgreSQL that stay open when idle
-PATIENCE = 60.0  # seconds after which a PostgreSQL is given up that is silent about a write
-READ_PATIENCE = 10.0  # seconds for a query; the largest, of all forecasts as given, take one
+PATIENCE = 60.0  # seconds after which a PostgreSQL that is silent about a write is abandoned
+READ_PATIENCE = 10.0  # seconds for a query; the largest, of all stored forecasts, take one
 CLOSE_TIMEOUT = 2.0  # seconds to wait for connections in use
 T = TypeVar("T")
 Statement = tuple[Executable, Mapping[str, Any] | Sequence[Mapping[str, Any]]]
@@ -359,7 +359,7 @@ def _make_file(path: Path) -> None:
     draft.rename(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)  # the name survives a crash like what is written under it
+        os.fsync(folder)  # the name survives a crash like the content
     finally:
         os.close(folder)
 

@@ -23,7 +23,7 @@ from location_context.stay import Clock, posix_seconds
 
 MAX_CONNECTIONS = 16
 TIMEOUT = 0.25  # seconds that a caller waits, for one of the connections and the reply
-SOCKET_TIMEOUT = 1.0  # seconds; a connection that is silent for longer is given up
+SOCKET_TIMEOUT = 1.0  # seconds; a connection that is silent for longer is closed
 RETRY_AFTER = 1.0  # seconds until a Redis that failed or was late is tried again
 PASSES = 3
 LOG_SECONDS = 60.0  # between two lines on commands that Redis refuses
@@ -87,7 +87,7 @@ class RedisLink:
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
         await asyncio.wait({task}, timeout=self._timeout)
-        for _ in range(PASSES):  # of a busy event loop, which may not have read what has come
+        for _ in range(PASSES):  # of a busy event loop, which may not have read the reply yet
             if not task.done():
                 await asyncio.sleep(0)
         failure, reply = task.result() if task.done() else ("late", None)

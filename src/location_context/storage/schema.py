@@ -322,7 +322,7 @@ point_heights = Table(  # coordinates in units of 0.0001 degrees, so that equal 
     _filled("metres", Double),
 )
 
-provider_answers = Table(  # what providers answered, until it expires
+provider_answers = Table(  # providers' answers, until they expire
     "provider_answers",
     metadata,
     _key("provider", String(40)),
@@ -345,7 +345,7 @@ forecast_records = Table(  # the first forecast of a day for a cell, packed
     sqlite_with_rowid=False,
 )
 
-provider_units = Table(  # what was spent of providers' budgets, by sixtieth of a window
+provider_units = Table(  # units spent of providers' budgets, by sixtieth of a window
     "provider_units",
     metadata,
     _key("host", String(40)),

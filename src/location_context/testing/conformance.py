@@ -173,7 +173,7 @@ async def _fetch(provider: Any, trial: _Trial) -> str | None:
         return "nothing came in time"
     except ProviderError as error:
         return "requested a pause" if isinstance(error, ProviderBackoff) else error.message
-    except Exception as error:  # noqa: BLE001  whatever it is, it is what the kit looks for
+    except Exception as error:  # noqa: BLE001  the kit reports any error
         return f"raised {type(error).__name__}: {error}"
 
 
@@ -288,7 +288,7 @@ async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResul
         if name == "a good answer":
             trial.note(name, "gave nothing at all")
         return None
-    except Exception as error:  # noqa: BLE001  whatever it is, it is what the kit looks for
+    except Exception as error:  # noqa: BLE001  the kit reports any error
         trial.note(name, f"raised {type(error).__name__}: {error}")
         return None
     finally:
@@ -299,7 +299,7 @@ async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResul
 
 def _check_words(section: type[Section[Any]], trial: _Trial) -> None:
     """Label and summary in every language of the service, and a card for the first sample."""
-    built = section.__new__(section)  # what it says of itself needs nothing it is built from
+    built = section.__new__(section)  # its description needs none of the parts it is built from
     languages = Languages.load()
     for language in map(languages.choose, languages.tags):
         _check_label(built, language, trial)
@@ -333,7 +333,7 @@ def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None
                 if f'id="h-{section.name}"' not in html:
                     problem = f"has no heading with the id h-{section.name}"
                     trial.note(place, f"the card in {language.tag} {problem}")
-        except Exception as error:  # noqa: BLE001  whatever it is, it is what the kit looks for
+        except Exception as error:  # noqa: BLE001  the kit reports any error
             trial.note(place, f"the card in {language.tag} raised {error!r}")
     if not list(section.text(body)):
         trial.note(place, "`text` gives nothing for `read` to print")

@@ -141,7 +141,7 @@ class Cached(Generic[K, V]):
         self._retry_incomplete = retry_incomplete
         self._apart = apart
         self._sharing = sharing
-        self._parts: dict[K, V] = {}  # what has come of fetches under way
+        self._parts: dict[K, V] = {}  # parts received by fetches under way
         self._generation = 0
 
     def peek(self, key: K) -> Entry[V] | None:

@@ -101,7 +101,7 @@ class Connections:
                 timeout=limits,
                 server_hostname=server_hostname,
             ) as response:
-                if response.connection is not None:  # what came whole has given its back
+                if response.connection is not None:  # None after a complete response
                     response.connection.protocol.allow_body(max_bytes)  # type: ignore[union-attr]  # ours
                 wanted = response.status == 200 or not only_200
                 read = await _read_body(response, provider, max_bytes) if wanted else b""

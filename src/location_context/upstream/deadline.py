@@ -15,7 +15,7 @@ T = TypeVar("T")
 ANSWER_RESERVE = (
     0.3  # seconds to merge, correct, convert and encode an answer: 0.1 s on a busy core
 )
-FALLBACK_RESERVE = 0.1  # seconds to give what is at hand when nothing came: a look into memory
+FALLBACK_RESERVE = 0.1  # seconds to answer from memory when nothing came
 GATHER_SECONDS = 0.25  # some twenty new places on a busy core, which then take one transaction
 
 

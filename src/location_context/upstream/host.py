@@ -17,7 +17,7 @@ from typing import Literal
 from location_context.upstream.budget import SECOND, Budget, Ledger, WindowState
 
 MAX_TURN_SECONDS = 5.0  # for which a call waits for its turn
-REFRESH_SECONDS = 2.0  # at which a server reads what other processes spent
+REFRESH_SECONDS = 2.0  # at which a server reads other processes' spending
 State = Literal["closed", "open", "half_open"]
 
 

@@ -27,7 +27,7 @@ from location_context.web.openapi import Document
 
 PATH = "/v1/docs"
 MAX_AGE = 3600
-PAGE_MAX_AGE = 600  # what sections show there changes by the day
+PAGE_MAX_AGE = 600  # the sections' pages there change by the day
 UNREADABLE = Markup(
     '<section id="start"><h1>Not now</h1><p>The database does not answer.</p></section>'
 )

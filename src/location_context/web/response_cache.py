@@ -22,7 +22,7 @@ from location_context.exchange import Exchange
 from location_context.lru import LRUCache
 from location_context.sections.section import Section
 
-MIN_COMPRESSED = 600  # bytes; below this, headers and effort outweigh what is saved
+MIN_COMPRESSED = 600  # bytes; below this, headers and effort outweigh the saving
 # Brotli packs JSON of 8 kB at 5 as fast as at 4, and a tenth smaller; a page of 35 kB takes 0.5 ms
 # at 4, and twice that at 5.
 _SMALL_BYTES, _BROTLI_SMALL, _BROTLI_LARGE, _GZIP = 36_000, 5, 4, 6
@@ -67,7 +67,7 @@ def etag_matches(if_none_match: bytes | None, etag: bytes) -> bool:
     """Compare weakly (RFC 9110 section 13.1.2); what is not an entity tag matches nothing."""
     if if_none_match is None:
         return False
-    if if_none_match == etag:  # what nearly every client sends
+    if if_none_match == etag:  # the value of nearly every client
         return True
     if if_none_match.strip() == b"*":
         return True
@@ -75,7 +75,7 @@ def etag_matches(if_none_match: bytes | None, etag: bytes) -> bool:
 
 
 MAX_BYTES = 8_000_000  # of one path; plain bodies are shared with the section's own cache
-ENTRY_BYTES = 1500  # what an entry takes besides its body and its key
+ENTRY_BYTES = 1500  # the size of an entry besides its body and its key
 MAX_KEY_BYTES = 2000  # of query and Accept-Language; longer ones are not cached
 
 PACKED_ALREADY = frozenset({b"image/png"})

@@ -115,7 +115,7 @@ _FIXED: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "moond": ((0.385, 0.030), (0.320, 0.018)),
     "moonl": ((0.954, 0.0095), (0.950, 0.011)),
 }
-# what has a meaning of its own never derives from the accent; light, then dark
+# colours with their own meaning never derive from the accent; light, then dark
 _MEANT: Mapping[str, tuple[str, str]] = {
     "rain": ("#1a66b0", "#7fb9f3"),
     "sun": ("#c97d08", "#f2b04a"),

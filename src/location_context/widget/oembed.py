@@ -77,7 +77,7 @@ def read(service: Service, query: bytes) -> OEmbed:
     widget = replace(widget, language=language)  # a CDN holds one page for it
     sections = chosen(service.sections, widget.sections)
     title = embedding.title(sections, widget.place, language)
-    # `hidden` keeps a page from showing both; WordPress strips it and swaps the two itself
+    # `hidden` prevents a page from showing both; WordPress strips it and swaps the two itself
     link = f'<blockquote hidden><a href="{escape(request["url"])}">{escape(title)}</a></blockquote>'
     # a content system that takes the style away leaves `frameborder`
     given = f'width="{width}" frameborder="0" height="{height}" style="border:0;max-width:100%"'

@@ -27,7 +27,7 @@ from location_context.widget.static_card import StaticCard, svg_style
 from location_context.widget.text_width import fitting
 
 _PACKAGE = "location_context.widget"
-_FONTS: Mapping[Font, str] = {  # what a visitor's system has; nothing is loaded
+_FONTS: Mapping[Font, str] = {  # fonts of the visitor's system; nothing is loaded
     "system": '-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",Arial,sans-serif',
     "serif": 'ui-serif,"Iowan Old Style",Palatino,Georgia,"Noto Serif","DejaVu Serif",serif',
     "rounded": 'ui-rounded,"Hiragino Maru Gothic ProN",Quicksand,system-ui,sans-serif',

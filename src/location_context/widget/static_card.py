@@ -31,7 +31,7 @@ HALF = (INNER - GUTTER) / 2
 LEADING = 1.35
 ICON, SMALL_ICON, MOON = 26, 15, 30
 BAR = 76  # px, the whole scale
-NARROWEST = 120  # px for what happens on a day, beside its row
+NARROWEST = 120  # px for the moments of a day, beside its row
 _FONT = '-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",Arial,sans-serif'
 STYLES = {  # of texts: size in px, weight and colour
     "h": (22, 600, "ink"), "d": (14, 400, "ink2"), "q": (12, 400, "ink3"), "l": (16, 600, "ink"),

@@ -26,7 +26,7 @@ FEWEST_HOURS = 1.0  # of dark, moonless sky that make a good night
 MOONLESS = 0.03  # share of the disc whose light is too weak to mention
 AURORA = 62.0  # degrees of geomagnetic latitude from which it is seen on many dark nights
 DIPOLE = (80.8, -72.7)  # the dipole's northern pole, IGRF-14 for 2025
-RARE, SEEN = 5, 2  # weights of what is a fact of the page, and of what stands in its day
+RARE, SEEN = 5, 2  # weights of the page's facts, and of the moments of a day
 
 
 def light(days: Sequence[Day], fmt: Formatter) -> str:

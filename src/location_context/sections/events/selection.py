@@ -19,7 +19,7 @@ from location_context.stay import Stay
 MAX_EVENTS, MAX_EVENTS_PER_DAY = 50, 10
 _MAJOR_RANK = 80.0  # from which an event is felt in the whole city
 _LONG_RUN = timedelta(days=7)
-_LONG_RUNNING = "long_running"  # a category of its own for what lasts longer
+_LONG_RUNNING = "long_running"  # a category of its own for longer events
 _CATEGORY_RANKS = {
     "public_holiday": 0, "festival": 1, "sport": 2, "concert": 3, "performing_arts": 4,
     "exhibition": 5,

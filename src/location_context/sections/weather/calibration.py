@@ -153,7 +153,7 @@ class Calibration(msgspec.Struct, frozen=True):
         weight, spread = self._weight_and_spread(variable, sd, lead, product)
         if (
             product == "raw"
-        ):  # a damped anomaly is what will last of it; a raw one is as large as ever
+        ):  # a damped anomaly is already shrunk to what will last; a raw one is not
             anomaly = sd + skill.noise**2 / sd / 2
             spread = np.hypot(spread, (1 - weight) * anomaly)
         return _estimate(forecast, forecast, spread, lead)

@@ -166,7 +166,7 @@ def fetch(folder: Path) -> Path:
         "--only-binary", ":all:", "--disable-pip-version-check", "--progress-bar", "on",
         "--requirement", str(wanted), "--dest", str(folder),
     ]  # fmt: skip
-    errors = subprocess.PIPE  # what pip has to show of its progress comes on its output
+    errors = subprocess.PIPE  # pip reports its progress on its output
     pip = subprocess.run(command, stdout=STDERR, stderr=errors, text=True, check=False)  # noqa: S603  a fixed command
     found = list(folder.glob("itur-*.whl"))
     if pip.returncode or not found:

@@ -61,7 +61,7 @@ class Presenter:
         self._reason = degraded_reason
         self._measure = Measure(query.units)
         self._kelvin = series.grid.correction(elevation) if series.grid else None
-        unknown = np.full(self._stay.days, math.nan)  # what a provider does not give is null
+        unknown = np.full(self._stay.days, math.nan)  # values that a provider lacks are null
         columns = dict.fromkeys(_COLUMNS, unknown) | estimate.at_place(series)
         self._columns: Columns = {
             name: _corrected(name, values, self._kelvin) for name, values in columns.items()
@@ -108,7 +108,7 @@ class Presenter:
     def _days(self) -> list[Day]:
         shown = {name: self._converted(name, self._columns[name]) for name in _COLUMNS}
         codes = self._columns["weather_code"]
-        del shown["weather_code"]  # a number is given only where it names a condition
+        del shown["weather_code"]  # a code is shown only where it names a condition
         issued, typical = self._issued(), self._typical()
         language = self._query.language
         days = []

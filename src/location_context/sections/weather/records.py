@@ -22,7 +22,7 @@ from location_context.sections.contract import Attribution, DegradedReason
 from location_context.sections.weather.response import Condition, Kind, Mode, Spread, YearBody
 from location_context.upstream.shared_cache import inflate
 
-Product = Literal["raw", "damped"]  # what a forecast is; see `ForecastProvider.product`
+Product = Literal["raw", "damped"]  # the kind of a forecast; see `ForecastProvider.product`
 PAD_DAYS = 15  # a window reaches as far to either side of a date
 SETTLED_DAYS = 6  # until an archive has a day for good
 LAPSE_K_PER_M = 0.0065  # ICAO standard atmosphere

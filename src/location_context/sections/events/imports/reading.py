@@ -39,7 +39,7 @@ from location_context.sections.events.response import Category
 
 Zone = TypeVar("Zone", bound=tzinfo)
 Format = Literal["ics", "jsonld", "csv"]
-# three times and more what a core of 2026 takes for the slowest 16 MB: 50,000 events of a calendar
+# at least three times a 2026 core's time for the slowest 16 MB: 50,000 events of a calendar
 # 24 s, events of a page 5 s, a table whose rows are all rejected 20 s
 CPU_SECONDS: dict[Format, int] = {"ics": 120, "jsonld": 30, "csv": 60}
 FEED_CPU_SECONDS = 20  # of any format: a stranger's feed is read again every hour
@@ -195,7 +195,7 @@ def guard(found: Found, location: str) -> Found:
         yield from found
     except UnreadableEntry as error:
         yield RejectedEntry(location, str(error))
-    except Exception as error:  # noqa: BLE001  also what nobody foresaw
+    except Exception as error:  # noqa: BLE001  also unforeseen errors
         yield RejectedEntry(location, f"it cannot be read: {fields.single_line(error, 120)}")
 
 

@@ -30,7 +30,7 @@ from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
 Body = TypeVar("Body")
-# what JSON holds beside an object: types of rows accept whatever stands there
+# JSON values other than objects: types of rows accept any of them
 Other = list[Any] | str | int | float | bool | None
 MAX_CACHED_EVENTS = 20_000  # of all results of a provider together, about 22 MB
 _KM_PER_DEGREE = math.radians(1) * EARTH_RADIUS_KM

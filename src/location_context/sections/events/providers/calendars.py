@@ -24,7 +24,7 @@ from location_context.stay import Clock, Stay
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
 MAX_READ_EVENTS = 50_000  # of one query: 20 MB for as long as it takes
-MAX_EVENTS = 3_000  # given to one answer: more would take seconds to compare with each other
+MAX_EVENTS = 3_000  # for one answer: more would take seconds to compare with each other
 _DAY = timedelta(days=1)
 
 

@@ -264,7 +264,7 @@ def _single_days(
         country, subdiv=key, years=years, language=language, categories=(category,)
     )
     labels = [_label(found, name) for name in ("observed_estimated_label", "estimated_label")]
-    for day, names in dict.items(found):  # as it is: the library's own would look each day up
+    for day, names in dict.items(found):  # a plain copy: the library's own would look each day up
         for name in filter(None, names.split(HOLIDAY_NAME_DELIMITER)):
             label = next((label for label in labels if label and label in name), None)
             title = name.replace(label, "").strip() if label else name

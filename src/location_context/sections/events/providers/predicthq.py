@@ -24,7 +24,7 @@ from location_context.sections.section import SectionContext
 PAGE_SIZE = 200
 MAX_PAGES = 3  # of a week; further ones change little, since the highest ranks come first
 _REFUSED_STATE = {400, 403}  # the parameter is not known, or the plan does not allow it
-PLAN_TTL = timedelta(days=1)  # for which what a plan refuses is remembered
+PLAN_TTL = timedelta(days=1)  # for which a plan's refusals are remembered
 _CATEGORIES: dict[str, Category] = {
     "community": "community",
     "concerts": "concert",

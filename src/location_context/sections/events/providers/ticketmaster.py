@@ -52,7 +52,7 @@ _GENRES: dict[str, Category] = {
 }
 _GENRE_PARTS = ("type", "subType", "genre", "subGenre")
 _PARTS = ("segment", *_GENRE_PARTS)
-# types of what is sold beside an event, by id too, since names come in the event's language
+# types of add-ons to an event, by id too, since names come in the event's language
 _ADD_ON_TYPES = frozenset(
     {"upsell", "parking", "nonticket", "merchandise", "donation", "transportation",
      "KZAyXgnZfZ7v7nJ", "KZAyXgnZfZ7v7lk", "KZAyXgnZfZ7v7nn"}
@@ -164,7 +164,7 @@ class Ticketmaster(base.HttpEventProvider):
             "radius": str(self.radius),
             "unit": "km",
             "localStartEndDateTime": f"{days.start}T00:00:00,{days.end}T23:59:59",
-            "locale": "*",  # else only what is on sale in English
+            "locale": "*",  # else only events on sale in English
             "includeTBA": "yes",
             "includeTBD": "no",
             "includeTest": "no",

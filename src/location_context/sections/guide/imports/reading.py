@@ -20,7 +20,7 @@ from location_context.sections.sandbox import Sandbox, confine
 
 Progress: TypeAlias = Callable[[int, int], None]  # rows done, rows in all
 _PROGRESS_EVERY = 256  # rows
-CPU_SECONDS = 300  # three times what the largest file takes on a slow core of 2026
+CPU_SECONDS = 300  # three times the largest file's time on a slow core of 2026
 
 
 class RejectedRow(msgspec.Struct, frozen=True):

@@ -205,7 +205,7 @@ class Recorder:
             return
 
         async def columns() -> Columns:
-            # month by month, since what is typical of one may be held when the next one's is not
+            # month by month, since one climatology may be stored when the next is not
             months = [
                 await self._given(replace(query, stay=stay), provider, forecast)
                 for stay in by_month(Stay(issued, last))

@@ -33,7 +33,7 @@ LAG_DAYS = 6
 FETCH_EVERY = timedelta(days=5)
 RETRY_AFTER = timedelta(days=1)  # where the archive failed
 GIVE_UP_DAYS = 30
-BUSY_SHARE = 0.5  # spent of a window of the budget: what is left is for guests
+BUSY_SHARE = 0.5  # spent of a window of the budget: the rest is for guests
 OBSERVED = [ROW["temperature_max"], ROW["temperature_min"], ROW["precipitation_sum"]]
 
 

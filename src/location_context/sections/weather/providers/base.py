@@ -29,9 +29,9 @@ FORECAST_DEGREES = 0.1  # the finer of the models that forecasts are mixed of
 MAX_DAYS = 6000  # in one response: ten years with their pads are 3,700
 MAX_NUMBER = 1e9  # a JSON integer may have 400 digits
 LOWEST, HIGHEST = -430, 9000  # m: the shore of the Dead Sea, and above Mount Everest
-_NUMBERS = list[float | None]  # what an array is made of as it stands
+_NUMBERS = list[float | None]  # types that become an array without conversion
 
-# What a native value is multiplied by, and what is then added, to be in our unit.
+# Factor and offset that bring a native value into our unit.
 UNITS: Mapping[str, tuple[float, float]] = {
     "": (1.0, 0.0),  # °C, mm, cm of snow, km/h, %, hours, degrees, codes: as they are
     "K": (1.0, -273.15),

@@ -50,7 +50,7 @@ MAX_OLDER_REQUESTS = 2
 MIN_HELD_YEARS = 8  # of ten, where no more may be fetched
 PAUSE_SECONDS = 30.0
 MAX_ATTEMPTS = 3
-MAX_QUEUED = 50  # cells; a free archive gives one in a second or two
+MAX_QUEUED = 50  # cells; a free archive returns one in a second or two
 LONGEST_SECONDS = 60.0  # of one call with its turn in the queue
 BUDGET_SHARE = 0.5  # spent by all callers in any window: the rest is for waiting guests
 AGAIN = timedelta(hours=1)  # after a call that left something missing
@@ -86,7 +86,7 @@ class Archives:
         self.repository = repository
         self.clock = clock
         clients = {one.source: one.client for one in self.providers}
-        # the repository keeps what comes: this one only shares what is under way, or just came
+        # the repository stores months; this cache only shares those under way or just fetched
         self._fetches: Cached[_CellFetch, list[Month]] = Cached(
             clock,
             fresh=JUST_FETCHED,
@@ -109,7 +109,7 @@ class Archives:
         chain = FallbackChain(sources, deadline, SETTLE_WINDOW)
         best, failure = await chain.run(), chain.first_failure
         if best is None or failure is None or isinstance(failure, errors.ProviderNotInPlan):
-            return best  # what the plan lacks was never expected
+            return best  # an archive outside the plan was never expected
         return replace(best, degraded_reason=degraded_by(failure))
 
     async def load(self, query: Query) -> WeatherSeries | None:

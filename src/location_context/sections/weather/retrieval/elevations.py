@@ -24,7 +24,7 @@ from location_context.upstream.http import HttpResponse
 from location_context.upstream.shared_cache import SharedCache
 
 MAX_CACHED = 20_000
-FRESH_TTL = timedelta(days=365)  # ground does not move; the store keeps it for good
+FRESH_TTL = timedelta(days=365)  # ground does not move; the store never deletes it
 UNKNOWN_TTL = timedelta(0)  # a gap of the terrain model is fetched again
 
 DEM = Attribution(
@@ -69,7 +69,7 @@ class Elevations:
                 name=lambda spot: (self.client.name, f"{spot[0]},{spot[1]}"),
                 pack=lambda elevation, at: msgspec.msgpack.encode((elevation, at)),
                 unpack=_unpack,
-                stored=False,  # the repository keeps them for good
+                stored=False,  # the repository never deletes them
             ),
         )
 
@@ -108,7 +108,7 @@ class Elevations:
         """
 
         def parse(response: HttpResponse) -> float | None:
-            # what it does not know stands there as a bare nan, which JSON has no word for
+            # unknown heights come as a bare nan, which is not JSON
             (found,) = msgspec.json.decode(response.body.replace(b"nan", b"null"))["elevation"]
             return read_elevation(found)
 

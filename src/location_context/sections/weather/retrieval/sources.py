@@ -42,7 +42,7 @@ MAX_CACHED = 2_000
 SURE_DAYS = 14  # Open-Meteo's range once shrank to these; later days may be unknown
 PAST_DAYS = (0, 14, 92)  # fetched in these steps, so that stays under way share a forecast
 ELEVATION_WAIT = 1.0  # seconds for the point's elevation, where temperatures hang on it
-ELEVATION_LOOKUP = 0.05  # seconds to look up whether it is stored, where nothing hangs on it
+ELEVATION_LOOKUP = 0.05  # seconds for a look-up that the answer does not depend on
 FORECAST_SECONDS, FORECAST_SHARE = 2.0, 0.6  # after which an archive, of 65 units, is tried too
 
 Key = tuple[str, Cell, int]  # the provider's name, where, and how many past days
