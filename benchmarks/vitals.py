@@ -4,8 +4,8 @@
 
 Lighthouse in its mobile settings, with the system's Chromium, opens a booking page in turn bare and
 with the code that the page at `/` offers, below the first screen and within it; in fewer rounds
-also with the first line alone, with the code for a strict policy under such a policy, and with an
-answer that the service must fetch first. The service is the real one over stand-ins of the
+also with the frame alone, for hosts without scripts, under a strict policy, and with an answer that
+the service must fetch first. The service is the real one over stand-ins of the
 providers. A host and its frame share a process, as on most phones, so that the widget's work counts
 as the host's.
 
@@ -168,7 +168,7 @@ def measured(site: Site, browser: Browser, rounds: int) -> dict[str, list[Run]]:
     here, *others = PLACES
     site.ask(here)
     lines = site.snippet(browser, here)
-    both, strict = "\n".join(lines), "\n".join(site.snippet(browser, here, "&strict=1"))
+    both, plain = "\n".join(lines), "\n".join(site.snippet(browser, here, "&plain=1"))
     compact = "\n".join(site.snippet(browser, here, "&layout=compact"))
     main = {
         "bare": site.page("bare"),
@@ -177,8 +177,8 @@ def measured(site: Site, browser: Browser, rounds: int) -> dict[str, list[Run]]:
     }
     low = {COMPACT: site.page("compact", first=compact)}
     more = {
-        "first line alone": site.page("alone", below=lines[0]),
-        "strict policy": site.page("strict", below=strict, strict=True),
+        "frame alone": site.page("alone", below=plain),
+        "strict policy": site.page("strict", below=both, strict=True),
     }
     found: dict[str, list[Run]] = {}
     for number in range(rounds):

@@ -52,7 +52,7 @@ class Watched:
 
     page: Page
     complaints: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
     @contextmanager
     def listening(self) -> Iterator[None]:

@@ -77,11 +77,14 @@ def test_days_from_today_go_before_dates(site):
 def test_the_code_is_two_lines_with_escaped_values_and_an_absolute_address(site):
     text = code(page(site, **DONOSTIA, place='Río & "Sol"', accent="#1d4ed8", radius="0"))
     first, second = [line for line in text.split("\n") if line]
+    height = re.search(r'height="(\d+)"', first)[1]
     assert first == (
         '<div data-location-context data-lat="43.3183" data-lng="-1.9812" '
         'data-start="2026-11-28" data-end="2026-12-05" data-place="Río &amp; &quot;Sol&quot;" '
-        'data-accent="#1d4ed8" data-radius="0" data-lang="en"></div>'
+        'data-accent="#1d4ed8" data-radius="0" data-lang="en">'
+        f'<svg width="1" height="{height}"></svg></div>'
     )
+    assert 800 < int(height) < 2500
     assert second == f'<script src="{site.url}/v1/embed.js" async></script>'
 
 

@@ -174,8 +174,9 @@ def test_whatever_the_place_is_the_snippet_leads_back_to_it(place, lat, lng):
         parameters = parse(urlencode(fields, errors="replace").encode(), WIDGET, languages)
     except PublicError:
         return
-    first, second = embedding.snippet(settings, parameters)
-    [(holder, attributes), (script, _)] = Tags(first + second).tags
+    first, second = embedding.snippet(settings, parameters, 1480)
+    [(holder, attributes), room, (script, _)] = Tags(first + second).tags
+    assert room == ("svg", {"width": "1", "height": "1480"})
     assert (holder, script) == ("div", "script")
     assert attributes.pop("data-location-context") is None
     given = {name.removeprefix("data-"): value for name, value in attributes.items()}

@@ -13,7 +13,7 @@ FRAME = """() => {
   const frame = document.querySelector("iframe"), style = getComputedStyle(frame);
   return [frame.offsetWidth, frame.offsetHeight, style.borderTopWidth];
 }"""
-FITS = "Math.abs(innerHeight - document.getElementById('w').clientHeight) < 1.5"
+FITS = "Math.abs(innerHeight - document.getElementById('w')?.clientHeight) < 1.5"
 
 
 def lines(full, given: dict[str, str], **more: str) -> list[str]:
@@ -21,6 +21,15 @@ def lines(full, given: dict[str, str], **more: str) -> list[str]:
     text = full.http.get(f"{full.url}/", params={**given, **more}).text
     code = re.search(r"<pre[^>]*><code>(.*?)</code></pre>", text, re.DOTALL)[1]
     return [line for line in html.unescape(re.sub(r"</?[bi][^>]*>", "", code)).split("\n") if line]
+
+
+PAINTED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+MOVED = """() => {
+  window.moved = 0;
+  new PerformanceObserver((list) => {
+    for (const one of list.getEntries()) window.moved += one.value;
+  }).observe({ type: "layout-shift" });
+}"""
 
 
 @pytest.fixture
@@ -41,9 +50,27 @@ def hosted(full, open_page):
 
 def test_the_code_is_plain_attributes_and_one_script(full):
     first, second = lines(full, FORECAST)
-    assert re.fullmatch(r'<div data-location-context( data-[a-z]+="[^"]*")+></div>', first)
+    room = r'<svg width="1" height="\d{3,4}"></svg>'
+    assert re.fullmatch(rf'<div data-location-context( data-[a-z]+="[^"]*")+>{room}</div>', first)
     assert f'data-start="{FORECAST["start"]}"' in first
     assert second == f'<script src="{full.url}/v1/embed.js" async></script>'
+
+
+def test_nothing_moves_in_the_first_screen_when_the_script_comes_late(full, hosted):
+    first, second = lines(full, FORECAST)
+    address = re.search(r'src="([^"]+)"', second)[1]
+    watched = hosted(f"{first}<p>Below</p>", viewport={"width": 390, "height": 800})
+    page = watched.page
+    page.evaluate(PAINTED)
+    page.evaluate(MOVED)
+    page.evaluate(
+        "(src) => document.body.append(Object.assign(document.createElement('script'), { src }))",
+        address,
+    )
+    page.frame_locator("iframe").locator("#w").wait_for()
+    until(page.frames[1], FITS)
+    page.evaluate(PAINTED)
+    assert page.evaluate("window.moved") <= 0.02
 
 
 def test_a_page_without_scripts_has_one_line_with_one_height_and_no_style(full):

@@ -124,7 +124,7 @@
       style.display = "block";
       style.width = "100%";
       style.height = Math.round(reserve(holder.clientWidth || 360, given)) + "px";
-      holder.append(frame);
+      holder.replaceChildren(frame);
     }
     frames.set(holder, frame);
     dress(frame);

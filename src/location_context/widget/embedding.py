@@ -121,11 +121,16 @@ def title(sections: Iterable[CachedSection], place: str | None, language: Langua
     return Formatter(language).gettext("{sections} in {place}").format(sections=names, place=place)
 
 
-def snippet(settings: Settings, parameters: Parameters) -> list[str]:
-    """Return the two lines for a page: the widget's description, and the script."""
+def snippet(settings: Settings, parameters: Parameters, height: int) -> list[str]:
+    """Return the two lines for a page: the widget's description, and the script.
+
+    An empty drawing in the description reserves `height` px, that on a phone, until the script has
+    come, which knows the height at the true width. Policies against inline styles allow it.
+    """
     given = dict(parse_qsl(widget_query(parameters)))
     data = "".join(f' data-{name}="{escape(value)}"' for name, value in given.items())
-    return [f"<div data-location-context{data}></div>", script(settings)]
+    room = f'<svg width="1" height="{height}"></svg>'
+    return [f"<div data-location-context{data}>{room}</div>", script(settings)]
 
 
 def mail_snippet(settings: Settings, parameters: Parameters, card: StaticCard) -> str:

@@ -173,7 +173,7 @@ def _embed(
     sections = chosen(service.sections, parameters.sections)
     title = embedding.title(sections, parameters.place, parameters.language or language)
     height = embedding.reserved_height(service, parameters, PHONE)
-    lines = embedding.snippet(service.settings, parameters)
+    lines = embedding.snippet(service.settings, parameters, height)
     if plain:
         given = f'width="100%" height="{height}" frameborder="0"'
         lines = [embedding.iframe(service.settings, parameters, title, given)]
