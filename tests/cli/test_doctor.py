@@ -60,7 +60,7 @@ def test_redis_is_asked_whether_it_answers_and_has_a_bound(
 ) -> None:
     outcome, message = examine(house)["redis"]
     assert outcome == "info"
-    assert "each process counts quotas, asks providers and keeps answers alone" in message
+    assert "each process counts quotas, calls providers and caches answers alone" in message
     assert "maxmemory" in examine(house, REDIS_URL=own_redis.url)["redis"][1]
     with redis.Redis.from_url(own_redis.url) as client:
         client.config_set("maxmemory", 256_000_000)
