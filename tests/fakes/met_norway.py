@@ -27,7 +27,7 @@ class MetNorwayStandIn:
         self.server = StandIn(self.respond)
 
     @property
-    def asked(self) -> list[Asked]:
+    def requests(self) -> list[Asked]:
         return self.server.requests
 
     def respond(self, asked: Asked) -> Answered:

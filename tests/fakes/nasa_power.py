@@ -28,7 +28,7 @@ class NasaPowerStandIn:
         self.server = StandIn(self.respond)
 
     @property
-    def asked(self) -> list[Asked]:
+    def requests(self) -> list[Asked]:
         return self.server.requests
 
     def respond(self, asked: Asked) -> Answered:

@@ -56,7 +56,7 @@ class OpenMeteo:
         self.server = StandIn(self.respond)
 
     @property
-    def asked(self) -> list[Asked]:
+    def requests(self) -> list[Asked]:
         return self.server.requests
 
     def calls(self, path: str) -> list[Asked]:

@@ -29,7 +29,7 @@ class SunAndMoon(Ephemeris):
 
 @pytest.fixture(scope="module")
 def sun_and_moon() -> Ephemeris:
-    return SunAndMoon(kept=500)
+    return SunAndMoon(most=500)
 
 
 def in_terrestrial_time(ephemeris: Ephemeris, moment: float) -> float:

@@ -113,5 +113,5 @@ async def test_of_a_hundred_thousand_events_all_that_fit_the_bound_are_stored_an
         (stored,) = await opened.section._feeds.calendars()
     assert imported.calendar.rows == stored.rows == MAX_ENTRIES
     assert [(refused.location, refused.reason) for refused in imported.rejected] == [
-        ("the rest", "it holds more than 50,000 events; the first 50,000 are kept")
+        ("the rest", "it holds more than 50,000 events; the first 50,000 are stored")
     ]

@@ -89,7 +89,7 @@ class Kept:
         }
 
     @property
-    def asked(self) -> int:
+    def requests(self) -> int:
         """How often the archive was asked."""
         return len(self.open_meteo.calls(ARCHIVE))
 
