@@ -160,7 +160,8 @@ LINES = {
     "sections/astronomy": 2650,
     "sections/events": 5200,
     "sections/guide": 2600,
-    "sections/weather": 6150,
+    "sections/weather": 6250,
+    "sections/weather/climate": 1500,  # the world's climatology: built, stored and served
     "settings": 750,
     "storage": 2450,
     "testing": 600,
@@ -173,7 +174,8 @@ LINES = {
 
 def counted_with(path: Path) -> str:
     parts = path.relative_to(PACKAGE).parts[:-1]
-    return "/".join(parts[:2] if parts[:1] == ("sections",) else parts[:1])
+    deep = 3 if parts[:3] == ("sections", "weather", "climate") else 2
+    return "/".join(parts[:deep] if parts[:1] == ("sections",) else parts[:1])
 
 
 def test_no_room_has_more_lines_than_was_decided() -> None:

@@ -194,6 +194,43 @@ def test_a_years_record_passes_over_a_gap_and_gives_up_on_many():
         assert (record.wet_days is not None) == known
 
 
+def seasonal(year: int, month: int) -> Month:
+    """A month of weather that differs by day and year, so that a shifted day shows."""
+    first, last = month_span(year, month)
+    day = np.arange(first.toordinal(), last.toordinal() + 1)
+    values = np.stack([(day * (7 + 2 * row) % 41 + row).astype(np.float32) for row in ROW.values()])
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    return Month(year, month, Grid(0, 0, None), moment, values[: len(ARCHIVE_FIELDS)])
+
+
+def statistics(stay: Stay) -> dict[str, np.ndarray]:
+    values = windows(stay, range(2016, 2026), seasonal)
+    return climatology.on_dates(stay, climatology.summarise(values))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dates(date(2027, 1, 1), date(2028, 12, 31)), st.integers(0, 91), st.integers(0, 91))
+def test_a_date_has_the_same_statistics_in_every_stay_of_its_year(start, days, place):
+    end = min(start + timedelta(days), date(start.year, 12, 31))
+    day = min(start + timedelta(place), end)
+    whole, alone = statistics(Stay(start, end)), statistics(Stay(day, day))
+    for name, column in alone.items():
+        assert whole[name][(day - start).days] == pytest.approx(column[0], nan_ok=True), name
+
+
+def test_a_stay_over_29_february_has_its_own_dates_in_years_without_it():
+    stay = Stay(date(2028, 2, 28), date(2028, 3, 1))
+    values = windows(stay, [2019, 2020], seasonal)
+    days = {
+        2019: (date(2019, 2, 28), date(2019, 3, 1)),
+        2020: (date(2020, 2, 28), date(2020, 2, 29), date(2020, 3, 1)),
+    }
+    row = ROW["temperature_max"]
+    for record in history(stay, [2019, 2020], values):
+        highs = [day.toordinal() * (7 + 2 * row) % 41 + row for day in days[record.year]]
+        assert record.temperature_max_mean == pytest.approx(np.mean(highs))
+
+
 def test_every_code_of_the_contract_has_one_condition():
     codes = [0, 1, 2, 3, 45, 48, 51, 53, 55, 56, 57, 61, 63, 65, 66, 67, 71, 73, 75, 77, 80, 81,
              82, 85, 86, 95, 96, 99]  # fmt: skip

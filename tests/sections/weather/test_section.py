@@ -104,7 +104,7 @@ async def test_a_cold_week_costs_one_request_and_70_units_and_the_next_in_its_mo
     assert sum(world.open_meteo.units) - heights <= 70
     other = Stay(date(2027, 2, 18), date(2027, 2, 24))
     near_by = Point(48.80, 2.30, "Europe/Paris", "FR", "FR-IDF")
-    assert (await world.read(query(other, near_by))).body.basis.samples_per_day == 310
+    assert (await world.read(query(other, near_by))).body.basis.samples_per_day == 303
     assert len(world.open_meteo.calls(ARCHIVE)) == 1
 
 

@@ -10,13 +10,16 @@ A mean is the fitted line's value for temperatures and the pool's mean for the r
 codes are the most frequent; wind direction is the mean vector weighted by speed.
 
 The years: a stay belongs to the year of its start, and over New Year reaches into the year after.
-Its window in a year is as long as its own and runs on day by day, with 15 days to either side. 29
-February counts as the 28th in years that lack it.
+Its window in a year holds the same dates, with 15 days to either side: a date's statistics are the
+same in every stay of its year. 29 February is a date without a value in years that lack it.
 """
 
+import math
+from calendar import isleap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
+from functools import lru_cache
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -31,9 +34,13 @@ WET_MM = 1.0
 WIDTH = 2 * PAD_DAYS + 1
 _OFFSETS = np.arange(-PAD_DAYS, PAD_DAYS + 1, dtype=float)
 _FIRST_TEMPERATURE = ROW[records.TEMPERATURES[0]]
+HISTORY_FIELDS = ("temperature_max", "temperature_min", "precipitation_sum")
+HISTORY_ROWS = [ROW[name] for name in HISTORY_FIELDS]
 YEARS = 10
 SETTLED_DAYS = 10  # a year counts when its 31 December is so long past
 MISSING_SHARE = 0.2
+YEAR_PLACES, LEAP_PLACE = 366, 59  # of a year with 29 February, and where that is
+_FIRST_OF_2000 = date(2000, 1, 1).toordinal()
 
 # Row n has 1 at the condition that code n counts toward.
 MEMBERSHIP = np.zeros((100, len(records.CONDITION_CODES)))
@@ -132,10 +139,14 @@ def wet_day_probability(rain: Floats) -> Floats:
     return share
 
 
+def sample_counts(values: Floats) -> Floats:
+    """Return the number of highs behind each date."""
+    return _sums(np.isfinite(values[ROW["temperature_max"]]).sum(axis=0, dtype=float))
+
+
 def samples(values: Floats) -> int:
     """Return the number of highs behind the date that has the fewest."""
-    known = np.isfinite(values[ROW["temperature_max"]]).sum(axis=0, dtype=float)
-    return int(_sums(known).min())
+    return int(sample_counts(values).min())
 
 
 def _sums(by_day: Floats) -> Floats:
@@ -218,19 +229,57 @@ def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
     return sorted(one for one in wanted if records.is_past(one, today))
 
 
+def places(stay: Stay) -> NDArray[np.int_]:
+    """Return the place of each date, counted from 1 January of the stay's first year.
+
+    Every year has 366 places, so that a date has the same one in each; that of 29 February stays
+    empty in years without it.
+    """
+    return np.array(
+        [_place_of(day) + YEAR_PLACES * (day.year - stay.start.year) for day in stay.dates()]
+    )
+
+
+def _place_of(day: date) -> int:
+    return day.replace(year=2000).toordinal() - _FIRST_OF_2000
+
+
+@lru_cache(maxsize=512)
+def ordinals(year: int, first: int, count: int) -> NDArray[np.int_]:
+    """Return the day's ordinal at `count` places from `first` of a year on; 0 where it is empty."""
+    place = np.arange(first, first + count)
+    found = np.zeros(count, int)
+    for shift in range(first // YEAR_PLACES, (first + count - 1) // YEAR_PLACES + 1):
+        inside = place // YEAR_PLACES == shift
+        here = place[inside] - YEAR_PLACES * shift
+        is_leap = isleap(year + shift)
+        day = date(year + shift, 1, 1).toordinal() + here - (not is_leap) * (here > LEAP_PLACE)
+        found[inside] = np.where((here == LEAP_PLACE) & (not is_leap), 0, day)
+    return found
+
+
 def windows(
     stay: Stay, years: Sequence[int], find: Callable[[int, int], records.Month | None]
 ) -> Floats:
-    """Return ARCHIVE_FIELDS x years x (days + 30) of the stay, NaN where nothing is stored."""
-    width = stay.days + 2 * PAD_DAYS
+    """Return ARCHIVE_FIELDS x years x (places + 30) of the stay, NaN where nothing is stored."""
+    own = places(stay)
+    first, width = int(own[0]) - PAD_DAYS, int(own[-1] - own[0]) + 1 + 2 * PAD_DAYS
     values = np.full((len(records.ARCHIVE_FIELDS), len(years), width), np.nan)
     touched = months_of(stay, stay.start.year)
     for row, year in enumerate(years):
-        first = in_year(stay.start, year) - timedelta(PAD_DAYS)
+        days = ordinals(year, first, width)
         for in_stay, name in touched:
             if (month := find(year + in_stay - stay.start.year, name)) is not None:
-                records.copy_days(month.values, month.first, values[:, row], first)
+                place = days - month.first.toordinal()
+                inside = (place >= 0) & (place < month.values.shape[1])
+                values[:, row, inside] = month.values[:, place[inside]]
     return values
+
+
+def on_dates(stay: Stay, columns: Columns) -> Columns:
+    """Return the columns on the stay's dates: without 29 February where its year has none."""
+    own = places(stay)
+    return {name: values[own - own[0]] for name, values in columns.items()}
 
 
 def missing(values: Floats) -> NDArray[np.bool_]:
@@ -241,44 +290,46 @@ def missing(values: Floats) -> NDArray[np.bool_]:
 
 
 def history(stay: Stay, years: Sequence[int], values: Floats) -> list[YearBody]:
-    """Return the stay's own dates in each year, from its windows; gaps are few."""
-    own, expected = _own_dates(stay, years, values)
-    known = np.isfinite(own)
-    count = known.sum(axis=-1)
-    total = np.where(known, own, 0.0).sum(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        high, low = np.where(count[:2] > 0, total[:2] / count[:2], np.nan).tolist()
-        wet = (own[2] >= 1.0).sum(axis=-1).tolist()
-    enough = (count[2] >= (1 - MISSING_SHARE) * expected).tolist()
-    return [
-        YearBody(
-            year=year,
-            temperature_max_mean=high[row],
-            temperature_min_mean=low[row],
-            precipitation_total=float(total[2, row]) if enough[row] else float("nan"),
-            wet_days=wet[row] if enough[row] else None,
+    """Return the stay's own dates in each year, from its windows."""
+    return year_bodies(stay, years, values[HISTORY_ROWS], int(places(stay)[0]) - PAD_DAYS)
+
+
+def year_bodies(stay: Stay, years: Sequence[int], rows: Floats, first: int) -> list[YearBody]:
+    """Return the stay's own dates in each year; gaps are few.
+
+    Args:
+        stay: the dates.
+        years: in which the stay would begin, oldest first.
+        rows: highs, lows and rain (3 x years x places).
+        first: the place where they begin.
+    """
+    found = []
+    for row, year in enumerate(years):
+        own = rows[:, row, _places_in(stay, year) - first]
+        known = np.isfinite(own)
+        count = known.sum(axis=-1)
+        total = np.where(known, own, 0.0).sum(axis=-1)
+        enough = count[2] >= (1 - MISSING_SHARE) * own.shape[1]
+        found.append(
+            YearBody(
+                year=year,
+                temperature_max_mean=float(total[0] / count[0]) if count[0] else math.nan,
+                temperature_min_mean=float(total[1] / count[1]) if count[1] else math.nan,
+                precipitation_total=float(total[2]) if enough else math.nan,
+                wet_days=int((own[2] >= WET_MM).sum()) if enough else None,
+            )
         )
-        for row, year in enumerate(years)
-    ]
+    return found
 
 
-def _own_dates(stay: Stay, years: Sequence[int], values: Floats) -> tuple[Floats, NDArray[np.int_]]:
-    """Return the stay's highs, lows and rain (3 x years x days), and the number of dates."""
-    rows = values[
-        [ROW[name] for name in ("temperature_max", "temperature_min", "precipitation_sum")]
-    ]
-    expected = np.full(len(years), stay.days)
-    if not any(day.month == 2 and day.day >= 28 for day in stay.dates()):
-        return rows[:, :, PAD_DAYS : PAD_DAYS + stay.days], expected
-    own = np.full((3, len(years), stay.days), np.nan)
-    for row, year in enumerate(years):  # 29 February comes between in some years
-        start = in_year(stay.start, year)
-        dates = {in_year(day, year + day.year - stay.start.year) for day in stay.dates()}
-        places = sorted((day - start).days + PAD_DAYS for day in dates)
-        places = [place for place in places if place < rows.shape[2]]
-        own[:, row, : len(places)] = rows[:, row, places]
-        expected[row] = len(places)
-    return own, expected
+def _places_in(stay: Stay, year: int) -> NDArray[np.int_]:
+    """Return the stay's places when it begins in a year; 29 February may count as the 28th."""
+    own = places(stay)
+    empty = [
+        place for place in own[own % YEAR_PLACES == LEAP_PLACE]
+        if not isleap(year + place // YEAR_PLACES)
+    ]  # fmt: skip
+    return np.unique(np.where(np.isin(own, empty), own - 1, own)) if empty else own
 
 
 def latest(last: int, count: int = YEARS) -> Sequence[int]:

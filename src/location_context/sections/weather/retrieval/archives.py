@@ -261,7 +261,7 @@ class ArchiveQuery:
             kind="reanalysis",
             provider=self.provider.title,
             model=self.provider.model,
-            columns=climatology.summarise(values),
+            columns=climatology.on_dates(self.stay, climatology.summarise(values)),
             attribution=self.provider.attribution(self.today),
             ttl=SERIES_TTL,
             as_of=datetime(years[-1], 12, 31, 23, 59, 59, tzinfo=UTC),

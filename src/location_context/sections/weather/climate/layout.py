@@ -1,0 +1,279 @@
+"""The folder of a climate store: a manifest, and arrays that are mapped into memory.
+
+`climate/<source>-<first year>-<last year>/` in the data directory holds
+
+- `manifest.json`: the source with its notices, the years, the grid, the fields with their scales,
+  and the tiles with their slots and sums;
+- `index.npy`: int32, latitudes x longitudes, the slot of each cell of the grid, or -1;
+- `cells.npy`: int16, slots x (height in m, relief in m, share of land in percent);
+- `stats.npy`: int16, slots x places x fields, the statistics of each date;
+- `history.npy`: int16, slots x places x years x (high, low, rain), the days themselves.
+
+A place is a date's place in a year of 366 days (`climatology.places`); those from 366 on are the
+dates after New Year of a stay that began before it. Integers are `round((value - offset) / scale)`,
+and -32768 is unknown. Any tool that reads `.npy` reads a store.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from location_context.sections.contract import Attribution
+from location_context.sections.weather import climatology, records
+from location_context.sections.weather.records import FIELDS, Floats
+from location_context.stay import LONGEST_DAYS
+
+FORMAT = 1
+FOLDER = "climate"  # in the data directory
+PART = ".part"  # ends the name of a store under construction
+MANIFEST = "manifest.json"
+PLACES = climatology.YEAR_PLACES + LONGEST_DAYS - 1
+UNKNOWN = -32768
+CELL_FIELDS = ("height", "relief", "land")
+
+Packed = NDArray[np.int16]
+
+# Scale and offset by `Field.measure`: fine enough that no answer moves, and wide enough for
+# `Field.lowest` and `Field.highest`, but for rain, where 655 mm stands for more.
+_SCALES = {
+    "temperature": (0.01, 0.0),
+    "precipitation": (0.01, 327.67),
+    "snowfall": (0.01, 327.67),
+    "wind_speed": (0.02, 0.0),
+    "bearing": (0.02, 0.0),
+    "percent": (0.01, 0.0),
+    "hours": (0.001, 0.0),
+    "count": (1.0, 0.0),
+}
+
+
+class Tile(NamedTuple):
+    """A rectangle of a source's grid: what it reads at once."""
+
+    row: int
+    column: int
+    rows: int
+    columns: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.row},{self.column}"
+
+
+class Scale(msgspec.Struct, frozen=True):
+    """A field with the scale and offset of its integers."""
+
+    name: str
+    scale: float
+    offset: float
+
+    @classmethod
+    def of(cls, name: str) -> Self:
+        """Return the scale of a statistic by its field: `temperature_max_p10` as that of highs."""
+        if name == "samples":
+            return cls(name, 1.0, 0.0)
+        return cls(name, *_SCALES[FIELDS[name.removesuffix("_p10").removesuffix("_p90")].measure])
+
+
+class Grid(msgspec.Struct, frozen=True):
+    """A regular grid of cell centres, north up: rows of latitude from `south`."""
+
+    south: float
+    west: float
+    lat_step: float
+    lng_step: float
+    rows: int
+    columns: int
+
+    @property
+    def spans_globe(self) -> bool:
+        return abs(self.columns * self.lng_step - 360) < self.lng_step / 2
+
+    def lat(self, row: int) -> float:
+        return self.south + row * self.lat_step
+
+    def lng(self, column: int) -> float:
+        """Return the longitude from -180 up to 180."""
+        return (self.west + column * self.lng_step + 180) % 360 - 180
+
+    def around(self, lat: float, lng: float) -> Iterator[tuple[int, int]]:
+        """Yield the nine cells around a point as rows and columns, the nearest centre first."""
+        row = round((lat - self.south) / self.lat_step)
+        place = (lng - self.west) % 360 / self.lng_step
+        near = []
+        for y in range(row - 1, row + 2):
+            for x in range(round(place) - 1, round(place) + 2):
+                column = x % self.columns if self.spans_globe else x
+                if 0 <= y < self.rows and 0 <= column < self.columns:
+                    up = (lat - self.lat(y)) ** 2
+                    along = ((place - x) * self.lng_step * np.cos(np.radians(lat))) ** 2
+                    near.append((up + along, y, column))
+        return ((y, column) for _, y, column in sorted(near))
+
+
+class TileState(msgspec.Struct, frozen=True):
+    """A tile with the slots of its cells, and the SHA-256 of its statistics and history."""
+
+    tile: Tile
+    first_slot: int
+    cells: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """The description of a store; years are the first and the last."""
+
+    format: int = FORMAT
+    source: str
+    title: str
+    model: str
+    years: tuple[int, int]
+    grid: Grid
+    fields: tuple[Scale, ...]
+    history: tuple[Scale, ...]
+    representativeness: tuple[float, float] | None
+    attribution: tuple[Attribution, ...]
+    region: str
+    slots: int
+    tiles: tuple[TileState, ...] = ()
+    built_at: datetime | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.source}-{self.years[0]}-{self.years[1]}"
+
+    @property
+    def year_list(self) -> range:
+        return range(self.years[0], self.years[1] + 1)
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of each array by its file's name."""
+        return {
+            "index": (self.grid.rows, self.grid.columns),
+            "cells": (self.slots, len(CELL_FIELDS)),
+            "stats": (self.slots, PLACES, len(self.fields)),
+            "history": (self.slots, PLACES, len(self.year_list), len(self.history)),
+        }
+
+    @property
+    def as_of(self) -> date:
+        return date(self.years[1], 12, 31)
+
+
+class StoreDamaged(Exception):
+    """A folder that is not a whole store of this format; the message says why."""
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """The mapped arrays of a store."""
+
+    index: NDArray[np.int32]
+    cells: Packed
+    stats: Packed
+    history: Packed
+
+
+def scales_of(fields: Sequence[str]) -> tuple[Scale, ...]:
+    """Return the statistics that a source of these fields gives, with their scales."""
+    tenths = (f"{name}_{level}" for name in records.TEMPERATURES[:2] for level in ("p10", "p90"))
+    names = (*fields, *tenths, "precipitation_probability", "precipitation_sum_p90", "samples")
+    return tuple(map(Scale.of, names))
+
+
+def pack(values: Floats, scales: Sequence[Scale]) -> Packed:
+    """Return integers of values whose last axis is the scales'; NaN is unknown."""
+    scale = np.array([one.scale for one in scales])
+    offset = np.array([one.offset for one in scales])
+    whole = np.rint((values - offset) / scale)
+    return np.where(np.isnan(whole), UNKNOWN, np.clip(whole, -32767, 32767)).astype(np.int16)
+
+
+def unpack(packed: Packed, scales: Sequence[Scale]) -> Floats:
+    """Return the values of integers whose last axis is the scales', NaN where unknown."""
+    scale = np.array([one.scale for one in scales])
+    offset = np.array([one.offset for one in scales])
+    return np.where(packed == UNKNOWN, np.nan, packed * scale + offset)
+
+
+def create(folder: Path, manifest: Manifest, index: NDArray[np.int32], cells: Packed) -> Arrays:
+    """Make the arrays of a new store, everything unknown, and return them mapped for writing.
+
+    The manifest is written at the end (`finish`), so that a folder without one is never served.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    np.save(folder / "index.npy", index, allow_pickle=False)
+    np.save(folder / "cells.npy", cells, allow_pickle=False)
+    made = [
+        np.lib.format.open_memmap(
+            folder / f"{name}.npy", mode="w+", dtype=np.int16, shape=manifest.shapes[name]
+        )
+        for name in ("stats", "history")
+    ]
+    return Arrays(index, cells, *made)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return a folder's manifest.
+
+    Raises:
+        StoreDamaged: there is none, or it is of another kind or version.
+    """
+    try:
+        found = msgspec.json.decode((folder / MANIFEST).read_bytes())
+        version = found.get("format") if isinstance(found, dict) else None
+        if version != FORMAT:
+            raise StoreDamaged(f"its format is {version}, and this version reads {FORMAT}")
+        return msgspec.convert(found, Manifest)
+    except OSError as error:
+        raise StoreDamaged(f"{MANIFEST}: {error.strerror}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        raise StoreDamaged(f"{MANIFEST} cannot be read") from None
+
+
+def open_arrays(folder: Path, manifest: Manifest, *, writable: bool = False) -> Arrays:
+    """Return the arrays of a store, mapped.
+
+    Raises:
+        StoreDamaged: one is missing, cut or of another shape.
+    """
+    mapped = {}
+    for name, shape in manifest.shapes.items():
+        try:
+            array = np.load(
+                folder / f"{name}.npy", mmap_mode="r+" if writable else "r", allow_pickle=False
+            )
+        except (OSError, ValueError, EOFError):
+            raise StoreDamaged(f"{name}.npy is missing or cut") from None
+        wanted = np.int32 if name == "index" else np.int16
+        if array.shape != shape or array.dtype != wanted:
+            raise StoreDamaged(f"{name}.npy is not as the manifest says")
+        mapped[name] = array
+    return Arrays(**mapped)
+
+
+def finish(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest of a store that is whole, in one step."""
+    part = folder / f"{MANIFEST}{PART}"
+    with part.open("wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(folder / MANIFEST)
+
+
+def folders(data_dir: Path) -> list[Path]:
+    """Return the folders of all stores, whole or damaged, without those under construction."""
+    root = data_dir / FOLDER
+    if not root.is_dir():
+        return []
+    found = (path for path in root.iterdir() if path.is_dir() and path.suffix != PART)
+    return sorted(path for path in found if not path.name.startswith("."))

@@ -1,0 +1,64 @@
+"""A tile's arrays, from the daily values of its cells: the same statistics as an answer's."""
+
+from collections.abc import Sequence
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from location_context.sections.weather import climatology
+from location_context.sections.weather.climate.layout import (
+    PLACES,
+    UNKNOWN,
+    Packed,
+    Scale,
+    pack,
+    scales_of,
+)
+from location_context.sections.weather.climatology import HISTORY_FIELDS, HISTORY_ROWS
+from location_context.sections.weather.records import PAD_DAYS, Floats
+
+HISTORY_SCALES = tuple(map(Scale.of, HISTORY_FIELDS))
+
+
+def build_tile(
+    values: Floats, first: date, years: Sequence[int], fields: Sequence[str]
+) -> tuple[Packed, Packed]:
+    """Return the statistics and the history of each cell, as a store keeps them.
+
+    A cell that lacks over a fifth of a year's highs or lows is unknown as a whole, so that another
+    source answers there.
+
+    Args:
+        values: metric, cells x ARCHIVE_FIELDS x days, NaN where unknown.
+        first: the first day.
+        years: consecutive, oldest first.
+        fields: those that the source has.
+
+    Returns:
+        Slots x places x fields, and slots x places x years x 3.
+    """
+    scales = scales_of(fields)
+    stats = np.full((len(values), PLACES, len(scales)), UNKNOWN, np.int16)
+    history = np.full((len(values), PLACES, len(years), len(HISTORY_FIELDS)), UNKNOWN, np.int16)
+    day = _days(first, values.shape[-1], years)
+    for slot, cell in enumerate(values):
+        padded = np.pad(cell, ((0, 0), (0, 1)), constant_values=np.nan)
+        placed = padded[:, day]  # ARCHIVE_FIELDS x years x (places + 30)
+        own = placed[:, :, PAD_DAYS:-PAD_DAYS]
+        if climatology.missing(own[:, :, : climatology.YEAR_PLACES]).any():
+            continue
+        columns = climatology.summarise(placed)
+        columns["samples"] = climatology.sample_counts(placed)
+        stats[slot] = pack(np.stack([columns[one.name] for one in scales], axis=-1), scales)
+        history[slot] = pack(own[HISTORY_ROWS].transpose(2, 1, 0), HISTORY_SCALES)
+    return stats, history
+
+
+def _days(first: date, count: int, years: Sequence[int]) -> NDArray[np.int_]:
+    """Return which day belongs to each place of each year; the one after the last where none."""
+    ordinals = np.stack(
+        [climatology.ordinals(year, -PAD_DAYS, PLACES + 2 * PAD_DAYS) for year in years]
+    )
+    day = ordinals - first.toordinal()
+    return np.where((ordinals > 0) & (day >= 0) & (day < count), day, count)
