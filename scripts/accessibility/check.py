@@ -30,7 +30,7 @@ from playwright.sync_api import sync_playwright  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 from tests.moved_clock import MovedClock  # noqa: E402
-from tests.sections.weather.accuracy.test_page import kept_scores  # noqa: E402
+from tests.sections.weather.accuracy.test_page import stored_scores  # noqa: E402
 from tests.serving import free_port, serve  # noqa: E402
 from tests.widget.browser import chromium_path  # noqa: E402
 from tests.widget.full_app import FORECAST, LANGUAGES, STAY, STRADDLING  # noqa: E402
@@ -134,7 +134,7 @@ def served() -> Iterator[tuple[str, str]]:
         sections = sample_sections(clock)
         with (
             serve(settings, clock=clock, sections=sections, port=port) as one,
-            serve(kept_scores(Path(scores)), clock=MovedClock()) as other,
+            serve(stored_scores(Path(scores)), clock=MovedClock()) as other,
         ):
             yield one.url, other.url
 

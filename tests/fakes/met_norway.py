@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 from tests.fakes import weather_truth
-from tests.fakes.server import Answered, Asked, StandIn
+from tests.fakes.server import FakeRequest, FakeResponse, FakeServer
 
 PATH = "/weatherapi/locationforecast/2.0/complete"
 _HALF_HOUR = timedelta(minutes=30)
@@ -22,30 +22,30 @@ class MetNorwayStandIn:
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self.clock = clock
-        self.fault: Answered | None = None
+        self.fault: FakeResponse | None = None
         self.expires_in = timedelta(minutes=30)
-        self.server = StandIn(self.respond)
+        self.server = FakeServer(self.respond)
 
     @property
-    def requests(self) -> list[Asked]:
+    def requests(self) -> list[FakeRequest]:
         return self.server.requests
 
-    def respond(self, asked: Asked) -> Answered:
+    def respond(self, asked: FakeRequest) -> FakeResponse:
         if self.fault is not None:
             return self.fault
         agent = asked.headers.get("user-agent", "")
         if "@" not in agent and "http" not in agent:
-            return Answered(b"403 Forbidden", 403, {"Content-Type": "text/html"})
+            return FakeResponse(b"403 Forbidden", 403, {"Content-Type": "text/html"})
         if any(len(asked.query[name].partition(".")[2]) > 4 for name in ("lat", "lon")):
-            return Answered(b"403 Forbidden", 403)
+            return FakeResponse(b"403 Forbidden", 403)
         now = self.clock().astimezone(UTC)
         headers = {"Expires": format_datetime(now + self.expires_in, usegmt=True)}
         if "if-modified-since" in asked.headers:
-            return Answered(b"", 304, headers)
+            return FakeResponse(b"", 304, headers)
         headers["Last-Modified"] = format_datetime(now, usegmt=True)
-        return Answered(self._body(asked, now), 200, headers)
+        return FakeResponse(self._body(asked, now), 200, headers)
 
-    def _body(self, asked: Asked, now: datetime) -> dict[str, object]:
+    def _body(self, asked: FakeRequest, now: datetime) -> dict[str, object]:
         lat, lng = float(asked.query["lat"]), float(asked.query["lon"])
         sky = _Sky(lat, lng)
         start = now.replace(minute=0, second=0, microsecond=0)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from tests.fakes import weather_truth
-from tests.fakes.server import Answered, Asked, StandIn
+from tests.fakes.server import FakeRequest, FakeResponse, FakeServer
 
 PATH = "/api/temporal/daily/point"
 _NAMES = {
@@ -24,19 +24,19 @@ class NasaPowerStandIn:
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self.clock = clock
-        self.fault: Answered | None = None
-        self.server = StandIn(self.respond)
+        self.fault: FakeResponse | None = None
+        self.server = FakeServer(self.respond)
 
     @property
-    def requests(self) -> list[Asked]:
+    def requests(self) -> list[FakeRequest]:
         return self.server.requests
 
-    def respond(self, asked: Asked) -> Answered:
+    def respond(self, asked: FakeRequest) -> FakeResponse:
         if self.fault is not None:
             return self.fault
         names = asked.query["parameters"].split(",")
         if len(names) > 20 or asked.query["format"] != "JSON":
-            return Answered({"messages": ["too many parameters"]}, 422)
+            return FakeResponse({"messages": ["too many parameters"]}, 422)
         lat, lng = float(asked.query["latitude"]), float(asked.query["longitude"])
         start = datetime.strptime(asked.query["start"], "%Y%m%d").date()  # noqa: DTZ007  a date
         end = datetime.strptime(asked.query["end"], "%Y%m%d").date()  # noqa: DTZ007  a date
@@ -50,7 +50,7 @@ class NasaPowerStandIn:
                 there, factor = _NAMES[name]
                 value = round(day[there] * factor, 2) if when <= known_to else -999.0
                 series[name][f"{when:%Y%m%d}"] = value
-        return Answered(
+        return FakeResponse(
             {
                 "type": "Feature",
                 "geometry": {"type": "Point", "coordinates": [lng, lat, metres]},

@@ -1,12 +1,13 @@
 """A stand-in for OpenHolidays: rows as its server gives them, with true dates of its open data.
 
 Empty lists are left out; `groups` are schools of a kind or of a community, named beside
-`subdivisions` or alone; `tags` are words in one text. Asked for a time, it gives what touches it.
+`subdivisions` or alone; `tags` are words in one text. A request for a time is
+answered with the rows that touch it.
 """
 
 from typing import Any
 
-from tests.fakes.server import Answered, Asked
+from tests.fakes.server import FakeRequest, FakeResponse
 
 Row = dict[str, Any]
 
@@ -100,11 +101,11 @@ ROWS: dict[str, list[Row]] = {
 }  # fmt: skip
 
 
-def respond(asked: Asked) -> Answered:
+def respond(asked: FakeRequest) -> FakeResponse:
     """As the service answers; anything but school holidays is not found."""
     if asked.path != "/SchoolHolidays":
-        return Answered({"title": "Not Found"}, status=404)
+        return FakeResponse({"title": "Not Found"}, status=404)
     first, last = asked.query["validFrom"], asked.query["validTo"]
     rows = ROWS.get(asked.query.get("countryIsoCode", ""), [])
     told = [row for row in rows if row["startDate"] <= last and row["endDate"] >= first]
-    return Answered(sorted(told, key=lambda row: str(row["startDate"])))
+    return FakeResponse(sorted(told, key=lambda row: str(row["startDate"])))

@@ -18,7 +18,7 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from tests.fakes import weather_truth
-from tests.fakes.server import Answered, Asked, StandIn
+from tests.fakes.server import FakeRequest, FakeResponse, FakeServer
 
 FORECAST, ARCHIVE, ELEVATION = "/v1/forecast", "/v1/archive", "/v1/elevation"
 HELD_AT_MOST = 5
@@ -27,8 +27,8 @@ _LACKED_BY_ARCHIVE = {"precipitation_probability_max", "uv_index_max"}
 Height = Callable[[float, float], float]
 
 
-def refused(reason: str, status: int = 400) -> Answered:
-    return Answered({"error": True, "reason": reason}, status)
+def refused(reason: str, status: int = 400) -> FakeResponse:
+    return FakeResponse({"error": True, "reason": reason}, status)
 
 
 class OpenMeteo:
@@ -37,7 +37,7 @@ class OpenMeteo:
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self.clock = clock
         self.units: list[float] = []
-        self.faults: dict[str, Answered] = {}
+        self.faults: dict[str, FakeResponse] = {}
         self.missing: set[date] = set()
         self.forecast_error = 0.0  # K by which forecasts of temperatures are too high
         self.lacking: set[str] = set()
@@ -53,17 +53,17 @@ class OpenMeteo:
         self._held = 0
         self._counting = threading.Lock()
         self._running = threading.Lock()
-        self.server = StandIn(self.respond)
+        self.server = FakeServer(self.respond)
 
     @property
-    def requests(self) -> list[Asked]:
+    def requests(self) -> list[FakeRequest]:
         return self.server.requests
 
-    def calls(self, path: str) -> list[Asked]:
+    def calls(self, path: str) -> list[FakeRequest]:
         """What was asked of a path."""
         return [one for one in self.requests if one.path == path]
 
-    def respond(self, asked: Asked) -> Answered:
+    def respond(self, asked: FakeRequest) -> FakeResponse:
         if (fault := self.faults.get(asked.path)) is not None:
             return fault
         if "x-api-key" in asked.headers:
@@ -83,7 +83,7 @@ class OpenMeteo:
             with self._counting:
                 self._held -= 1
 
-    def _paid(self, asked: Asked) -> Answered:
+    def _paid(self, asked: FakeRequest) -> FakeResponse:
         if asked.path == ARCHIVE and not self.plan_has_archive:
             said = "This API endpoint requires the API Professional or Enterprise plan"
             return refused(said, 403)
@@ -91,7 +91,7 @@ class OpenMeteo:
             self.server.stopping.wait(self.slow_seconds)
         return self._answered(asked)
 
-    def _answered(self, asked: Asked) -> Answered:
+    def _answered(self, asked: FakeRequest) -> FakeResponse:
         if asked.path == ELEVATION:
             return self._heights(asked)
         if asked.path not in {FORECAST, ARCHIVE}:
@@ -112,9 +112,9 @@ class OpenMeteo:
         days = [(end - start).days + 1 for start, end in spans]
         self.units.append(max(len(names) / 10, 1) * sum(max(n / 14, 1) for n in days))
         blocks = [self._block(asked, names, start, end) for start, end in spans]
-        return Answered(blocks[0] if len(blocks) == 1 else blocks)
+        return FakeResponse(blocks[0] if len(blocks) == 1 else blocks)
 
-    def _heights(self, asked: Asked) -> Answered:
+    def _heights(self, asked: FakeRequest) -> FakeResponse:
         lats, lngs = (asked.query[name].split(",") for name in ("latitude", "longitude"))
         if len(lats) > 100:
             said = "Parameter 'latitude' and 'longitude' must not exceed 100 coordinates."
@@ -122,7 +122,7 @@ class OpenMeteo:
         self.units.append(float(len(lats)))
         spots = [(float(lat), float(lng)) for lat, lng in zip(lats, lngs, strict=True)]
         told = ", ".join(str(self._terrain(*spot)) for spot in spots)
-        return Answered(b'{"elevation":[%s]}' % told.encode())
+        return FakeResponse(b'{"elevation":[%s]}' % told.encode())
 
     def _terrain(self, lat: float, lng: float) -> float:
         """The height of the terrain; not a number where the server's model ends."""
@@ -130,7 +130,7 @@ class OpenMeteo:
             return float("nan")
         return float(self.terrain(lat, lng))
 
-    def _spans(self, asked: Asked) -> list[tuple[date, date]]:
+    def _spans(self, asked: FakeRequest) -> list[tuple[date, date]]:
         if "start_date" not in asked.query:
             return [self._days_from_today(asked)]
         starts = [date.fromisoformat(text) for text in asked.query["start_date"].split(",")]
@@ -144,7 +144,7 @@ class OpenMeteo:
                 raise ValueError(f"Parameter '{name}' is out of allowed range from {low} to {high}")
         return list(zip(starts, ends, strict=True))
 
-    def _days_from_today(self, asked: Asked) -> tuple[date, date]:
+    def _days_from_today(self, asked: FakeRequest) -> tuple[date, date]:
         ahead = int(asked.query.get("forecast_days", "7"))
         past = int(asked.query.get("past_days", "0"))
         if ahead > self.forecast_days:
@@ -154,7 +154,9 @@ class OpenMeteo:
         today = self.clock().astimezone(ZoneInfo(zone)).date()
         return today - timedelta(past), today + timedelta(ahead - 1)
 
-    def _block(self, asked: Asked, names: list[str], start: date, end: date) -> dict[str, object]:
+    def _block(
+        self, asked: FakeRequest, names: list[str], start: date, end: date
+    ) -> dict[str, object]:
         lat, lng = float(asked.query["latitude"]), float(asked.query["longitude"])
         given = asked.query.get("elevation")
         named = self._terrain(lat, lng) if given is None else float(given)

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from location_context.point import distance_km
-from tests.fakes.server import Answered, Asked
+from tests.fakes.server import FakeRequest, FakeResponse
 
 TOKEN = "predicthq-token"
 STATES = {"active", "deleted", "predicted"}
@@ -40,27 +40,27 @@ def event(title: str, start: str, end: str, /, **changes: Any) -> dict[str, Any]
 
 def responding(
     events: Sequence[dict[str, Any]], *, without: frozenset[str] = frozenset(), most: int = 10_000
-) -> Callable[[Asked], Answered]:
+) -> Callable[[FakeRequest], FakeResponse]:
     """A `respond` that answers these events to the right token only.
 
     `without`: states that the plan does not give, refused with 403; `most`: results it gives.
     """
 
-    def respond(asked: Asked) -> Answered:
+    def respond(asked: FakeRequest) -> FakeResponse:
         if asked.headers.get("authorization") != f"Bearer {TOKEN}":
-            return Answered({"error": "Authorization required"}, status=401)
+            return FakeResponse({"error": "Authorization required"}, status=401)
         states = set(asked.query.get("state", "active").split(","))
         if states & without:
-            return Answered({"error": "Your plan does not include this state"}, status=403)
+            return FakeResponse({"error": "Your plan does not include this state"}, status=403)
         if not states <= STATES:
-            return Answered({"error": "Invalid state."}, status=400)
+            return FakeResponse({"error": "Invalid state."}, status=400)
         found = _sorted([row for row in events if _matches(row, asked, states)], asked)
-        return Answered(_page(found, asked, most))
+        return FakeResponse(_page(found, asked, most))
 
     return respond
 
 
-def _page(found: Sequence[dict[str, Any]], asked: Asked, most: int) -> dict[str, Any]:
+def _page(found: Sequence[dict[str, Any]], asked: FakeRequest, most: int) -> dict[str, Any]:
     limit, offset = (int(asked.query.get(name, d)) for name, d in (("limit", 10), ("offset", 0)))
     shown = found[:most]
     further = f"?{urlencode({**asked.query, 'offset': offset + limit})}"
@@ -73,7 +73,7 @@ def _page(found: Sequence[dict[str, Any]], asked: Asked, most: int) -> dict[str,
     }
 
 
-def _matches(row: dict[str, Any], asked: Asked, states: set[str]) -> bool:
+def _matches(row: dict[str, Any], asked: FakeRequest, states: set[str]) -> bool:
     query = asked.query
     categories = query.get("category")
     return (
@@ -85,7 +85,7 @@ def _matches(row: dict[str, Any], asked: Asked, states: set[str]) -> bool:
     )
 
 
-def _is_active(row: dict[str, Any], asked: Asked) -> bool:
+def _is_active(row: dict[str, Any], asked: FakeRequest) -> bool:
     """Whether it touches `active.gte` to `active.lte`, in `active.tz` or by its own clock."""
     zone = ZoneInfo(asked.query.get("active.tz", "UTC"))
     local = row.get("timezone") is None
@@ -112,7 +112,7 @@ def _is_within(row: dict[str, Any], within: str | None) -> bool:
     return distance_km(lat, lng, pair[1], pair[0]) <= float(reach)
 
 
-def _sorted(rows: list[dict[str, Any]], asked: Asked) -> list[dict[str, Any]]:
+def _sorted(rows: list[dict[str, Any]], asked: FakeRequest) -> list[dict[str, Any]]:
     """By `sort`: of ranks the highest come first, and the lowest with the minus sign."""
     by = asked.query.get("sort", "-start")
     if by.lstrip("-") == "rank":

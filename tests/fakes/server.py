@@ -1,8 +1,8 @@
-"""The fake server of the package's own kit, under the names that these tests use."""
+"""The fake server of the package's own kit."""
 
-from location_context.testing.server import FakeRequest as Asked
-from location_context.testing.server import FakeResponse as Answered
-from location_context.testing.server import FakeServer as StandIn
-from location_context.testing.server import Respond
+from location_context.testing.server import FakeRequest, FakeResponse, FakeServer, Respond
 
-__all__ = ["Answered", "Asked", "Respond", "StandIn"]
+# the names that tests outside the sections still use
+Asked, Answered, StandIn = FakeRequest, FakeResponse, FakeServer
+
+__all__ = ["Answered", "Asked", "FakeRequest", "FakeResponse", "FakeServer", "Respond", "StandIn"]

@@ -6,7 +6,7 @@ from typing import Any
 from zlib import crc32
 
 from location_context.point import distance_km
-from tests.fakes.server import Answered, Asked
+from tests.fakes.server import FakeRequest, FakeResponse
 
 KEY = "ticketmaster-key"
 _GEOHASH_DIGITS = "0123456789bcdefghjkmnpqrstuvwxyz"
@@ -46,31 +46,31 @@ def at(day: str, clock: str, utc: str | None = None) -> dict[str, Any]:
 
 def responding(
     events: Sequence[dict[str, Any]], *, always_by_date: bool = False, by_place: bool = False
-) -> Callable[[Asked], Answered]:
+) -> Callable[[FakeRequest], FakeResponse]:
     """A `respond` that answers these events in pages, to the right key only.
 
     Like the real one it filters by local date, and refuses to page beyond the thousandth; with
     `by_place` also by the circle, as it does.
     """
 
-    def respond(asked: Asked) -> Answered:
+    def respond(asked: FakeRequest) -> FakeResponse:
         if asked.query.get("apikey") != KEY:
-            return Answered({"fault": {"faultstring": "Invalid ApiKey"}}, status=401)
+            return FakeResponse({"fault": {"faultstring": "Invalid ApiKey"}}, status=401)
         size, page = int(asked.query["size"]), int(asked.query["page"])
         if size > 200 or size * page >= 1000:
-            return Answered({"errors": [{"code": "DIS1035"}]}, status=400)
+            return FakeResponse({"errors": [{"code": "DIS1035"}]}, status=400)
         during = filter(_during(asked), events)
         near = filter(_within(asked), during) if by_place else during
         found = sorted(near, key=_by_date if always_by_date else _order(asked))
         part = found[size * page : size * (page + 1)]
         pages = {"size": size, "totalElements": len(found), "number": page}
         pages["totalPages"] = math.ceil(len(found) / size)
-        return Answered({"page": pages, **({"_embedded": {"events": part}} if part else {})})
+        return FakeResponse({"page": pages, **({"_embedded": {"events": part}} if part else {})})
 
     return respond
 
 
-def _during(asked: Asked) -> Callable[[dict[str, Any]], bool]:
+def _during(asked: FakeRequest) -> Callable[[dict[str, Any]], bool]:
     """Whether an event touches the local dates asked for; the end, where there is one, counts."""
     first, last = (text[:10] for text in asked.query["localStartEndDateTime"].split(","))
 
@@ -82,7 +82,7 @@ def _during(asked: Asked) -> Callable[[dict[str, Any]], bool]:
     return touches
 
 
-def _within(asked: Asked) -> Callable[[dict[str, Any]], bool]:
+def _within(asked: FakeRequest) -> Callable[[dict[str, Any]], bool]:
     """Whether an event's venue lies in the circle asked for."""
     centre, radius = geohash_point(asked.query["geoPoint"]), float(asked.query["radius"])
 
@@ -100,7 +100,7 @@ def geohash_point(text: str) -> tuple[float, float]:
     return lat * 180 - 90, lng * 360 - 180
 
 
-def _order(asked: Asked) -> Callable[[dict[str, Any]], object]:
+def _order(asked: FakeRequest) -> Callable[[dict[str, Any]], object]:
     """By relevance, which has nothing to do with the date: a checksum of the id stands for it."""
     if asked.query["sort"] == "relevance,desc":
         return lambda event: crc32(event["id"].encode())

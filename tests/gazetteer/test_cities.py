@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-from location_context.gazetteer.gazetteer import Gazetteer
 from tests.conftest import ROOT
 from tests.gazetteer.city_truth import (
     Row,
@@ -27,7 +26,7 @@ def _share(right: int, of: int) -> str:
     return f"{right / of:.3%} of {of:,}"
 
 
-def test_countries_of_the_cities_whose_truth_is_known(gazetteer: Gazetteer, rows: list[Row]):
+def test_countries_of_the_cities_whose_truth_is_known(gazetteer, rows):
     coded = [row for row in rows if row.country]
     unknown = {row for row in coded if contradicts_itself(row)}
     found = {row: gazetteer.point(row.lat, row.lng).country for row in coded}
@@ -42,7 +41,7 @@ def test_countries_of_the_cities_whose_truth_is_known(gazetteer: Gazetteer, rows
     assert 1 - len(wrong) / known >= 0.999
 
 
-def test_zones_of_the_cities_whose_truth_is_known(gazetteer: Gazetteer, rows: list[Row]):
+def test_zones_of_the_cities_whose_truth_is_known(gazetteer, rows):
     zoned = [row for row in rows if row.zone]
     known = [row for row in zoned if not contested_zone(row)]
     found = {row: gazetteer.point(row.lat, row.lng).timezone for row in zoned}
@@ -54,7 +53,7 @@ def test_zones_of_the_cities_whose_truth_is_known(gazetteer: Gazetteer, rows: li
     assert 1 - len(wrong) / len(known) >= 0.995
 
 
-def test_clocks_of_the_cities_with_none_left_out(gazetteer: Gazetteer, rows: list[Row]):
+def test_clocks_of_the_cities_with_none_left_out(gazetteer, rows):
     """The zone found shows the same time as the row's through 2027, whatever it is called."""
     zoned = [row for row in rows if row.zone]
     found = {row: gazetteer.point(row.lat, row.lng).timezone for row in zoned}
@@ -65,7 +64,7 @@ def test_clocks_of_the_cities_with_none_left_out(gazetteer: Gazetteer, rows: lis
     assert 1 - len(wrong) / len(zoned) >= 0.995
 
 
-def test_countries_of_geonames_places(gazetteer: Gazetteer):
+def test_countries_of_geonames_places(gazetteer):
     """One in 30 of GeoNames' places, which are independent of the boundaries."""
     places = geonames_places()[::30]
     wrong = [
@@ -79,7 +78,7 @@ def test_countries_of_geonames_places(gazetteer: Gazetteer):
 
 
 @pytest.mark.parametrize("table", ["cities", "zones"])
-def test_a_table_is_what_its_script_makes_of_the_package(table: str):
+def test_a_table_is_what_its_script_makes_of_the_package(table):
     script = ROOT / "scripts" / f"make_{table}.py"
     assert subprocess.run([sys.executable, script, "--check"], check=False).returncode == 0
 
@@ -87,9 +86,9 @@ def test_a_table_is_what_its_script_makes_of_the_package(table: str):
 @pytest.mark.parametrize(
     ("lat", "lng", "name"), [(-89.9, 0, "Puerto Williams"), (-48.9, -123.4, "Hanga Roa")]
 )
-def test_far_from_everything_there_is_a_nearest_city(gazetteer: Gazetteer, lat, lng, name):
+def test_far_from_everything_there_is_a_nearest_city(gazetteer, lat, lng, name):
     assert gazetteer.nearest_city(lat, lng).name == name
 
 
-def test_across_the_date_line_a_city_is_near(gazetteer: Gazetteer):
+def test_across_the_date_line_a_city_is_near(gazetteer):
     assert gazetteer.nearest_city(-16.8, -179.99).country == "FJ"

@@ -34,125 +34,125 @@ def failing(section: FakeSection, error: Exception) -> None:
     section.before = before  # type: ignore[method-assign]
 
 
-async def landed(kept: CachedSection) -> None:
-    while len(kept._cache._in_flight):  # noqa: ASYNC110  the loop itself is what is waited for
+async def landed(cached: CachedSection) -> None:
+    while len(cached._cache._in_flight):  # noqa: ASYNC110  the loop itself is what is waited for
         await asyncio.sleep(0)
 
 
-async def test_a_fresh_reading_is_given_without_reading_the_section_again() -> None:
+async def test_a_fresh_reading_is_given_without_reading_the_section_again():
     tides = FakeSection(clock := FakeClock(), fresh=900)
-    kept = CachedSection(tides, clock)
-    first = await kept.read(QUERY, soon())
+    cached = CachedSection(tides, clock)
+    first = await cached.read(QUERY, soon())
     clock.forward(899)
-    assert await kept.read(QUERY, soon()) is first
+    assert await cached.read(QUERY, soon()) is first
     assert tides.reads == 1
 
 
-async def test_for_a_minute_after_the_old_one_is_given_while_a_new_one_is_read() -> None:
+async def test_for_a_minute_after_the_old_one_is_given_while_a_new_one_is_read():
     tides = FakeSection(clock := FakeClock(), fresh=900)
-    kept = CachedSection(tides, clock)
-    first = await kept.read(QUERY, soon())
+    cached = CachedSection(tides, clock)
+    first = await cached.read(QUERY, soon())
     clock.forward(930)
-    assert await kept.read(QUERY, soon()) is first
-    await landed(kept)
+    assert await cached.read(QUERY, soon()) is first
+    await landed(cached)
     assert tides.reads == 2
-    assert (await kept.read(QUERY, soon())).body.reads == 2
+    assert (await cached.read(QUERY, soon())).body.reads == 2
 
 
-async def test_past_that_minute_the_caller_gets_the_new_one() -> None:
+async def test_past_that_minute_the_caller_gets_the_new_one():
     tides = FakeSection(clock := FakeClock(), fresh=900)
-    kept = CachedSection(tides, clock)
-    await kept.read(QUERY, soon())
+    cached = CachedSection(tides, clock)
+    await cached.read(QUERY, soon())
     clock.forward(961)
-    assert (await kept.read(QUERY, soon())).body.reads == 2
+    assert (await cached.read(QUERY, soon())).body.reads == 2
 
 
 @pytest.mark.parametrize(
     "error",
     [UpstreamUnavailable("nothing", 5), ProviderTimeout("x", "y"), StorageError("gone")],
 )
-async def test_when_reading_fails_the_old_one_is_given_for_an_hour_and_says_stale(error) -> None:
+async def test_when_reading_fails_the_old_one_is_given_for_an_hour_and_says_stale(error):
     tides = FakeSection(clock := FakeClock(), fresh=900)
-    kept = CachedSection(tides, clock)
-    await kept.read(QUERY, soon())
+    cached = CachedSection(tides, clock)
+    await cached.read(QUERY, soon())
     failing(tides, error)
     clock.forward(900 + 3599)
-    reading = await kept.read(QUERY, soon())
+    reading = await cached.read(QUERY, soon())
     assert reading.body.stale
     assert not reading.complete
-    assert not kept.last_read_failed
+    assert not cached.last_read_failed
     clock.forward(2)
     with pytest.raises(UpstreamUnavailable):
-        await kept.read(QUERY, soon())
-    assert kept.last_read_failed
+        await cached.read(QUERY, soon())
+    assert cached.last_read_failed
 
 
-async def test_a_cached_answer_after_a_failure_ends_the_outage() -> None:
+async def test_a_cached_answer_after_a_failure_ends_the_outage():
     tides = FakeSection(clock := FakeClock(), fresh=900)
-    kept = CachedSection(tides, clock)
-    await kept.read(QUERY, soon())
+    cached = CachedSection(tides, clock)
+    await cached.read(QUERY, soon())
     failing(tides, UpstreamUnavailable("nothing", 5))
     with pytest.raises(UpstreamUnavailable):
-        await kept.read(replace(QUERY, point=Point(0, 0, "UTC")), soon())
-    assert kept.last_read_failed
-    await kept.read(QUERY, soon())
-    assert not kept.last_read_failed
+        await cached.read(replace(QUERY, point=Point(0, 0, "UTC")), soon())
+    assert cached.last_read_failed
+    await cached.read(QUERY, soon())
+    assert not cached.last_read_failed
 
 
-async def test_an_outage_ends_a_minute_after_the_last_failure() -> None:
+async def test_an_outage_ends_a_minute_after_the_last_failure():
     tides = FakeSection(clock := FakeClock())
-    kept = CachedSection(tides, clock)
+    cached = CachedSection(tides, clock)
     failing(tides, UpstreamUnavailable("nothing", 5))
     with pytest.raises(UpstreamUnavailable):
-        await kept.read(QUERY, soon())
+        await cached.read(QUERY, soon())
     clock.forward(59)
-    assert kept.last_read_failed
+    assert cached.last_read_failed
     clock.forward(1)
-    assert not kept.last_read_failed
+    assert not cached.last_read_failed
 
 
-async def test_nothing_old_crosses_midnight_at_the_point() -> None:
+async def test_nothing_old_crosses_midnight_at_the_point():
     clock = FakeClock()
     tides = FakeSection(clock, fresh=11 * 3600 - 10)  # until ten seconds before midnight in Paris
-    kept = CachedSection(tides, clock)
-    await kept.read(QUERY, soon())
+    cached = CachedSection(tides, clock)
+    await cached.read(QUERY, soon())
     failing(tides, UpstreamUnavailable("nothing", 5))
     clock.forward(11 * 3600 - 5)
-    assert await kept.read(QUERY, soon())
-    await landed(kept)
+    assert await cached.read(QUERY, soon())
+    await landed(cached)
     clock.forward(10)
     with pytest.raises(UpstreamUnavailable):
-        await kept.read(QUERY, soon())
+        await cached.read(QUERY, soon())
 
 
-async def test_what_lacked_something_is_read_again_within_seconds() -> None:
+async def test_what_lacked_something_is_read_again_within_seconds():
     tides = FakeSection(clock := FakeClock(), fresh=900)
     tides.lacking = "provider_unavailable"
-    kept = CachedSection(tides, clock)
-    await kept.read(QUERY, soon())
+    cached = CachedSection(tides, clock)
+    await cached.read(QUERY, soon())
     clock.forward(4)
-    await kept.read(QUERY, soon())
+    await cached.read(QUERY, soon())
     assert tides.reads == 1
     clock.forward(70)
-    await kept.read(QUERY, soon())
+    await cached.read(QUERY, soon())
     assert tides.reads == 2
 
 
-async def test_a_keyed_call_is_not_answered_with_what_a_widget_s_half_budget_lacked() -> None:
+async def test_a_keyed_call_is_not_answered_with_what_a_widget_s_half_budget_lacked():
     tides = FakeSection(clock := FakeClock())
     tides.lacking = "provider_unavailable"
-    kept = CachedSection(tides, clock)
-    await kept.read(replace(QUERY, public=True), soon())
-    await kept.read(QUERY, soon())
+    cached = CachedSection(tides, clock)
+    await cached.read(replace(QUERY, public=True), soon())
+    await cached.read(QUERY, soon())
     assert tides.reads == 2
-    await kept.read(replace(QUERY, public=True), soon())
+    await cached.read(replace(QUERY, public=True), soon())
     assert tides.reads == 2
 
 
-async def test_two_hundred_callers_of_one_key_cost_one_read_and_survive_its_leader() -> None:
+async def test_two_hundred_callers_of_one_key_cost_one_read_and_survive_its_leader():
     slow = Slow(clock := FakeClock())
-    kept = CachedSection(slow, clock)
-    callers = [asyncio.create_task(kept.read(QUERY, soon())) for _ in range(200)]
+    cached = CachedSection(slow, clock)
+    callers = [asyncio.create_task(cached.read(QUERY, soon())) for _ in range(200)]
     await asyncio.sleep(0)
     callers[0].cancel()
     await asyncio.sleep(0)
@@ -162,19 +162,19 @@ async def test_two_hundred_callers_of_one_key_cost_one_read_and_survive_its_lead
     assert len({id(reading) for reading in readings}) == 1
 
 
-async def test_a_caller_whose_deadline_passes_leaves_the_read_to_the_next_one() -> None:
+async def test_a_caller_whose_deadline_passes_leaves_the_read_to_the_next_one():
     slow = Slow(clock := FakeClock())
-    kept = CachedSection(slow, clock)
+    cached = CachedSection(slow, clock)
     with pytest.raises(UpstreamUnavailable):
-        await kept.read(QUERY, Deadline.after(0.01))
+        await cached.read(QUERY, Deadline.after(0.01))
     slow.release.set()
-    await kept.read(QUERY, soon())
+    await cached.read(QUERY, soon())
     assert slow.reads == 1
 
 
-async def test_point_stay_units_and_language_each_make_a_key_of_their_own() -> None:
+async def test_point_stay_units_and_language_each_make_a_key_of_their_own():
     tides = FakeSection(clock := FakeClock())
-    kept, german = CachedSection(tides, clock), Languages.load().choose("de-AT")
+    cached, german = CachedSection(tides, clock), Languages.load().choose("de-AT")
     for query in (
         QUERY,
         replace(QUERY, point=Point(48.8567, 2.3522, "Europe/Paris", "FR")),
@@ -182,66 +182,66 @@ async def test_point_stay_units_and_language_each_make_a_key_of_their_own() -> N
         replace(QUERY, units="imperial"),
         replace(QUERY, language=replace(german, tag="de-AT")),
     ):
-        await kept.read(query, soon())
-        await kept.read(query, soon())
+        await cached.read(query, soon())
+        await cached.read(query, soon())
     assert tides.reads == 5
 
 
-async def test_a_section_without_dates_is_read_once_for_all_stays() -> None:
+async def test_a_section_without_dates_is_read_once_for_all_stays():
     harbour = FakeUndatedSection(clock := FakeClock())
-    kept = CachedSection(harbour, clock)
+    cached = CachedSection(harbour, clock)
     for days in range(5):
         stay = Stay(STAY.start, STAY.start + timedelta(days=days))
-        await kept.read(replace(QUERY, stay=stay), soon())
+        await cached.read(replace(QUERY, stay=stay), soon())
     assert harbour.reads == 1
 
 
-async def test_it_holds_no_more_bytes_than_it_may_and_drops_the_longest_unused() -> None:
+async def test_it_holds_no_more_bytes_than_it_may_and_drops_the_longest_unused():
     tides = FakeSection(clock := FakeClock(), words="x" * 1000)
-    kept = CachedSection(tides, clock, max_bytes=100_000)
+    cached = CachedSection(tides, clock, max_bytes=100_000)
     queries = [replace(QUERY, point=Point(lat, 0.0, "UTC")) for lat in range(50)]
     for query in queries:
-        await kept.read(query, soon())
-        await kept.read(queries[0], soon())
-    entries = kept._cache._entries
+        await cached.read(query, soon())
+        await cached.read(queries[0], soon())
+    entries = cached._cache._entries
     assert 90_000 < entries.size <= 100_000
     assert tides.reads == 50
 
 
-async def test_what_it_holds_takes_no_more_memory_than_it_may() -> None:
+async def test_what_it_holds_takes_no_more_memory_than_it_may():
     """So many distinct points that each drops another: what Python allocated for them stays."""
     tides = FakeSection(clock := FakeClock(), words="x" * 1000)
-    kept = CachedSection(tides, clock, max_bytes=1_000_000)
+    cached = CachedSection(tides, clock, max_bytes=1_000_000)
     tracemalloc.start()
     try:
         for number in range(1000):
             point = Point(number / 100, 0.0, "UTC")
-            await kept.read(replace(QUERY, point=point), soon())
+            await cached.read(replace(QUERY, point=point), soon())
         gc.collect()
         assert tracemalloc.get_traced_memory()[0] < 1_200_000  # the test's own objects too
     finally:
         tracemalloc.stop()
 
 
-async def test_a_new_dataset_empties_it_and_keeps_out_what_was_being_read_of_the_old() -> None:
+async def test_a_new_dataset_empties_it_and_keeps_out_what_was_being_read_of_the_old():
     slow = Slow(clock := FakeClock())
     listeners: list = []
     slow.on_change = listeners.append  # type: ignore[method-assign]
-    kept = CachedSection(slow, clock)
-    reading = asyncio.create_task(kept.read(QUERY, soon()))
+    cached = CachedSection(slow, clock)
+    reading = asyncio.create_task(cached.read(QUERY, soon()))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     listeners[0]()
     slow.release.set()
     await reading
-    await kept.read(QUERY, soon())
+    await cached.read(QUERY, soon())
     assert slow.reads == 2
 
 
-async def test_closing_ends_what_is_under_way() -> None:
+async def test_closing_ends_what_is_under_way():
     slow = Slow(clock := FakeClock())
-    kept = CachedSection(slow, clock)
+    cached = CachedSection(slow, clock)
     with pytest.raises(UpstreamUnavailable):
-        await kept.read(QUERY, Deadline.after(0.01))
-    await kept.close()
-    assert len(kept._cache._in_flight) == 0
+        await cached.read(QUERY, Deadline.after(0.01))
+    await cached.close()
+    assert len(cached._cache._in_flight) == 0

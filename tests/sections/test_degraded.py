@@ -27,11 +27,11 @@ from tests.sections.test_cached_section import QUERY, failing, soon
 from tests.web.sections import NOON, FakeClock, FakeSection
 
 
-def test_every_code_has_its_sentence_and_there_is_no_other() -> None:
+def test_every_code_has_its_sentence_and_there_is_no_other():
     assert tuple(DEGRADED) == get_args(DegradedReason)
 
 
-def test_degraded_follows_from_the_reason_and_so_does_complete() -> None:
+def test_degraded_follows_from_the_reason_and_so_does_complete():
     whole = FakeSection().body(QUERY)
     lesser = msgspec.structs.replace(whole, degraded_reason="late")
     for body, degraded in ((whole, False), (lesser, True)):
@@ -40,7 +40,7 @@ def test_degraded_follows_from_the_reason_and_so_does_complete() -> None:
         assert msgspec.json.decode(msgspec.json.encode(body))["degraded"] is degraded
 
 
-def test_the_foremost_reason_is_the_first_in_the_table() -> None:
+def test_the_foremost_reason_is_the_first_in_the_table():
     assert foremost([None, "late", "provider_unavailable", None]) == "provider_unavailable"
     assert foremost(reversed(DEGRADED)) == "forecast_unavailable"
     assert foremost([None]) is None
@@ -56,25 +56,25 @@ def test_the_foremost_reason_is_the_first_in_the_table() -> None:
         (ProviderStatusError("x", 502), "provider_unavailable"),
     ],
 )
-def test_a_failing_has_its_code(error: Exception, reason: str) -> None:
+def test_a_failing_has_its_code(error, reason):
     assert degraded_by(error) == reason
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("before", [None, "budget_spent"])
-async def test_a_kept_answer_given_for_want_of_a_new_one_is_degraded(before) -> None:
+async def test_a_kept_answer_given_for_want_of_a_new_one_is_degraded(before):
     tides = FakeSection(clock := FakeClock(), fresh=900)
     tides.lacking = before
-    kept = CachedSection(tides, clock)
-    await kept.read(QUERY, soon())
+    cached = CachedSection(tides, clock)
+    await cached.read(QUERY, soon())
     failing(tides, UpstreamUnavailable("nothing", 5))
     clock.forward(timedelta(minutes=30).total_seconds())
-    body = (await kept.read(QUERY, soon())).body
+    body = (await cached.read(QUERY, soon())).body
     assert (body.stale, body.degraded) == (True, True)
     assert body.degraded_reason == (before or "provider_unavailable")
 
 
-def test_only_a_spent_budget_leaves_an_answer_that_is_not_stale_fit_for_caches() -> None:
+def test_only_a_spent_budget_leaves_an_answer_that_is_not_stale_fit_for_caches():
     whole = FakeSection().body(QUERY)
     for reason in (None, *DEGRADED):
         for stale in (False, True):
@@ -87,7 +87,7 @@ def test_only_a_spent_budget_leaves_an_answer_that_is_not_stale_fit_for_caches()
     ]  # fmt: skip
 
 
-def test_what_a_spent_budget_kept_back_is_kept_by_us_for_a_minute_and_longer_by_clients() -> None:
+def test_what_a_spent_budget_kept_back_is_kept_by_us_for_a_minute_and_longer_by_clients():
     body = msgspec.structs.replace(FakeSection().body(QUERY), degraded_reason="budget_spent")
     freshness = Freshness.of([SectionResult(body, NOON + timedelta(days=1))], "public")
     assert freshness.cache_control(86_400).startswith("public, max-age=900, ")
@@ -100,5 +100,5 @@ def test_what_a_spent_budget_kept_back_is_kept_by_us_for_a_minute_and_longer_by_
     assert both.reusable_until(now) == now + 5
 
 
-def test_a_late_provider_is_told_before_a_spent_budget_since_asking_again_helps() -> None:
+def test_a_late_provider_is_told_before_a_spent_budget_since_asking_again_helps():
     assert foremost(["budget_spent", "late"]) == "late"

@@ -5,7 +5,7 @@ import pytest
 from location_context.sections.astronomy.section import Astronomy
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from tests.moved_clock import MovedClock
-from tests.sections.astronomy.queries import Asking
+from tests.sections.astronomy.queries import SectionReader
 
 
 @pytest.fixture(scope="session")
@@ -14,5 +14,5 @@ def ephemeris() -> Ephemeris:
 
 
 @pytest.fixture(scope="session")
-def asking(ephemeris: Ephemeris) -> Asking:
-    return Asking(Astronomy(ephemeris, MovedClock()))
+def reader(ephemeris: Ephemeris) -> SectionReader:
+    return SectionReader(Astronomy(ephemeris, MovedClock()))

@@ -23,7 +23,7 @@ def query(
 
 
 @dataclass(frozen=True)
-class Asking:
+class SectionReader:
     """The section, asked in the test's own thread."""
 
     section: Astronomy

@@ -8,7 +8,7 @@ import pytest
 
 from location_context.sections.astronomy.response import Day
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, month_start, next_month
-from tests.sections.astronomy.queries import Asking, seconds_apart, utc
+from tests.sections.astronomy.queries import seconds_apart, utc
 
 ROUNDING = 30  # the tables are rounded to minutes
 YEARS = (1900, 1940, 1970, 2020, 2050)  # of both tables
@@ -47,15 +47,15 @@ PLACES = [
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_every_rise_and_set_of_the_table_is_told_within_a_minute_and_none_is_invented(
-    place: tuple[str, float, float], shared_data: Path, asking: Asking
-) -> None:
+    place, shared_data, reader
+):
     body, lng, lat = place
     rows = table(shared_data)[place]
     # a date tells its first rise and set; three zones' dates together tell every one
     first, last = rows[0][1].date(), rows[-1][1].date()
     events: set[Event] = set()
     for zone in ZONES:
-        events |= told(list(asking.days(lat, lng, zone, first, last)), body)
+        events |= told(list(reader.days(lat, lng, zone, first, last)), body)
     worst = 0.0
     for kind, moment in rows:
         near = [e for e in events if e[0] == kind and seconds_apart(e[1], moment) < 1800]
@@ -71,15 +71,15 @@ def test_every_rise_and_set_of_the_table_is_told_within_a_minute_and_none_is_inv
     print(f"{place}: {len(rows)} events, worst {worst:.0f} s from the rounded minute")
 
 
-def test_every_place_of_the_table_is_checked(shared_data: Path) -> None:
+def test_every_place_of_the_table_is_checked(shared_data):
     assert sorted(table(shared_data)) == sorted(PLACES)
 
 
-def test_twilights_are_within_a_minute_of_the_table(shared_data: Path, asking: Asking) -> None:
+def test_twilights_are_within_a_minute_of_the_table(shared_data, reader):
     for line in (shared_data / "astronomy" / "twilight.txt").read_text().splitlines():
         lat, lng, _, *moments = line.split()
         expected = [utc(moment) for moment in moments]
-        sun = asking.day(
+        sun = reader.day(
             float(lat), float(lng), "America/New_York", (expected[0] - timedelta(hours=5)).date()
         ).sun
         found = [
@@ -101,9 +101,7 @@ def moments_of(ephemeris: Ephemeris, year: int) -> list[tuple[str, float]]:
 
 
 @pytest.mark.parametrize("year", YEARS)
-def test_moon_phases_are_within_a_minute(
-    year: int, shared_data: Path, ephemeris: Ephemeris
-) -> None:
+def test_moon_phases_are_within_a_minute(year, shared_data, ephemeris):
     names = ("new_moon", "first_quarter", "full_moon", "last_quarter")
     lines = (shared_data / "astronomy" / "moon_phases.txt").read_text().splitlines()
     expected = [
@@ -115,7 +113,7 @@ def test_moon_phases_are_within_a_minute(
 
 
 @pytest.mark.parametrize("year", YEARS)
-def test_seasons_are_within_a_minute(year: int, shared_data: Path, ephemeris: Ephemeris) -> None:
+def test_seasons_are_within_a_minute(year, shared_data, ephemeris):
     lines = (shared_data / "astronomy" / "seasons.txt").read_text().splitlines()
     expected = [
         utc(line.split()[0]).timestamp()
@@ -128,6 +126,6 @@ def test_seasons_are_within_a_minute(year: int, shared_data: Path, ephemeris: Ep
     assert max(abs(a - b) for (_, a), b in zip(found, expected, strict=True)) <= 60
 
 
-def test_perihelion_is_no_highlight(asking: Asking) -> None:
-    found = asking.highlights(0, 0, "UTC", date(2026, 1, 1), date(2026, 1, 9))
+def test_perihelion_is_no_highlight(reader):
+    found = reader.highlights(0, 0, "UTC", date(2026, 1, 1), date(2026, 1, 9))
     assert {highlight.type for highlight in found} == {"full_moon", "meteor_shower"}

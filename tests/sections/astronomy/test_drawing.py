@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from location_context.sections.astronomy.drawing import moon_tilt
-from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.astronomy.sky.horizon import directions
 from location_context.sections.astronomy.sky.local_days import J2000
 
@@ -21,9 +20,7 @@ YEARS = st.sampled_from([1953, 1999, 2026, 2050])
 
 @OFTEN
 @given(YEARS, st.integers(0, 2000), st.floats(-89, 89), st.floats(-180, 180))
-def test_the_moons_bright_limb_faces_the_sun(
-    ephemeris: Ephemeris, year: int, step: int, lat: float, lng: float
-) -> None:
+def test_the_moons_bright_limb_faces_the_sun(ephemeris, year, step, lat, lng):
     sky = ephemeris.month((year, 12)).sky
     when = astronomy.Time((float(sky.times[step]) - J2000) / 86400)
     sun, moon = (

@@ -1,7 +1,6 @@
 """Eclipses beside NASA's catalogues of 2001 to 2050, and beside astronomy-engine at a point."""
 
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from unittest.mock import patch
 
 import astronomy
@@ -14,7 +13,7 @@ from location_context.sections.astronomy.sky import ephemeris as ephemeris_modul
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, Floats
 from location_context.sections.astronomy.sky.local_days import tt_ahead
 from tests.sections.astronomy import catalogues
-from tests.sections.astronomy.queries import Asking, at, seconds_apart
+from tests.sections.astronomy.queries import at, seconds_apart
 
 
 class SunAndMoon(Ephemeris):
@@ -36,7 +35,7 @@ def in_terrestrial_time(ephemeris: Ephemeris, moment: float) -> float:
     return moment + float(tt_ahead(ephemeris._timescale, np.array([moment]))[0])
 
 
-def test_every_eclipse_is_found_at_its_moment(shared_data: Path, sun_and_moon: Ephemeris) -> None:
+def test_every_eclipse_is_found_at_its_moment(shared_data, sun_and_moon):
     """In time order, so that each month of the ephemeris is made once.
 
     Lunar ones are within the table's minute, solar ones within two seconds.
@@ -59,7 +58,7 @@ def test_every_eclipse_is_found_at_its_moment(shared_data: Path, sun_and_moon: E
 
 
 @pytest.mark.parametrize("year", [2005, 2019, 2031, 2042])
-def test_no_eclipse_is_invented(year: int, shared_data: Path, sun_and_moon: Ephemeris) -> None:
+def test_no_eclipse_is_invented(year, shared_data, sun_and_moon):
     rows = [*catalogues.lunar(shared_data), *catalogues.solar(shared_data)]
     expected = [r for r in rows if datetime.fromtimestamp(r.greatest, UTC).year == year]
     moments = sun_and_moon.sky_events(at(year, 1, 1).timestamp(), at(year + 1, 1, 1).timestamp())
@@ -68,14 +67,14 @@ def test_no_eclipse_is_invented(year: int, shared_data: Path, sun_and_moon: Ephe
     assert len([e for e in (*solar, *lunar) if e]) == len(expected)
 
 
-def test_a_total_eclipse_is_total_where_it_is_greatest(shared_data: Path, asking: Asking) -> None:
+def test_a_total_eclipse_is_total_where_it_is_greatest(shared_data, reader):
     """Through the section, at the catalogue's own point of greatest eclipse."""
     for row in catalogues.solar(shared_data)[::6]:
         moment = datetime.fromtimestamp(row.greatest - 69, UTC)
         day = moment.date()
         found = [
             highlight
-            for highlight in asking.highlights(
+            for highlight in reader.highlights(
                 row.lat, row.lng, "UTC", day - timedelta(days=1), day + timedelta(days=1)
             )
             if highlight.type == "solar_eclipse"
@@ -105,10 +104,8 @@ SOLAR_POINTS = [
 
 
 @pytest.mark.parametrize(("lat", "lng", "zone", "day"), SOLAR_POINTS, ids=str)
-def test_a_local_solar_eclipse_agrees_with_astronomy_engine(
-    lat: float, lng: float, zone: str, day: date, asking: Asking
-) -> None:
-    (found,) = [h for h in asking.highlights(lat, lng, zone, day, day) if h.type == "solar_eclipse"]
+def test_a_local_solar_eclipse_agrees_with_astronomy_engine(lat, lng, zone, day, reader):
+    (found,) = [h for h in reader.highlights(lat, lng, zone, day, day) if h.type == "solar_eclipse"]
     details = found.details
     assert details is not None
     begin = astronomy.Time.Make(day.year, day.month, day.day, 0, 0, 0.0)
@@ -122,7 +119,7 @@ def test_a_local_solar_eclipse_agrees_with_astronomy_engine(
     if theirs.partial_end.altitude > 0.5:
         assert seconds_apart(details.end, of(theirs.partial_end)) < near
     else:
-        sunset = asking.day(lat, lng, zone, day).sun.sunset
+        sunset = reader.day(lat, lng, zone, day).sun.sunset
         assert details.end == sunset
     if peak_seen:
         assert details.kind == theirs.kind.name.lower()
@@ -135,18 +132,18 @@ def of(event: astronomy.EclipseEvent) -> datetime:
     return moment
 
 
-def test_an_eclipse_under_the_horizon_is_no_highlight(asking: Asking) -> None:
+def test_an_eclipse_under_the_horizon_is_no_highlight(reader):
     days = date(2026, 8, 11), date(2026, 8, 13)
-    types = {h.type for h in asking.highlights(-33.87, 151.21, "Australia/Sydney", *days)}
+    types = {h.type for h in reader.highlights(-33.87, 151.21, "Australia/Sydney", *days)}
     assert "solar_eclipse" not in types
 
 
-def test_a_lunar_eclipse_tells_only_what_is_above_the_horizon(asking: Asking) -> None:
+def test_a_lunar_eclipse_tells_only_what_is_above_the_horizon(reader):
     """28 August 2026: whole over Lima, cut by moonset in Paris, under the horizon in Tokyo."""
     days = date(2026, 8, 27), date(2026, 8, 28)
 
     def eclipse(lat: float, lng: float, zone: str) -> list[tuple[object, datetime, object]]:
-        found = asking.highlights(lat, lng, zone, *days)
+        found = reader.highlights(lat, lng, zone, *days)
         return [
             (h.details.kind, h.at, h.details.end)
             for h in found
@@ -158,7 +155,7 @@ def test_a_lunar_eclipse_tells_only_what_is_above_the_horizon(asking: Asking) ->
     peak = theirs.peak.Utc().replace(tzinfo=UTC)
     assert lima[0][0] == paris[0][0] == "partial"
     assert seconds_apart(lima[0][1], peak) < 30
-    moonset = asking.day(48.8566, 2.3522, "Europe/Paris", date(2026, 8, 28)).moon.moonset
+    moonset = reader.day(48.8566, 2.3522, "Europe/Paris", date(2026, 8, 28)).moon.moonset
     assert paris[0][2] == moonset
     assert eclipse(35.68, 139.69, "Asia/Tokyo") == []
 
@@ -172,9 +169,9 @@ def test_a_lunar_eclipse_tells_only_what_is_above_the_horizon(asking: Asking) ->
     ],
 )
 def test_an_eclipse_whose_total_part_is_under_the_horizon_is_partial_there(
-    lat: float, lng: float, zone: str, kind: str, asking: Asking
-) -> None:
+    lat, lng, zone, kind, reader
+):
     """3 March 2026: total from 11:04 UTC; in Halifax the Moon sets at 10:53."""
-    found = asking.highlights(lat, lng, zone, date(2026, 3, 2), date(2026, 3, 3))
+    found = reader.highlights(lat, lng, zone, date(2026, 3, 2), date(2026, 3, 3))
     kinds = [h.details.kind for h in found if h.type == "lunar_eclipse" and h.details]
     assert kinds == [kind]

@@ -10,8 +10,8 @@ import pytest
 from location_context.localisation.language import Languages
 from location_context.sections.astronomy.highlights.highlights import titles
 from location_context.sections.astronomy.response import Details, Highlight, PrincipalPhase, Season
-from location_context.sections.astronomy.sky.ephemeris import SHOWERS, Ephemeris
-from tests.sections.astronomy.queries import Asking, at
+from location_context.sections.astronomy.sky.ephemeris import SHOWERS
+from tests.sections.astronomy.queries import SectionReader, at
 
 MADRID = (40.4168, -3.7038, "Europe/Madrid")
 SYDNEY = (-33.8688, 151.2093, "Australia/Sydney")
@@ -21,7 +21,7 @@ def showers(found: list[Highlight]) -> dict[str, Details]:
     return {h.title: h.details for h in found if h.type == "meteor_shower" and h.details}
 
 
-def test_every_shower_peaks_once_a_year_within_its_active_days(ephemeris: Ephemeris) -> None:
+def test_every_shower_peaks_once_a_year_within_its_active_days(ephemeris):
     moments = ephemeris.sky_events(at(2026, 1, 1).timestamp(), at(2027, 1, 1).timestamp())
     peaks = [(m.shower, datetime.fromtimestamp(m.at, UTC)) for m in moments if m.shower >= 0]
     assert sorted(index for index, _ in peaks) == list(range(len(SHOWERS)))
@@ -41,17 +41,15 @@ def test_every_shower_peaks_once_a_year_within_its_active_days(ephemeris: Epheme
         ("quadrantids", date(2026, 1, 3)),
     ],
 )
-def test_peaks_fall_on_the_dates_that_meteor_calendars_give(
-    name: str, day: date, ephemeris: Ephemeris
-) -> None:
+def test_peaks_fall_on_the_dates_that_meteor_calendars_give(name, day, ephemeris):
     moments = ephemeris.sky_events(at(2026, 1, 1).timestamp(), at(2027, 1, 1).timestamp())
     (found,) = [m.at for m in moments if m.shower >= 0 and SHOWERS[m.shower].name == name]
     assert datetime.fromtimestamp(found, UTC).date() == day
 
 
-def test_the_perseids_of_2026_have_no_moon_and_are_not_seen_from_the_south(asking: Asking) -> None:
+def test_the_perseids_of_2026_have_no_moon_and_are_not_seen_from_the_south(reader):
     days = date(2026, 8, 11), date(2026, 8, 14)
-    north, south = asking.highlights(*MADRID, *days), asking.highlights(*SYDNEY, *days)
+    north, south = reader.highlights(*MADRID, *days), reader.highlights(*SYDNEY, *days)
     perseids = showers(north)["Perseid meteors"]
     assert perseids.moonlight == 0
     assert 90 <= perseids.rate <= 100
@@ -60,11 +58,11 @@ def test_the_perseids_of_2026_have_no_moon_and_are_not_seen_from_the_south(askin
 
 
 @pytest.mark.parametrize("year", [2025, 2026, 2027, 2028])
-def test_the_rate_of_the_quadrantids_is_that_of_the_best_moment(asking: Asking, year: int) -> None:
+def test_the_rate_of_the_quadrantids_is_that_of_the_best_moment(reader, year):
     """Their peak is over within hours: ten hours from it nobody sees the full rate."""
-    found = asking.highlights(*MADRID, date(year, 1, 2), date(year, 1, 5))
+    found = reader.highlights(*MADRID, date(year, 1, 2), date(year, 1, 5))
     (shower,) = [one for one in found if one.title == "Quadrantid meteors"]
-    moments = asking.section._ephemeris.sky_events(
+    moments = reader.section._ephemeris.sky_events(
         at(year, 1, 1).timestamp(), at(year, 1, 8).timestamp()
     )
     (peak,) = [one.at for one in moments if one.shower == 0]
@@ -73,13 +71,13 @@ def test_the_rate_of_the_quadrantids_is_that_of_the_best_moment(asking: Asking, 
     assert shower.details.rate == pytest.approx(80 * 10 ** (-1.8 * hours / 24.35), rel=0.05, abs=1)
 
 
-def test_half_of_the_quadrantids_full_rate_lasts_eight_hours() -> None:
+def test_half_of_the_quadrantids_full_rate_lasts_eight_hours():
     (shower,) = [one for one in SHOWERS if one.name == "quadrantids"]
     degrees = math.log10(2) / shower.rise + math.log10(2) / shower.decline
     assert degrees * 24.35 == pytest.approx(8, abs=0.5)
 
 
-def test_a_day_from_the_peak_perseids_and_geminids_are_as_many_as_jenniskens_counts() -> None:
+def test_a_day_from_the_peak_perseids_and_geminids_are_as_many_as_jenniskens_counts():
     """A day is 0.986 degrees of solar longitude; after the peak the Geminids fall faster."""
     showers = {one.name: one for one in SHOWERS}
     perseids, geminids = showers["perseids"], showers["geminids"]
@@ -88,9 +86,9 @@ def test_a_day_from_the_peak_perseids_and_geminids_are_as_many_as_jenniskens_cou
     assert 10 ** (-0.986 * geminids.decline) == pytest.approx(0.19, abs=0.02)
 
 
-def test_the_height_of_a_radiant_is_ephems(asking: Asking) -> None:
+def test_the_height_of_a_radiant_is_ephems(reader):
     """The Geminids of 2026 over Madrid, the radiant given in the same equinox."""
-    found = asking.highlights(*MADRID, date(2026, 12, 13), date(2026, 12, 15))
+    found = reader.highlights(*MADRID, date(2026, 12, 13), date(2026, 12, 15))
     (geminids,) = [h for h in found if h.title == "Geminid meteors"]
     observer = ephem.Observer()
     observer.lat, observer.lon, observer.pressure = str(MADRID[0]), str(MADRID[1]), 0
@@ -102,14 +100,16 @@ def test_the_height_of_a_radiant_is_ephems(asking: Asking) -> None:
     assert geminids.details.radiant_height == pytest.approx(float(radiant.alt) * 57.29578, abs=0.3)
 
 
-def test_a_bright_moon_over_a_shower_is_told(asking: Asking) -> None:
+def test_a_bright_moon_over_a_shower_is_told(reader):
     """The Perseids of 2025 came four days after full Moon."""
-    found = showers(asking.highlights(*MADRID, date(2025, 8, 11), date(2025, 8, 14)))
+    found = showers(reader.highlights(*MADRID, date(2025, 8, 11), date(2025, 8, 14)))
     assert found["Perseid meteors"].moonlight == pytest.approx(0.85, abs=0.08)
 
 
-def visible(asking: Asking, name: str, day: date, place: tuple[float, float, str] = MADRID) -> str:
-    planets = asking.day(*place, day).planets
+def visible(
+    reader: SectionReader, name: str, day: date, place: tuple[float, float, str] = MADRID
+) -> str:
+    planets = reader.day(*place, day).planets
     return next(planet.visible for planet in planets if planet.name == name)
 
 
@@ -125,18 +125,16 @@ def visible(asking: Asking, name: str, day: date, place: tuple[float, float, str
         ("mars", date(2026, 1, 9), "none"),  # behind the Sun
     ],
 )
-def test_planets_are_seen_when_their_oppositions_and_conjunctions_say(
-    name: str, day: date, expected: str, asking: Asking
-) -> None:
-    assert visible(asking, name, day) == expected
+def test_planets_are_seen_when_their_oppositions_and_conjunctions_say(name, day, expected, reader):
+    assert visible(reader, name, day) == expected
 
 
-def test_no_planet_is_seen_in_polar_day(asking: Asking) -> None:
-    planets = asking.day(78.22, 15.65, "Arctic/Longyearbyen", date(2026, 6, 20)).planets
+def test_no_planet_is_seen_in_polar_day(reader):
+    planets = reader.day(78.22, 15.65, "Arctic/Longyearbyen", date(2026, 6, 20)).planets
     assert {planet.visible for planet in planets} == {"none"}
 
 
-def test_titles_are_found_for_everything_that_can_happen() -> None:
+def test_titles_are_found_for_everything_that_can_happen():
     words = titles(Languages.load().english)
     assert all(words[shower.name] for shower in SHOWERS)
     assert all(words[kind] for kind in (*get_args(PrincipalPhase), *get_args(Season)))
@@ -145,17 +143,17 @@ def test_titles_are_found_for_everything_that_can_happen() -> None:
     assert words["full_moon"] == "Full Moon"
 
 
-def test_a_supper_under_an_eclipse_is_in_the_stay_that_holds_its_maximum(asking: Asking) -> None:
+def test_a_supper_under_an_eclipse_is_in_the_stay_that_holds_its_maximum(reader):
     """12 August 2026 over Palma: the Sun sets within the total eclipse's last part."""
     day = date(2026, 8, 12)
-    found = asking.highlights(39.57, 2.65, "Europe/Madrid", day, day)
+    found = reader.highlights(39.57, 2.65, "Europe/Madrid", day, day)
     (eclipse,) = [h for h in found if h.type == "solar_eclipse"]
     assert eclipse.details
     assert eclipse.details.kind == "total"
     assert eclipse.details.obscuration == 1
-    sunset = asking.day(39.57, 2.65, "Europe/Madrid", day).sun.sunset
+    sunset = reader.day(39.57, 2.65, "Europe/Madrid", day).sun.sunset
     assert eclipse.details.end == sunset
-    before = asking.highlights(
+    before = reader.highlights(
         39.57, 2.65, "Europe/Madrid", day - timedelta(days=3), day - timedelta(days=1)
     )
     assert "solar_eclipse" not in {h.type for h in before}

@@ -10,10 +10,10 @@ import pytest
 from skyfield.api import wgs84
 
 from location_context.sections.astronomy.response import Day
-from location_context.sections.astronomy.sky.ephemeris import SUN, Ephemeris
+from location_context.sections.astronomy.sky.ephemeris import SUN
 from location_context.sections.astronomy.sky.horizon import directions
 from location_context.sections.astronomy.sky.local_days import skyfield_time
-from tests.sections.astronomy.queries import Asking, seconds_apart
+from tests.sections.astronomy.queries import seconds_apart
 
 PLACES = [
     (48.8566, 2.3522, date(2026, 12, 1)),
@@ -58,9 +58,9 @@ def agree(mine: datetime | None, theirs: datetime | None, tolerance: float) -> N
 
 
 @pytest.mark.parametrize(("lat", "lng", "day"), PLACES, ids=str)
-def test_sun_and_moon_agree_with_ephem(lat: float, lng: float, day: date, asking: Asking) -> None:
+def test_sun_and_moon_agree_with_ephem(lat, lng, day, reader):
     """Within 15 s: ephem takes the Sun's true radius, the almanac 16', and a round Earth's Moon."""
-    found = asking.day(lat, lng, "UTC", day)
+    found = reader.day(lat, lng, "UTC", day)
     observer = ephem.Observer()
     observer.lat, observer.lon, observer.pressure = str(lat), str(lng), 0
     observer.date = midnight(day).replace(tzinfo=None)
@@ -78,10 +78,8 @@ def test_sun_and_moon_agree_with_ephem(lat: float, lng: float, day: date, asking
 
 
 @pytest.mark.parametrize(("lat", "lng", "day"), PLACES, ids=str)
-def test_planets_agree_with_astronomy_engine(
-    lat: float, lng: float, day: date, asking: Asking
-) -> None:
-    found = asking.day(lat, lng, "UTC", day)
+def test_planets_agree_with_astronomy_engine(lat, lng, day, reader):
+    found = reader.day(lat, lng, "UTC", day)
     begin = astronomy.Time(ut(midnight(day)))
     observer = astronomy.Observer(lat, lng, 0)
     for planet in found.planets:
@@ -101,10 +99,8 @@ def ut(moment: datetime) -> float:
 
 
 @pytest.mark.parametrize(("lat", "lng", "day"), PLACES, ids=str)
-def test_the_phase_agrees_with_astronomy_engine(
-    lat: float, lng: float, day: date, asking: Asking
-) -> None:
-    moon = asking.day(lat, lng, "UTC", day).moon
+def test_the_phase_agrees_with_astronomy_engine(lat, lng, day, reader):
+    moon = reader.day(lat, lng, "UTC", day).moon
     end = astronomy.Time(ut(midnight(day + timedelta(days=1))))
     angle = astronomy.MoonPhase(end)
     assert (moon.phase_angle - angle + 180) % 360 - 180 == pytest.approx(0, abs=0.1)
@@ -117,10 +113,8 @@ def test_the_phase_agrees_with_astronomy_engine(
 
 
 @pytest.mark.parametrize(("lat", "lng", "day"), PLACES, ids=str)
-def test_solar_noon_and_azimuths_agree_with_ephem(
-    lat: float, lng: float, day: date, asking: Asking
-) -> None:
-    found = asking.day(lat, lng, "UTC", day).sun
+def test_solar_noon_and_azimuths_agree_with_ephem(lat, lng, day, reader):
+    found = reader.day(lat, lng, "UTC", day).sun
     assert found.solar_noon is not None
     for moment, azimuth, altitude in (
         (found.solar_noon, None, found.noon_altitude),
@@ -140,9 +134,7 @@ def test_solar_noon_and_azimuths_agree_with_ephem(
 
 
 @pytest.mark.parametrize("month", [(1900, 1), (1971, 12), (2026, 11), (2050, 12)])
-def test_altitudes_are_skyfields_own_within_half_an_arcsecond(
-    month: tuple[int, int], ephemeris: Ephemeris
-) -> None:
+def test_altitudes_are_skyfields_own_within_half_an_arcsecond(month, ephemeris):
     """What is left out: the speed of the observer (diurnal aberration, 0.3") and its light time."""
     sky = ephemeris.month(month).sky
     steps = np.arange(100, sky.steps - 100, 191)
@@ -155,7 +147,7 @@ def test_altitudes_are_skyfields_own_within_half_an_arcsecond(
         assert off.max() < 0.5
 
 
-def test_one_month_follows_the_other_without_a_seam(ephemeris: Ephemeris) -> None:
+def test_one_month_follows_the_other_without_a_seam(ephemeris):
     seam = datetime(2026, 12, 1, tzinfo=UTC).timestamp()
     sky = ephemeris.sky(seam - 36000, seam + 36000)
     seen = directions(sky, 10.0, 20.0)
@@ -168,10 +160,8 @@ def dark_minutes(day: Day) -> float:
 
 
 @pytest.mark.parametrize(("lat", "lng", "day"), PLACES, ids=str)
-def test_dark_windows_are_dark_and_moonless_to_ephem(
-    lat: float, lng: float, day: date, asking: Asking
-) -> None:
-    found = asking.day(lat, lng, "UTC", day)
+def test_dark_windows_are_dark_and_moonless_to_ephem(lat, lng, day, reader):
+    found = reader.day(lat, lng, "UTC", day)
     assert found.night.dark_hours == pytest.approx(dark_minutes(found) / 60, abs=0.01)
     observer = ephem.Observer()
     observer.lat, observer.lon, observer.pressure = str(lat), str(lng), 0

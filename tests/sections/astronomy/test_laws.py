@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from location_context.point import canonical
 from location_context.sections.astronomy.response import Day, Span
 from location_context.sections.astronomy.sky.local_days import local_days
-from tests.sections.astronomy.queries import Asking, query
+from tests.sections.astronomy.queries import SectionReader, query
 
 # months are slow to make: any day of a few years, the first and the last of the ephemeris included
 DAYS = st.one_of(
@@ -31,17 +31,15 @@ def nautical(lng: float) -> str:
     return f"Etc/GMT{-hours:+d}" if hours else "UTC"
 
 
-def ask(asking: Asking, lat: float, lng: float, day: date) -> Day:
+def ask(reader: SectionReader, lat: float, lng: float, day: date) -> Day:
     lat, lng = canonical(lat, lng)
-    return asking.day(lat, lng, nautical(lng), day)
+    return reader.day(lat, lng, nautical(lng), day)
 
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_nothing_raises_and_no_night_is_shorter_than_its_darkness(
-    asking: Asking, lat: float, lng: float, day: date
-) -> None:
-    found = ask(asking, lat, lng, day)
+def test_nothing_raises_and_no_night_is_shorter_than_its_darkness(reader, lat, lng, day):
+    found = ask(reader, lat, lng, day)
     assert 0 <= found.sun.day_length_seconds <= 86400
     assert 0 <= found.night.dark_hours <= 24
     assert 0 <= found.moon.phase_angle < 360
@@ -52,10 +50,8 @@ def test_nothing_raises_and_no_night_is_shorter_than_its_darkness(
 
 @OFTEN
 @given(st.floats(-44, 44), LONGITUDES, DAYS)
-def test_under_44_degrees_the_sun_climbs_through_every_line_and_back(
-    asking: Asking, lat: float, lng: float, day: date
-) -> None:
-    sun = ask(asking, lat, lng, day).sun
+def test_under_44_degrees_the_sun_climbs_through_every_line_and_back(reader, lat, lng, day):
+    sun = ask(reader, lat, lng, day).sun
     golden, evening = sun.golden_hour_morning, sun.golden_hour_evening
     blue, dusk = sun.blue_hour_morning, sun.blue_hour_evening
     assert sun.status == "normal"
@@ -74,10 +70,8 @@ def test_under_44_degrees_the_sun_climbs_through_every_line_and_back(
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_every_event_stands_on_its_own_local_date(
-    asking: Asking, lat: float, lng: float, day: date
-) -> None:
-    found = ask(asking, lat, lng, day)
+def test_every_event_stands_on_its_own_local_date(reader, lat, lng, day):
+    found = ask(reader, lat, lng, day)
     sun, moon = found.sun, found.moon
     for moment in (
         sun.sunrise, sun.sunset, sun.solar_noon, sun.civil_dawn, sun.civil_dusk,
@@ -90,10 +84,8 @@ def test_every_event_stands_on_its_own_local_date(
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_every_span_has_a_length_and_windows_follow_each_other(
-    asking: Asking, lat: float, lng: float, day: date
-) -> None:
-    found = ask(asking, lat, lng, day)
+def test_every_span_has_a_length_and_windows_follow_each_other(reader, lat, lng, day):
+    found = ask(reader, lat, lng, day)
     sun = found.sun
     spans: list[Span | None] = [
         sun.golden_hour_morning, sun.golden_hour_evening,
@@ -105,10 +97,8 @@ def test_every_span_has_a_length_and_windows_follow_each_other(
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_a_polar_day_or_night_has_neither_sunrise_nor_sunset(
-    asking: Asking, lat: float, lng: float, day: date
-) -> None:
-    sun = ask(asking, lat, lng, day).sun
+def test_a_polar_day_or_night_has_neither_sunrise_nor_sunset(reader, lat, lng, day):
+    sun = ask(reader, lat, lng, day).sun
     crosses = sun.sunrise is not None or sun.sunset is not None
     assert crosses == (sun.status == "normal")
     if not crosses:
@@ -117,24 +107,20 @@ def test_a_polar_day_or_night_has_neither_sunrise_nor_sunset(
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, st.dates(date(2026, 9, 1), date(2026, 12, 20)))
-def test_a_day_is_the_same_alone_and_within_a_longer_stay(
-    asking: Asking, lat: float, lng: float, day: date
-) -> None:
+def test_a_day_is_the_same_alone_and_within_a_longer_stay(reader, lat, lng, day):
     lat, lng = canonical(lat, lng)
     zone = nautical(lng)
-    alone = asking.day(lat, lng, zone, day)
-    within = asking.body(lat, lng, zone, day - timedelta(days=2), day + timedelta(days=2)).days[2]
+    alone = reader.day(lat, lng, zone, day)
+    within = reader.body(lat, lng, zone, day - timedelta(days=2), day + timedelta(days=2)).days[2]
     assert alone == within
 
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_highlights_stand_inside_the_stay_in_time_order(
-    asking: Asking, lat: float, lng: float, day: date
-) -> None:
+def test_highlights_stand_inside_the_stay_in_time_order(reader, lat, lng, day):
     lat, lng = canonical(lat, lng)
     asked = query(lat, lng, nautical(lng), day)
-    found = asking.section.answer(asked, local_days(asked.stay, asked.point.zone)).highlights
+    found = reader.section.answer(asked, local_days(asked.stay, asked.point.zone)).highlights
     assert all(highlight.at.date() == day for highlight in found)
     assert [h.at for h in found] == sorted(h.at for h in found)
     for highlight in found:

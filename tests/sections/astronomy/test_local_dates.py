@@ -9,12 +9,11 @@ import pytest
 from location_context.sections.astronomy.highlights.highlights import clock_changes
 from location_context.sections.astronomy.sky.local_days import local_days
 from location_context.stay import Stay
-from tests.sections.astronomy.queries import Asking
 
 
-def test_at_plus_fourteen_and_minus_twelve_dates_are_local(asking: Asking) -> None:
-    kiritimati = asking.day(1.87, -157.43, "Pacific/Kiritimati", date(2026, 12, 1)).sun
-    baker = asking.day(0.19, -176.48, "Etc/GMT+12", date(2026, 12, 1)).sun
+def test_at_plus_fourteen_and_minus_twelve_dates_are_local(reader):
+    kiritimati = reader.day(1.87, -157.43, "Pacific/Kiritimati", date(2026, 12, 1)).sun
+    baker = reader.day(0.19, -176.48, "Etc/GMT+12", date(2026, 12, 1)).sun
     for sun, offset in ((kiritimati, 14), (baker, -12)):
         assert sun.sunrise is not None
         assert sun.sunset is not None
@@ -23,7 +22,7 @@ def test_at_plus_fourteen_and_minus_twelve_dates_are_local(asking: Asking) -> No
         assert sun.sunrise < sun.sunset
 
 
-def test_a_day_with_a_missing_hour_and_one_with_a_doubled_hour(asking: Asking) -> None:
+def test_a_day_with_a_missing_hour_and_one_with_a_doubled_hour(reader):
     spring, autumn = date(2026, 3, 29), date(2026, 10, 25)
     zone = ZoneInfo("Europe/Berlin")
     (short,), (long,) = (
@@ -32,28 +31,28 @@ def test_a_day_with_a_missing_hour_and_one_with_a_doubled_hour(asking: Asking) -
     )
     assert short.end - short.start == 23 * 3600
     assert long.end - long.start == 25 * 3600
-    sun = asking.day(52.52, 13.40, "Europe/Berlin", spring).sun
+    sun = reader.day(52.52, 13.40, "Europe/Berlin", spring).sun
     assert sun.sunrise is not None
     assert sun.sunrise.utcoffset() == timedelta(hours=2)
 
 
-def test_a_polar_day_with_a_doubled_hour_lasts_twenty_five_hours(asking: Asking) -> None:
+def test_a_polar_day_with_a_doubled_hour_lasts_twenty_five_hours(reader):
     """Troll in Antarctica puts its clock by two hours, in the bright half of October."""
-    days = asking.body(-85.0, 2.53, "Europe/Oslo", date(2026, 10, 24), date(2026, 10, 26)).days
+    days = reader.body(-85.0, 2.53, "Europe/Oslo", date(2026, 10, 24), date(2026, 10, 26)).days
     assert [day.sun.day_length_seconds for day in days] == [86400, 90000, 86400]
 
 
-def test_a_date_that_the_zone_left_out_has_no_events_and_does_not_raise(asking: Asking) -> None:
-    days = asking.body(-13.83, -171.77, "Pacific/Apia", date(2011, 12, 29), date(2011, 12, 31)).days
+def test_a_date_that_the_zone_left_out_has_no_events_and_does_not_raise(reader):
+    days = reader.body(-13.83, -171.77, "Pacific/Apia", date(2011, 12, 29), date(2011, 12, 31)).days
     assert [day.sun.sunrise is None for day in days] == [False, True, False]
     assert days[1].sun.day_length_seconds == 0
     assert days[1].sun.status == "normal"
 
 
-def test_the_leap_day_and_new_year_lie_in_their_order(asking: Asking) -> None:
-    leap = asking.body(48.86, 2.35, "Europe/Paris", date(2028, 2, 28), date(2028, 3, 1)).days
+def test_the_leap_day_and_new_year_lie_in_their_order(reader):
+    leap = reader.body(48.86, 2.35, "Europe/Paris", date(2028, 2, 28), date(2028, 3, 1)).days
     assert [day.date for day in leap] == [date(2028, 2, 28), date(2028, 2, 29), date(2028, 3, 1)]
-    new_year = asking.body(48.86, 2.35, "Europe/Paris", date(2026, 12, 30), date(2027, 1, 2)).days
+    new_year = reader.body(48.86, 2.35, "Europe/Paris", date(2026, 12, 30), date(2027, 1, 2)).days
     assert [day.sun.sunrise.date() for day in new_year if day.sun.sunrise] == [
         day.date for day in new_year
     ]
@@ -61,8 +60,8 @@ def test_the_leap_day_and_new_year_lie_in_their_order(asking: Asking) -> None:
 
 @pytest.mark.parametrize("lat", [90.0, -90.0, 78.22])
 @pytest.mark.parametrize("month", [6, 12])
-def test_polar_day_and_night(lat: float, month: int, asking: Asking) -> None:
-    found = asking.day(lat, 0.0, "UTC", date(2026, month, 20))
+def test_polar_day_and_night(lat, month, reader):
+    found = reader.day(lat, 0.0, "UTC", date(2026, month, 20))
     bright = (lat > 0) == (month == 6)
     assert found.sun.status == ("polar_day" if bright else "polar_night")
     assert found.sun.day_length_seconds == (86400 if bright else 0)
@@ -71,21 +70,21 @@ def test_polar_day_and_night(lat: float, month: int, asking: Asking) -> None:
     assert (found.night.dark_hours == 0) or not bright
 
 
-def test_the_polar_night_is_dark_while_the_moon_is_down(asking: Asking) -> None:
-    days = list(asking.days(88.0, 20.0, "UTC", date(2026, 12, 5), date(2026, 12, 31)))
+def test_the_polar_night_is_dark_while_the_moon_is_down(reader):
+    days = list(reader.days(88.0, 20.0, "UTC", date(2026, 12, 5), date(2026, 12, 31)))
     hours = [day.night.dark_hours for day in days]
     assert max(hours) == 24
     assert min(hours) == 0
 
 
-def test_an_ordinary_day_without_a_moonrise_says_null(asking: Asking) -> None:
-    days = list(asking.days(48.86, 2.35, "Europe/Paris", date(2026, 11, 1), date(2026, 11, 30)))
+def test_an_ordinary_day_without_a_moonrise_says_null(reader):
+    days = list(reader.days(48.86, 2.35, "Europe/Paris", date(2026, 11, 1), date(2026, 11, 30)))
     assert sum(day.moon.moonrise is None for day in days) == 1
     assert sum(day.moon.moonset is None for day in days) == 1
 
 
-def test_one_date_in_a_lunation_names_each_principal_phase(asking: Asking) -> None:
-    days = list(asking.days(48.86, 2.35, "Europe/Paris", date(2026, 11, 1), date(2026, 11, 29)))
+def test_one_date_in_a_lunation_names_each_principal_phase(reader):
+    days = list(reader.days(48.86, 2.35, "Europe/Paris", date(2026, 11, 1), date(2026, 11, 29)))
     named = {
         day.moon.phase: day.date
         for day in days
@@ -99,9 +98,9 @@ def test_one_date_in_a_lunation_names_each_principal_phase(asking: Asking) -> No
     }
 
 
-def test_where_the_sun_turns_inside_a_band_the_hour_ends_at_the_turn(asking: Asking) -> None:
+def test_where_the_sun_turns_inside_a_band_the_hour_ends_at_the_turn(reader):
     """In a white night the blue hours meet at the lower transit; no hour is cut off."""
-    first, second = asking.body(
+    first, second = reader.body(
         60.9, 30.3, "Europe/Moscow", date(2026, 6, 20), date(2026, 6, 21)
     ).days
     assert first.sun.civil_dusk is None
@@ -110,10 +109,10 @@ def test_where_the_sun_turns_inside_a_band_the_hour_ends_at_the_turn(asking: Ask
     assert first.sun.blue_hour_evening.end == second.sun.blue_hour_morning.start
 
 
-def test_local_mean_time_is_written_with_whole_minutes_and_the_moment_kept(asking: Asking) -> None:
+def test_local_mean_time_is_written_with_whole_minutes_and_the_moment_kept(reader):
     """Amsterdam was 19 min 32 s ahead in 1930: no JSON time can say so."""
     zone = ZoneInfo("Africa/Monrovia")
-    days = asking.body(6.3, -10.8, "Africa/Monrovia", date(1960, 3, 1), date(1960, 3, 1)).days
+    days = reader.body(6.3, -10.8, "Africa/Monrovia", date(1960, 3, 1), date(1960, 3, 1)).days
     rise = days[0].sun.sunrise
     assert rise is not None
     assert rise.utcoffset() == timedelta(minutes=-45) or rise.utcoffset() == timedelta(minutes=-44)
@@ -132,15 +131,13 @@ def test_local_mean_time_is_written_with_whole_minutes_and_the_moment_kept(askin
         ("Pacific/Apia", date(2011, 12, 31), 1440, "00:00"),
     ],
 )
-def test_a_clock_change_is_told_on_its_date(
-    zone: str, day: date, minutes: int, clock: str, asking: Asking
-) -> None:
-    found = [h for h in asking.highlights(10.0, 10.0, zone, day, day) if h.type == "clock_change"]
+def test_a_clock_change_is_told_on_its_date(zone, day, minutes, clock, reader):
+    found = [h for h in reader.highlights(10.0, 10.0, zone, day, day) if h.type == "clock_change"]
     assert [h.details.shift_minutes for h in found if h.details] == [minutes]
     assert found[0].at.strftime("%H:%M") == clock
     assert found[0].title == ("Clocks go forward" if minutes > 0 else "Clocks go back")
 
 
-def test_no_clock_changes_where_there_is_none() -> None:
+def test_no_clock_changes_where_there_is_none():
     days = local_days(Stay(date(2026, 1, 1), date(2026, 4, 2)), ZoneInfo("Asia/Tokyo"))
     assert clock_changes(days) == []

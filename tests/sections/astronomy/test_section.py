@@ -18,7 +18,7 @@ from location_context.sections.astronomy.sky.ephemeris import (
 )
 from location_context.upstream.deadline import Deadline
 from tests.moved_clock import NOON, MovedClock
-from tests.sections.astronomy.queries import Asking, query
+from tests.sections.astronomy.queries import query
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +37,7 @@ class HeldUp(Ephemeris):
         return super()._make(month)
 
 
-async def test_the_body_is_the_contracts_and_survives_json() -> None:
+async def test_the_body_is_the_contracts_and_survives_json():
     section = Astronomy(Ephemeris(), MovedClock())
     asked = query(48.8566, 2.3522, "Europe/Paris", date(2026, 11, 28), date(2026, 12, 4))
     reading = await section.read(asked, Deadline.after(30))
@@ -70,8 +70,8 @@ async def test_the_body_is_the_contracts_and_survives_json() -> None:
     ],
 )  # fmt: skip
 async def test_the_details_of_a_highlight_have_every_field_and_null_where_it_does_not_apply(
-    first: date, last: date, kind: str, known: set[str]
-) -> None:
+    first, last, kind, known
+):
     section = Astronomy(Ephemeris(), MovedClock())
     reading = await section.read(
         query(48.8566, 2.3522, "Europe/Paris", first, last), Deadline.after(30)
@@ -82,7 +82,7 @@ async def test_the_details_of_a_highlight_have_every_field_and_null_where_it_doe
     assert {name for name, value in details.items() if value is not None} == known
 
 
-async def test_a_month_that_is_not_held_is_made_beside_the_event_loop() -> None:
+async def test_a_month_that_is_not_held_is_made_beside_the_event_loop():
     ephemeris = HeldUp()
     section = Astronomy(ephemeris, MovedClock())
     asked = query(48.8566, 2.3522, "Europe/Paris", date(2033, 5, 1))
@@ -95,7 +95,7 @@ async def test_a_month_that_is_not_held_is_made_beside_the_event_loop() -> None:
     assert all(name.startswith("astronomy") for name in ephemeris.threads)
 
 
-async def test_at_the_deadline_a_cold_answer_is_given_up_and_the_month_made_all_the_same() -> None:
+async def test_at_the_deadline_a_cold_answer_is_given_up_and_the_month_made_all_the_same():
     ephemeris = HeldUp()
     section = Astronomy(ephemeris, MovedClock())
     asked = query(48.8566, 2.3522, "Europe/Paris", date(2033, 5, 10))
@@ -105,7 +105,7 @@ async def test_at_the_deadline_a_cold_answer_is_given_up_and_the_month_made_all_
     assert isinstance((await section.read(asked, Deadline.after(30))).body, AstronomyBody)
 
 
-async def test_run_makes_the_coming_thirteen_months() -> None:
+async def test_run_makes_the_coming_thirteen_months():
     made = asyncio.Event()
     loop = asyncio.get_running_loop()
     ephemeris = Ephemeris()
@@ -129,29 +129,27 @@ async def test_run_makes_the_coming_thirteen_months() -> None:
     assert ephemeris.holds(start - 31 * 86400, datetime(2027, 12, 21, tzinfo=UTC).timestamp())
 
 
-async def test_a_stay_of_92_days_is_answered(asking: Asking) -> None:
+async def test_a_stay_of_92_days_is_answered(reader):
     asked = query(-54.8, -68.3, "America/Argentina/Ushuaia", date(2026, 11, 1), date(2027, 1, 31))
-    reading = await asking.section.read(asked, Deadline.after(30))
+    reading = await reader.section.read(asked, Deadline.after(30))
     assert isinstance(reading.body, AstronomyBody)
     assert len(reading.body.days) == 92
 
 
 @pytest.mark.parametrize("day", [date(1900, 1, 1), date(2050, 12, 31)])
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Etc/GMT+12"])
-async def test_the_first_and_last_day_of_the_ephemeris_are_answered(
-    day: date, zone: str, asking: Asking
-) -> None:
-    reading = await asking.section.read(query(10.0, 10.0, zone, day), Deadline.after(30))
+async def test_the_first_and_last_day_of_the_ephemeris_are_answered(day, zone, reader):
+    reading = await reader.section.read(query(10.0, 10.0, zone, day), Deadline.after(30))
     assert isinstance(reading.body, AstronomyBody)
 
 
-async def test_nothing_outside_is_asked_and_nothing_imported(asking: Asking) -> None:
-    assert list(asking.section.providers()) == []
-    assert await asking.section.dataset() is None
-    assert list(asking.section.warnings()) == []
+async def test_nothing_outside_is_asked_and_nothing_imported(reader):
+    assert list(reader.section.providers()) == []
+    assert await reader.section.dataset() is None
+    assert list(reader.section.warnings()) == []
 
 
-async def test_the_months_kept_are_bounded() -> None:
+async def test_the_months_kept_are_bounded():
     ephemeris = Ephemeris(most=2)
     for month in [(2026, 1), (2026, 2), (2026, 3)]:
         ephemeris.month(month)
@@ -160,12 +158,12 @@ async def test_the_months_kept_are_bounded() -> None:
     assert not ephemeris.holds(start - 86400, start)
 
 
-async def test_months_follow_each_other_over_new_year() -> None:
+async def test_months_follow_each_other_over_new_year():
     start, end = datetime(2026, 11, 30, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
     months = list(months_between(start.timestamp(), end.timestamp()))
     assert months == [(2026, 11), (2026, 12), (2027, 1)]
 
 
-def test_the_attribution_names_the_ephemeris() -> None:
+def test_the_attribution_names_the_ephemeris():
     names = [attribution.name for attribution in section_module.ATTRIBUTION]
     assert names == ["NASA JPL DE421"]

@@ -42,7 +42,7 @@ class MovableClock:
 
 
 @dataclass
-class Opened:
+class OpenedSection:
     """A section of real parts, its clock, store and gazetteer."""
 
     section: Events
@@ -77,18 +77,18 @@ def gazetteer() -> Gazetteer:
 
 
 @pytest.fixture
-def opening(tmp_path: Path, gazetteer: Gazetteer) -> Callable[..., object]:
+def open_section(tmp_path: Path, gazetteer: Gazetteer) -> Callable[..., object]:
     """Open the section with settings; providers that are not named are switched off."""
 
     @asynccontextmanager
-    async def opened(**given) -> AsyncIterator[Opened]:
+    async def opened(**given) -> AsyncIterator[OpenedSection]:
         off = {"open_holidays_url": "", "ticketmaster_url": "", "predicthq_url": ""}
         settings = Settings(data_dir=tmp_path, **(off | given))
         database = await Database.open(settings)
         clock, store = MovableClock(), SqlEventStore(database)
         async with HttpClient("test") as client:
             section = Events.build(SectionContext(settings, clock, client, {"events": store}))
-            yield Opened(section, clock, store, gazetteer)
+            yield OpenedSection(section, clock, store, gazetteer)
             await section.close()
         await database.close()
 

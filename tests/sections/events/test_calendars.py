@@ -38,7 +38,7 @@ def _shown(when: When | None) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_strange_calendar_comes_out_as_it_is_meant(name: str):
+def test_a_strange_calendar_comes_out_as_it_is_meant(name):
     case = CASES[name]
     found = list(read_ics(case.data, WINDOW))
     entries = [one for one in found if isinstance(one, ProviderEvent)]
@@ -89,7 +89,7 @@ zones = st.sampled_from(["Europe/Berlin", "America/New_York", "Pacific/Auckland"
 
 @settings(max_examples=60)
 @given(rules, starts.map(lambda moment: moment.replace(microsecond=0)), zones)
-def test_a_rule_gives_the_dates_that_dateutil_gives(rule: str, start: datetime, name: str):
+def test_a_rule_gives_the_dates_that_dateutil_gives(rule, start, name):
     """Both by the wall clock of the zone; the start itself counts, as RFC 5545 has it."""
     aware = start.replace(tzinfo=ZoneInfo(name))
     data = at(f"DTSTART;TZID={name}:{start:%Y%m%dT%H%M%S}", f"RRULE:{rule}")

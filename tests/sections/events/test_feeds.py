@@ -18,7 +18,7 @@ from location_context.sections.events.imports.importer import (
 from location_context.sections.events.imports.reading import Reading, Task
 from location_context.sections.events.records import Calendar
 from location_context.settings import Settings
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 from tests.sections.events.readings import task
 
 pytestmark = pytest.mark.anyio
@@ -39,10 +39,10 @@ async def _titles(opened) -> list[str]:
     return [event.title for event in getattr(reading.body, "events", [])]
 
 
-async def test_a_file_is_imported_and_answered(opening, tmp_path):
+async def test_a_file_is_imported_and_answered(open_section, tmp_path):
     file = tmp_path / "town.ics"
     file.write_bytes(ICS % b"Choir")
-    async with opening() as opened:
+    async with open_section() as opened:
         imported = await opened.section._feeds.import_calendar(_calendar("import", str(file)))
         reading = await opened.read(PARIS, "2026-12-01", "2026-12-03")
         dataset = await opened.section.dataset()
@@ -55,7 +55,9 @@ async def test_a_file_is_imported_and_answered(opening, tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "seconds"), [("import", 120), ("feed", 20)])
-async def test_a_feed_has_less_of_the_processor_than_an_import(opening, monkeypatch, kind, seconds):
+async def test_a_feed_has_less_of_the_processor_than_an_import(
+    open_section, monkeypatch, kind, seconds
+):
     given: list[Task] = []
     parse = Reading.__init__
 
@@ -64,25 +66,27 @@ async def test_a_feed_has_less_of_the_processor_than_an_import(opening, monkeypa
         parse(self, data, task)
 
     monkeypatch.setattr(Reading, "__init__", note)
-    with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
-        async with opening(feeds_allow_private=True) as opened:
+    with FakeServer(lambda _: FakeResponse(ICS % b"Choir")).running() as server:
+        async with open_section(feeds_allow_private=True) as opened:
             await opened.section._feeds.import_calendar(_calendar(kind, server.url + "/a.ics"))
     assert [task.cpu_seconds for task in given] == [seconds]
 
 
-async def test_an_import_again_replaces_what_the_same_file_gave(opening, tmp_path):
+async def test_an_import_again_replaces_what_the_same_file_gave(open_section, tmp_path):
     file = tmp_path / "town.ics"
-    async with opening() as opened:
+    async with open_section() as opened:
         for title in (b"Choir", b"Organ"):
             file.write_bytes(ICS % title)
             await opened.section._feeds.import_calendar(_calendar("import", str(file)))
         assert await _titles(opened) == ["Organ"]
 
 
-async def test_events_without_a_place_are_refused_unless_the_calendar_has_one(opening, tmp_path):
+async def test_events_without_a_place_are_refused_unless_the_calendar_has_one(
+    open_section, tmp_path
+):
     file = tmp_path / "town.ics"
     file.write_bytes(ICS % b"Choir")
-    async with opening() as opened:
+    async with open_section() as opened:
         nowhere = Calendar(id="a", kind="import", source=str(file))
         with pytest.raises(ImportRejected, match="names no place") as refusal:
             await opened.section._feeds.import_calendar(nowhere)
@@ -99,7 +103,7 @@ async def test_events_without_a_place_are_refused_unless_the_calendar_has_one(op
 
 
 @pytest.mark.parametrize("place", [PARIS, (-36.85, 174.76), (21.31, -157.86)])
-async def test_what_goes_on_for_years_or_for_ever_is_found(opening, tmp_path, place):
+async def test_what_goes_on_for_years_or_for_ever_is_found(open_section, tmp_path, place):
     """Filed where it is looked for, and within what every zone can count."""
     file = tmp_path / "town.csv"
     file.write_text(
@@ -107,7 +111,7 @@ async def test_what_goes_on_for_years_or_for_ever_is_found(opening, tmp_path, pl
         "For ever,2020-01-01T10:00Z,9999-12-31T23:59:59Z\n"
         "From the first day,0001-01-01,2027-01-01\n"
     )
-    async with opening() as opened:
+    async with open_section() as opened:
         calendar = _calendar("import", str(file), lat=place[0], lng=place[1])
         imported = await opened.section._feeds.import_calendar(calendar)
         reading = await opened.read(place, "2026-12-01", "2026-12-03")
@@ -116,14 +120,16 @@ async def test_what_goes_on_for_years_or_for_ever_is_found(opening, tmp_path, pl
     assert shown == {"Twenty years", "For ever"}
 
 
-async def test_a_feed_is_asked_with_its_etag_and_kept_when_nothing_changed(opening):
+async def test_a_feed_is_asked_with_its_etag_and_kept_when_nothing_changed(open_section):
     def respond(asked):
         if asked.headers.get("if-none-match") == '"1"':
-            return Answered(status=304)
-        return Answered(ICS % b"Choir", headers={"ETag": '"1"', "Content-Type": "text/calendar"})
+            return FakeResponse(status=304)
+        return FakeResponse(
+            ICS % b"Choir", headers={"ETag": '"1"', "Content-Type": "text/calendar"}
+        )
 
-    with StandIn(respond).running() as server:
-        async with opening(feeds_allow_private=True) as opened:
+    with FakeServer(respond).running() as server:
+        async with open_section(feeds_allow_private=True) as opened:
             feeds = opened.section._feeds
             await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
             assert await feeds.refresh_outdated() == 0
@@ -133,12 +139,14 @@ async def test_a_feed_is_asked_with_its_etag_and_kept_when_nothing_changed(openi
         assert [asked.headers.get("if-none-match") for asked in server.requests] == [None, '"1"']
 
 
-async def test_a_feed_that_changed_is_read_anew_and_after_a_month_in_any_case(opening):
-    with StandIn(lambda _: Answered(ICS % b"Choir", headers={"ETag": '"1"'})).running() as server:
-        async with opening(feeds_allow_private=True) as opened:
+async def test_a_feed_that_changed_is_read_anew_and_after_a_month_in_any_case(open_section):
+    with FakeServer(
+        lambda _: FakeResponse(ICS % b"Choir", headers={"ETag": '"1"'})
+    ).running() as server:
+        async with open_section(feeds_allow_private=True) as opened:
             feeds = opened.section._feeds
             await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
-            server.respond = lambda _: Answered(ICS % b"Organ", headers={"ETag": '"2"'})
+            server.respond = lambda _: FakeResponse(ICS % b"Organ", headers={"ETag": '"2"'})
             opened.clock.move(hours=2)
             await feeds.refresh_outdated()
             assert await _titles(opened) == ["Organ"]
@@ -150,14 +158,14 @@ async def test_a_feed_that_changed_is_read_anew_and_after_a_month_in_any_case(op
 @pytest.mark.parametrize(
     "answer",
     [
-        Answered(status=500), Answered(b"<html>moved</html>"), Answered(fault="drop"),
-        Answered(b""), Answered(status=302, headers={"Location": "http://127.0.0.1:99999/"}),
+        FakeResponse(status=500), FakeResponse(b"<html>moved</html>"), FakeResponse(fault="drop"),
+        FakeResponse(b""), FakeResponse(status=302, headers={"Location": "http://127.0.0.1:99999/"}),
     ],
     ids=["500", "a page", "dropped", "empty", "to no port"],
 )  # fmt: skip
-async def test_a_feed_that_fails_keeps_its_events_and_says_why(opening, answer):
-    with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
-        async with opening(feeds_allow_private=True) as opened:
+async def test_a_feed_that_fails_keeps_its_events_and_says_why(open_section, answer):
+    with FakeServer(lambda _: FakeResponse(ICS % b"Choir")).running() as server:
+        async with open_section(feeds_allow_private=True) as opened:
             feeds = opened.section._feeds
             await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
             server.respond = lambda _: answer
@@ -169,17 +177,17 @@ async def test_a_feed_that_fails_keeps_its_events_and_says_why(opening, answer):
             assert listed.failed_with
             assert opened.section.warnings()
             assert {c.provider: c.status for c in reading.body.coverage}["calendars"] == "stale"
-            server.respond = lambda _: Answered(ICS % b"Choir")
+            server.respond = lambda _: FakeResponse(ICS % b"Choir")
             opened.clock.move(hours=2)
             await feeds.refresh_outdated()
             assert (await feeds.calendars())[0].failed_with is None
 
 
 async def test_a_feed_that_fails_as_nobody_foresaw_does_not_end_the_refreshing(
-    opening, monkeypatch
+    open_section, monkeypatch
 ):
-    with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
-        async with opening(feeds_allow_private=True) as opened:
+    with FakeServer(lambda _: FakeResponse(ICS % b"Choir")).running() as server:
+        async with open_section(feeds_allow_private=True) as opened:
             feeds = opened.section._feeds
             for name in ("a", "b"):
                 await feeds.import_calendar(_calendar("feed", f"{server.url}/{name}.ics"))
@@ -190,9 +198,9 @@ async def test_a_feed_that_fails_as_nobody_foresaw_does_not_end_the_refreshing(
             assert set(await _titles(opened)) == {"Choir"}
 
 
-async def test_a_feed_inside_is_refused_unless_a_setting_allows_it(opening):
-    with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
-        async with opening() as opened:
+async def test_a_feed_inside_is_refused_unless_a_setting_allows_it(open_section):
+    with FakeServer(lambda _: FakeResponse(ICS % b"Choir")).running() as server:
+        async with open_section() as opened:
             with pytest.raises(OperatorError, match="private"):
                 await opened.section._feeds.import_calendar(
                     _calendar("feed", server.url + "/a.ics")
@@ -200,16 +208,16 @@ async def test_a_feed_inside_is_refused_unless_a_setting_allows_it(opening):
         assert server.requests == []
 
 
-async def test_a_feed_needs_an_address(opening, tmp_path):
-    async with opening() as opened:
+async def test_a_feed_needs_an_address(open_section, tmp_path):
+    async with open_section() as opened:
         with pytest.raises(OperatorError, match="needs an address"):
             await opened.section._feeds.import_calendar(_calendar("feed", str(tmp_path / "a.ics")))
 
 
-async def test_a_removed_feed_is_gone_with_its_events(opening, tmp_path):
+async def test_a_removed_feed_is_gone_with_its_events(open_section, tmp_path):
     file = tmp_path / "town.ics"
     file.write_bytes(ICS % b"Choir")
-    async with opening() as opened:
+    async with open_section() as opened:
         feeds = opened.section._feeds
         await feeds.import_calendar(_calendar("import", str(file)))
         assert await feeds.remove(str(file))
@@ -217,10 +225,10 @@ async def test_a_removed_feed_is_gone_with_its_events(opening, tmp_path):
         assert await _titles(opened) == []
 
 
-async def test_an_import_is_followed_by_servers_that_had_no_calendar(opening, tmp_path):
+async def test_an_import_is_followed_by_servers_that_had_no_calendar(open_section, tmp_path):
     file = tmp_path / "town.ics"
     file.write_bytes(ICS % b"Choir")
-    async with opening() as opened:
+    async with open_section() as opened:
         changes = []
         opened.section.on_change(lambda: changes.append(1))
         await opened.section.prepare()
@@ -237,9 +245,9 @@ async def test_an_import_is_followed_by_servers_that_had_no_calendar(opening, tm
     assert len(changes) == 2
 
 
-async def test_two_servers_refresh_a_feed_once(opening, tmp_path):
-    with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
-        async with opening(feeds_allow_private=True) as opened:
+async def test_two_servers_refresh_a_feed_once(open_section, tmp_path):
+    with FakeServer(lambda _: FakeResponse(ICS % b"Choir")).running() as server:
+        async with open_section(feeds_allow_private=True) as opened:
             await opened.section._feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
             opened.clock.move(hours=2)
             async with httpx2.AsyncClient() as client:
@@ -253,12 +261,12 @@ async def test_two_servers_refresh_a_feed_once(opening, tmp_path):
     assert len(server.requests) == 2
 
 
-async def test_the_server_refreshes_feeds_by_itself_while_it_runs(opening):
+async def test_the_server_refreshes_feeds_by_itself_while_it_runs(open_section):
     asked_again = threading.Event()
-    with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
-        async with opening(feeds_allow_private=True) as opened:
+    with FakeServer(lambda _: FakeResponse(ICS % b"Choir")).running() as server:
+        async with open_section(feeds_allow_private=True) as opened:
             await opened.section._feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
-            server.respond = lambda _: (asked_again.set(), Answered(ICS % b"Organ"))[1]
+            server.respond = lambda _: (asked_again.set(), FakeResponse(ICS % b"Organ"))[1]
             opened.clock.move(hours=2)
             running = asyncio.create_task(opened.section.run())
             assert await asyncio.to_thread(asked_again.wait, 10)

@@ -106,14 +106,14 @@ def _days(events, category: str = "public_holiday") -> set[date]:
 
 
 @pytest.mark.parametrize("city", CITIES)
-def test_public_holidays_of_2026(gazetteer, year, city: str):
+def test_public_holidays_of_2026(gazetteer, year, city):
     lat, lng, expected = CITIES[city]
     shown = _shown(year, gazetteer.point(lat, lng))
     assert {day.strftime("%m-%d") for day in _days(shown)} == expected
 
 
 @pytest.mark.parametrize("country", sorted(SUPPORTED))
-def test_every_country_of_the_library_answers(year, country: str):
+def test_every_country_of_the_library_answers(year, country):
     """With what the library itself gives its people, whatever the parts."""
     point = Point(0.0, 0.0, "Etc/GMT", country)
     for n in (2026, 2027):
@@ -230,7 +230,7 @@ def test_school_holidays_over_new_year_are_one(gazetteer, year):
 
 
 @pytest.mark.parametrize("country", ["CN", "DE", "IR", "NP", "US"])
-def test_only_holidays_of_schools_last_into_the_next_year(year, country: str):
+def test_only_holidays_of_schools_last_into_the_next_year(year, country):
     locale, schools = Locale.parse("en"), "school_holiday"
     whole, alone = year(country, 2026, locale), year(country, 2026, locale, school_alone=True)
     assert tuple(one for one in whole if one.category == schools) == alone
@@ -247,7 +247,7 @@ TERRITORIES = {
 
 
 @pytest.mark.parametrize("code", TERRITORIES)
-def test_a_territory_keeps_its_own_days(gazetteer, year, code: str):
+def test_a_territory_keeps_its_own_days(gazetteer, year, code):
     lat, lng, day = TERRITORIES[code]
     point = gazetteer.point(lat, lng)
     assert point.country == code
@@ -270,7 +270,7 @@ PATRONS = {
 
 
 @pytest.mark.parametrize("city", PATRONS)
-def test_an_italian_city_keeps_its_patron_s_day_beside_the_country_s(gazetteer, year, city: str):
+def test_an_italian_city_keeps_its_patron_s_day_beside_the_country_s(gazetteer, year, city):
     lat, lng, day = PATRONS[city]
     arezzo = gazetteer.point(43.463, 11.88)
     shown = _shown(year, gazetteer.point(lat, lng))
@@ -366,7 +366,7 @@ async def test_a_country_that_the_library_does_not_know_is_not_covered():
 @pytest.mark.anyio
 async def test_a_year_is_worked_out_once_for_all_languages_that_the_library_lacks(
     gazetteer, monkeypatch
-) -> None:
+):
     worked_out = list[str | None]()
 
     def counted(country: str, year: int, language: str | None, *, school_alone: bool = False):

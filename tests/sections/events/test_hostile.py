@@ -52,20 +52,20 @@ async def _titles_and_refused(
 
 
 @pytest.mark.parametrize("name", EVENTS)
-async def test_a_hostile_event_ends_in_time_and_the_rest_is_imported(name: str):
+async def test_a_hostile_event_ends_in_time_and_the_rest_is_imported(name):
     titles, _ = await _titles_and_refused(EVENTS[name](), "ics")
     assert "Good" in titles
 
 
 @pytest.mark.parametrize("name", CALENDARS)
-async def test_a_calendar_that_is_none_ends_in_time_with_a_reason(name: str):
+async def test_a_calendar_that_is_none_ends_in_time_with_a_reason(name):
     titles, refused = await _titles_and_refused(CALENDARS[name](), "ics")
     assert titles == set()
     assert refused
 
 
 @pytest.mark.parametrize("name", PAGES)
-async def test_a_hostile_page_ends_in_time_with_a_reason(name: str):
+async def test_a_hostile_page_ends_in_time_with_a_reason(name):
     within = name == "a tag of 300,000 attributes"
     bound = WITHIN_THE_PARSER if within else ENOUGH
     titles, refused = await _titles_and_refused(PAGES[name](), "jsonld", bound)
@@ -75,7 +75,7 @@ async def test_a_hostile_page_ends_in_time_with_a_reason(name: str):
 
 
 @pytest.mark.parametrize("name", TABLES)
-async def test_a_hostile_table_ends_in_time_and_tells_no_more_than_anybody_reads(name: str):
+async def test_a_hostile_table_ends_in_time_and_tells_no_more_than_anybody_reads(name):
     titles, refused = await _titles_and_refused(TABLES[name](), "csv")
     assert titles <= {"x"}  # the rows after a quote that never closes
     assert 0 < len(refused) <= MAX_REJECTED + 2
@@ -96,11 +96,11 @@ def _page(count: int) -> str:
 
 @pytest.mark.parametrize("flood", [_table, _page])
 async def test_of_a_hundred_thousand_events_all_that_fit_the_bound_are_stored_and_it_is_said(
-    opening, tmp_path, flood
+    open_section, tmp_path, flood
 ):
     file = tmp_path / "flood"
     file.write_text(flood(100_000))
-    async with opening() as opened:
+    async with open_section() as opened:
         source = Calendar(
             id=calendar_id("x"),
             kind="import",

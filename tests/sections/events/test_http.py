@@ -12,7 +12,7 @@ from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
 from location_context.upstream.http import HttpClient
 from tests.fakes import predicthq
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 from tests.sections.events.conftest import MovableClock
 from tests.serving import serve
 from tests.web.conftest import make_key
@@ -41,8 +41,8 @@ def test_it_answers_within_its_deadline_though_one_provider_hangs(tmp_path):
     party = predicthq.event("Silvester Party", "2026-12-31T20:00:00Z", "2027-01-01T02:00:00Z",
                             timezone="Europe/Berlin", location=[11.57, 48.14])  # fmt: skip
     with (
-        StandIn(lambda _: Answered(fault="hang")).running() as silent,
-        StandIn(predicthq.responding([party])).running() as ranked,
+        FakeServer(lambda _: FakeResponse(fault="hang")).running() as silent,
+        FakeServer(predicthq.responding([party])).running() as ranked,
     ):
         settings = Settings(
             data_dir=tmp_path / "data", open_holidays_url="", json_deadline=2.0,

@@ -161,7 +161,7 @@ def test_events_alike_in_all_but_their_place_are_several():
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
-def test_a_page_is_read_in_its_encoding(encoding: str):
+def test_a_page_is_read_in_its_encoding(encoding):
     """UTF-8 also where the page does not say so, as with most."""
     script = msgspec.json.encode(EVENT | {"name": "Fête"})
     said = b'<meta charset="windows-1252">' if encoding == "cp1252" else b""
@@ -188,7 +188,7 @@ json = st.recursive(
 
 @settings(max_examples=50)
 @given(st.sampled_from(sorted(EVENT)), json)
-def test_whatever_an_event_says_it_costs_no_other(name: str, value: object):
+def test_whatever_an_event_says_it_costs_no_other(name, value):
     entries = _read([EVENT | {name: value}, EVENT | {"name": "Air"}])
     assert "Air" in {entry.title for entry in entries}
     assert msgspec.json.encode(entries)

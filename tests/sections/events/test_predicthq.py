@@ -14,7 +14,7 @@ from location_context.upstream.budget import Budget
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Host
 from tests.fakes.predicthq import TOKEN, event, responding
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 
 pytestmark = pytest.mark.anyio
 PARIS = ZoneInfo("Europe/Paris")
@@ -61,7 +61,7 @@ TIMES = {
 
 
 @pytest.mark.parametrize("name", TIMES)
-def test_times_become_local(name: str):
+def test_times_become_local(name):
     start, end, zone, expected, expected_end, all_day = TIMES[name]
     parsed = _one(event("A", start, end, timezone=zone))
     assert parsed.start.local(PARIS).isoformat() == expected
@@ -93,7 +93,7 @@ OUT = {
 
 
 @pytest.mark.parametrize("name", OUT)
-def test_left_out(name: str):
+def test_left_out(name):
     assert _one(event("A", "2026-12-03T19:00:00Z", "2026-12-03T21:00:00Z", **OUT[name])) is None
 
 
@@ -175,9 +175,9 @@ def test_newer_recorded_answers_become_the_local_times_that_they_name_themselves
     assert (len(parsed), shifted) == (3, 2)
 
 
-async def test_it_is_asked_for_what_is_active_in_the_week_within_the_tile(opening):
-    with StandIn(responding([])).running() as provider:
-        async with opening(
+async def test_it_is_asked_for_what_is_active_in_the_week_within_the_tile(open_section):
+    with FakeServer(responding([])).running() as provider:
+        async with open_section(
             predicthq_url=provider.url + "/v1/events/", predicthq_api_key=Secret(TOKEN)
         ) as opened:
             await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-26")
@@ -197,10 +197,12 @@ def _ranked(count: int) -> list[dict]:
 
 
 @asynccontextmanager
-async def _asking(opening, rows, **plan):
+async def _asking(open_section, rows, **plan):
     """The stand-in, the opened section, and a way to hear the provider on a day in Paris."""
-    with StandIn(responding(rows, **plan)).running() as provider:
-        async with opening(predicthq_url=provider.url, predicthq_api_key=Secret(TOKEN)) as opened:
+    with FakeServer(responding(rows, **plan)).running() as provider:
+        async with open_section(
+            predicthq_url=provider.url, predicthq_api_key=Secret(TOKEN)
+        ) as opened:
 
             async def fetch(**changes):
                 query = opened.query(CITY, *DAY, **changes)
@@ -209,10 +211,10 @@ async def _asking(opening, rows, **plan):
             yield provider, opened, fetch
 
 
-async def test_of_700_events_ranked_0_to_100_the_answer_holds_the_highest(opening):
+async def test_of_700_events_ranked_0_to_100_the_answer_holds_the_highest(open_section):
     rows = _ranked(700)
     highest = sorted((row["rank"] for row in rows), reverse=True)
-    async with _asking(opening, rows) as (_, opened, fetch):
+    async with _asking(open_section, rows) as (_, opened, fetch):
         result = await fetch()
         body = (await opened.read(CITY, *DAY)).body
     ranks = sorted((one.rank for one in result.events), reverse=True)
@@ -224,9 +226,9 @@ async def test_of_700_events_ranked_0_to_100_the_answer_holds_the_highest(openin
 
 
 async def test_where_there_is_more_than_was_read_coverage_says_partial_and_it_can_be_cached(
-    opening,
+    open_section,
 ):
-    async with _asking(opening, _ranked(700)) as (provider, opened, fetch):
+    async with _asking(open_section, _ranked(700)) as (provider, opened, fetch):
         result = await fetch()
         reading = await opened.read(CITY, *DAY)
     coverage = {one.provider: one.status for one in reading.body.coverage}
@@ -235,22 +237,22 @@ async def test_where_there_is_more_than_was_read_coverage_says_partial_and_it_ca
     assert [one.query["offset"] for one in provider.requests] == ["0", "200", "400"]
 
 
-async def test_what_was_read_to_the_end_is_not_partial(opening):
-    async with _asking(opening, _ranked(350)) as (provider, _, fetch):
+async def test_what_was_read_to_the_end_is_not_partial(open_section):
+    async with _asking(open_section, _ranked(350)) as (provider, _, fetch):
         result = await fetch()
     assert (len(result.events), result.status) == (350, "ok")
     assert len(provider.requests) == 2
 
 
-async def test_a_plan_that_shows_no_more_is_partial(opening):
-    async with _asking(opening, _ranked(350), most=100) as (provider, _, fetch):
+async def test_a_plan_that_shows_no_more_is_partial(open_section):
+    async with _asking(open_section, _ranked(350), most=100) as (provider, _, fetch):
         result = await fetch()
     assert (len(result.events), result.status, result.degraded_reason) == (100, "partial", None)
     assert len(provider.requests) == 1
 
 
-async def test_a_further_page_that_the_budget_does_not_pay_leaves_the_highest_ranks(opening):
-    async with _asking(opening, _ranked(700)) as (provider, opened, fetch):
+async def test_a_further_page_that_the_budget_does_not_pay_leaves_the_highest_ranks(open_section):
+    async with _asking(open_section, _ranked(700)) as (provider, opened, fetch):
         opened.section._providers[4].client.host = Host(Budget({60.0: 1}))
         result = await fetch()
     assert (len(result.events), result.status, result.degraded_reason) == (200, "partial", None)
@@ -258,10 +260,10 @@ async def test_a_further_page_that_the_budget_does_not_pay_leaves_the_highest_ra
     assert len(provider.requests) == 1
 
 
-async def test_events_not_announced_yet_are_asked_for_and_estimated(opening):
+async def test_events_not_announced_yet_are_asked_for_and_estimated(open_section):
     times = ("2026-12-25T19:00:00Z", "2026-12-25T21:00:00Z")
     rows = [event("Sure", *times), event("Likely", *times, state="predicted")]
-    async with _asking(opening, rows) as (provider, _, fetch):
+    async with _asking(open_section, rows) as (provider, _, fetch):
         result = await fetch()
     assert {one.title: one.status for one in result.events} == {
         "Sure": "confirmed", "Likely": "estimated",
@@ -269,10 +271,10 @@ async def test_events_not_announced_yet_are_asked_for_and_estimated(opening):
     assert provider.requests[0].query["state"] == "active,predicted"
 
 
-async def test_a_plan_without_predicted_events_is_learned_for_a_day(opening):
+async def test_a_plan_without_predicted_events_is_learned_for_a_day(open_section):
     times = ("2026-12-25T19:00:00Z", "2026-12-25T21:00:00Z")
     plan = {"without": frozenset({"predicted"})}
-    async with _asking(opening, [event("Sure", *times)], **plan) as (provider, opened, fetch):
+    async with _asking(open_section, [event("Sure", *times)], **plan) as (provider, opened, fetch):
         first = await fetch()
         opened.clock.move(hours=4)
         second = await fetch()
@@ -285,12 +287,14 @@ async def test_a_plan_without_predicted_events_is_learned_for_a_day(opening):
     assert (first.status, code) == ("ok", None)
 
 
-async def test_what_is_refused_for_another_reason_teaches_nothing_of_the_plan(opening):
+async def test_what_is_refused_for_another_reason_teaches_nothing_of_the_plan(open_section):
     def refuse(_):
-        return Answered({"error": "Bearer token scope insufficient"}, status=403)
+        return FakeResponse({"error": "Bearer token scope insufficient"}, status=403)
 
-    with StandIn(refuse).running() as provider:
-        async with opening(predicthq_url=provider.url, predicthq_api_key=Secret(TOKEN)) as opened:
+    with FakeServer(refuse).running() as provider:
+        async with open_section(
+            predicthq_url=provider.url, predicthq_api_key=Secret(TOKEN)
+        ) as opened:
             query = opened.query(CITY, *DAY)
             for _ in range(2):
                 result = await opened.section._providers[4].fetch_events(query, Deadline.after(60))

@@ -16,7 +16,7 @@ from location_context.stay import Stay
 from location_context.testing import check_provider
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import HttpClient
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 from tests.sections.events.conftest import MovableClock, _languages
 
 pytestmark = pytest.mark.anyio
@@ -82,7 +82,7 @@ async def _results(tmp_path, url: str, *queries: Query):
 
 
 async def test_a_table_of_fields_makes_events_and_neighbours_share_one_call(tmp_path):
-    with StandIn(lambda _: Answered({"data": {"items": [ROW]}})).running() as server:
+    with FakeServer(lambda _: FakeResponse({"data": {"items": [ROW]}})).running() as server:
         results, state = await _results(tmp_path, server.url, _query(), _query(48.8571))
     (event,) = results[0].events
     assert (event.id, event.source, event.title, event.category) == (
@@ -105,14 +105,14 @@ async def test_a_table_of_fields_makes_events_and_neighbours_share_one_call(tmp_
 )
 async def test_a_row_without_what_an_event_needs_does_not_take_the_others_with_it(tmp_path, change):
     rows = [ROW | change, 5, ROW]
-    with StandIn(lambda _: Answered({"data": {"items": rows}})).running() as server:
+    with FakeServer(lambda _: FakeResponse({"data": {"items": rows}})).running() as server:
         ((result,), _) = await _results(tmp_path, server.url, _query())
     assert [event.title for event in result.events] == ["Regatta"]
 
 
 async def test_an_end_before_the_start_and_odd_optional_fields_are_unknown(tmp_path):
     odd = {"to": "2026-12-24T13:00", "where": "Pier", "weight": 900, "link": 3, "tags": []}
-    with StandIn(lambda _: Answered({"data": {"items": [ROW | odd]}})).running() as server:
+    with FakeServer(lambda _: FakeResponse({"data": {"items": [ROW | odd]}})).running() as server:
         ((result,), _) = await _results(tmp_path, server.url, _query())
     (event,) = result.events
     assert (event.end, event.place.lat, event.rank, event.url, event.category) == (
@@ -122,22 +122,24 @@ async def test_an_end_before_the_start_and_odd_optional_fields_are_unknown(tmp_p
 
 @pytest.mark.parametrize("body", [{}, [], {"data": {"items": {}}}, {"data": None}, "no"])
 async def test_a_body_of_another_shape_is_the_provider_s_failure(tmp_path, body):
-    with StandIn(lambda _: Answered(body)).running() as server:
+    with FakeServer(lambda _: FakeResponse(body)).running() as server:
         ((result,), state) = await _results(tmp_path, server.url, _query())
     assert (result.status, state.last_error_code) == ("unavailable", "invalid_answer")
 
 
 async def test_where_it_covers_nothing_or_has_no_address_it_is_not_asked(tmp_path):
-    with StandIn(lambda _: Answered({"data": {"items": [ROW]}})).running() as server:
+    with FakeServer(lambda _: FakeResponse({"data": {"items": [ROW]}})).running() as server:
         ((abroad,), _) = await _results(tmp_path, server.url, _query(country="DE"))
         ((unset,), state) = await _results(tmp_path, "", _query())
     assert (abroad.status, unset.status, server.requests) == ("not_covered", "not_configured", [])
     assert state.status == "not_configured"
 
 
-async def test_the_section_shows_its_events_with_its_notice_and_its_coverage(tmp_path, opening):
-    with StandIn(lambda _: Answered({"data": {"items": [ROW]}})).running() as server:
-        async with opening() as opened, HttpClient("test") as client:
+async def test_the_section_shows_its_events_with_its_notice_and_its_coverage(
+    tmp_path, open_section
+):
+    with FakeServer(lambda _: FakeResponse({"data": {"items": [ROW]}})).running() as server:
+        async with open_section() as opened, HttpClient("test") as client:
             provider = Harbour.build(_context(tmp_path, opened.clock, client, server.url))
             opened.section._providers = (*opened.section._providers, provider)
             body = (await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-24")).body
@@ -152,4 +154,4 @@ def test_it_meets_every_fault_of_the_kit():
     """Its rows are of tomorrow, since the kit asks for the days after today."""
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date()
     row = ROW | {"from": f"{tomorrow}T14:00", "to": f"{tomorrow}T16:00:00Z"}
-    check_provider(Harbour, lambda _: Answered({"data": {"items": [row]}}))
+    check_provider(Harbour, lambda _: FakeResponse({"data": {"items": [row]}}))

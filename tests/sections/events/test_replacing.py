@@ -14,7 +14,7 @@ from location_context.sections.events.imports import reading
 from location_context.sections.events.imports.importer import calendar_id
 from location_context.sections.events.records import Calendar
 from location_context.upstream import deadline
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 from tests.sections.events.hostile import PAGES
 
 pytestmark = pytest.mark.anyio
@@ -61,9 +61,9 @@ async def _titles(opened) -> list[str]:
 
 @pytest.mark.parametrize("file_name", ["town.ics", "town.csv"])
 @pytest.mark.parametrize("name", UNREADABLE)
-async def test_what_cannot_be_read_changes_nothing(opening, tmp_path, name, file_name):
+async def test_what_cannot_be_read_changes_nothing(open_section, tmp_path, name, file_name):
     file = tmp_path / file_name
-    async with opening() as opened:
+    async with open_section() as opened:
         feeds = opened.section._feeds
         file.write_bytes(GOOD)
         await feeds.import_calendar(_calendar("import", str(file)))
@@ -77,10 +77,10 @@ async def test_what_cannot_be_read_changes_nothing(opening, tmp_path, name, file
 
 
 @pytest.mark.parametrize("name", OF_FEEDS)
-async def test_what_cannot_be_read_is_no_new_import(opening, tmp_path, name):
+async def test_what_cannot_be_read_is_no_new_import(open_section, tmp_path, name):
     file = tmp_path / "town.ics"
     file.write_bytes(UNREADABLE[name])
-    async with opening() as opened:
+    async with open_section() as opened:
         with pytest.raises(OperatorError):
             await opened.section._feeds.import_calendar(_calendar("import", str(file)))
         assert await opened.section._feeds.calendars() == []
@@ -88,11 +88,11 @@ async def test_what_cannot_be_read_is_no_new_import(opening, tmp_path, name):
 
 @pytest.mark.parametrize("name", WITHOUT_EVENTS)
 async def test_a_calendar_without_events_empties_only_where_that_is_allowed(
-    opening, tmp_path, name
+    open_section, tmp_path, name
 ):
     file = tmp_path / "town"
     file.write_bytes(GOOD)
-    async with opening() as opened:
+    async with open_section() as opened:
         feeds = opened.section._feeds
         await feeds.import_calendar(_calendar("import", str(file)))
         file.write_bytes(WITHOUT_EVENTS[name])
@@ -106,13 +106,13 @@ async def test_a_calendar_without_events_empties_only_where_that_is_allowed(
 
 @pytest.mark.parametrize("name", OF_FEEDS)
 async def test_a_feed_that_answers_200_with_no_calendar_keeps_its_events_and_says_why(
-    opening, name
+    open_section, name
 ):
-    with StandIn(lambda _: Answered(GOOD)).running() as server:
-        async with opening(feeds_allow_private=True) as opened:
+    with FakeServer(lambda _: FakeResponse(GOOD)).running() as server:
+        async with open_section(feeds_allow_private=True) as opened:
             feeds = opened.section._feeds
             await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
-            server.respond = lambda _: Answered(UNREADABLE[name])
+            server.respond = lambda _: FakeResponse(UNREADABLE[name])
             for _ in range(3):
                 opened.clock.move(hours=2)
                 assert await feeds.refresh_outdated() == 1
@@ -125,21 +125,21 @@ async def test_a_feed_that_answers_200_with_no_calendar_keeps_its_events_and_say
 
 
 @pytest.mark.parametrize("name", EMPTY_FEEDS)
-async def test_a_feed_is_emptied_when_it_came_without_events_twice_in_a_row(opening, name):
-    answers = [Answered(GOOD, headers={"ETag": '"1"'})]
+async def test_a_feed_is_emptied_when_it_came_without_events_twice_in_a_row(open_section, name):
+    answers = [FakeResponse(GOOD, headers={"ETag": '"1"'})]
 
     def respond(asked):
         (given,) = answers
         if (etag := given.headers.get("ETag")) and asked.headers.get("if-none-match") == etag:
-            return Answered(status=304)
+            return FakeResponse(status=304)
         return given
 
-    with StandIn(respond).running() as server:
-        async with opening(feeds_allow_private=True) as opened:
+    with FakeServer(respond).running() as server:
+        async with open_section(feeds_allow_private=True) as opened:
             feeds = opened.section._feeds
             await feeds.import_calendar(_calendar("feed", server.url + "/a"))
-            empty = Answered(WITHOUT_EVENTS[name], headers={"ETag": '"2"'})
-            broken = Answered(status=500)
+            empty = FakeResponse(WITHOUT_EVENTS[name], headers={"ETag": '"2"'})
+            broken = FakeResponse(status=500)
             good = answers[0]
             for answer, expected in [
                 (empty, ["Choir"]), (broken, ["Choir"]), (empty, ["Choir"]), (good, ["Choir"]),
@@ -154,7 +154,7 @@ async def test_a_feed_is_emptied_when_it_came_without_events_twice_in_a_row(open
                 assert bool(listed.failed_with) == kept_nevertheless
 
 
-async def test_a_part_never_replaces_a_whole(opening, tmp_path, monkeypatch):
+async def test_a_part_never_replaces_a_whole(open_section, tmp_path, monkeypatch):
     """The reading is stopped after it found an event."""
     monkeypatch.setitem(reading.CPU_SECONDS, "jsonld", 1)
     file = tmp_path / "town.html"
@@ -162,7 +162,7 @@ async def test_a_part_never_replaces_a_whole(opening, tmp_path, monkeypatch):
         b'<script type="application/ld+json">'
         b'{"@type": "Event", "name": "%b", "startDate": "2026-12-02"}</script>'
     )
-    async with opening() as opened:
+    async with open_section() as opened:
         feeds = opened.section._feeds
         file.write_bytes(b"<html>" + good % b"Choir" + good % b"Organ")
         await feeds.import_calendar(_calendar("import", str(file)))
@@ -174,7 +174,7 @@ async def test_a_part_never_replaces_a_whole(opening, tmp_path, monkeypatch):
 
 
 async def test_twenty_thousand_rows_are_all_read_while_the_wall_clock_runs_away(
-    opening, tmp_path, monkeypatch
+    open_section, tmp_path, monkeypatch
 ):
     """As on a machine that is busy: an hour passes whenever somebody looks at the clock."""
     moment = [time.monotonic()]
@@ -188,7 +188,7 @@ async def test_twenty_thousand_rows_are_all_read_while_the_wall_clock_runs_away(
     file = tmp_path / "town.csv"
     rows = (f"Event {n},2026-12-{n % 28 + 1:02}T19:{n % 60:02}\n" for n in range(20_000))
     file.write_text("title,start\n" + "".join(rows))
-    async with opening() as opened:
+    async with open_section() as opened:
         monkeypatch.setattr(deadline, "time", Busy)
         counted: list[int] = []
         imported = await opened.section._feeds.import_calendar(
@@ -214,23 +214,23 @@ def _stopped_at_once(monkeypatch) -> queue.Queue[subprocess.Popen]:
     return started
 
 
-async def test_a_child_that_only_sleeps_is_ended(opening, tmp_path, monkeypatch):
+async def test_a_child_that_only_sleeps_is_ended(open_section, tmp_path, monkeypatch):
     file = tmp_path / "town.ics"
     file.write_bytes(GOOD)
     monkeypatch.setattr(processes, "WALL_SECONDS", 0.2)
     started = _stopped_at_once(monkeypatch)
-    async with opening() as opened:
+    async with open_section() as opened:
         with pytest.raises(OperatorError, match=r"more than 0\.2 seconds"):
             await opened.section._feeds.import_calendar(_calendar("import", str(file)))
     assert started.get().returncode == -signal.SIGKILL
 
 
-async def test_who_gives_up_an_import_ends_its_child(opening, tmp_path, monkeypatch):
+async def test_who_gives_up_an_import_ends_its_child(open_section, tmp_path, monkeypatch):
     """A server that ends, or Ctrl-C: nobody waits for a limit of minutes."""
     file = tmp_path / "town.ics"
     file.write_bytes(GOOD)
     started = _stopped_at_once(monkeypatch)
-    async with opening() as opened:
+    async with open_section() as opened:
         taking = asyncio.create_task(
             opened.section._feeds.import_calendar(_calendar("import", str(file)))
         )

@@ -45,7 +45,7 @@ def spoilt(draw: st.DrawFn, row: Any) -> Any:
 
 
 @given(row=spoilt(SOLD))
-def test_ticketmaster_keeps_and_refuses_the_same_rows_as_from_the_whole_json(row: Any):
+def test_ticketmaster_keeps_and_refuses_the_same_rows_as_from_the_whole_json(row):
     page = {"page": {}, "_embedded": {"events": [SOLD, row, row, SOLD]}}
     data = msgspec.json.encode(page)
     wanted = msgspec.json.decode(data, type=ticketmaster.Body).embedded.events

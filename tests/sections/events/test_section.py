@@ -15,7 +15,7 @@ from location_context.sections.events.records import Calendar, Place, ProviderEv
 from location_context.settings import Secret
 from location_context.upstream.deadline import Deadline
 from tests.fakes import open_holidays, predicthq, ticketmaster
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 
 pytestmark = pytest.mark.anyio
 PARIS, MUNICH, SEA = (48.8566, 2.3522), (48.137, 11.575), (0.0, -30.0)
@@ -33,8 +33,8 @@ def _coverage(body: dict) -> dict[str, str]:
     return {one["provider"]: one["status"] for one in body["coverage"]}
 
 
-async def test_new_year_in_paris_is_answered_from_nothing_but_the_package(opening):
-    async with opening() as opened:
+async def test_new_year_in_paris_is_answered_from_nothing_but_the_package(open_section):
+    async with open_section() as opened:
         reading = await opened.read(PARIS, "2026-12-30", "2027-01-03")
     body = _body(reading)
     (event,) = body["events"]
@@ -51,8 +51,8 @@ async def test_new_year_in_paris_is_answered_from_nothing_but_the_package(openin
     }  # fmt: skip
 
 
-async def test_the_answer_carries_every_field_of_the_contract(opening):
-    async with opening() as opened:
+async def test_the_answer_carries_every_field_of_the_contract(open_section):
+    async with open_section() as opened:
         body = _body(await opened.read(PARIS, "2026-12-30", "2027-01-03", units="imperial"))
     assert list(body) == [
         "type", "applicable", "point", "units", "as_of", "stale", "degraded", "degraded_reason",
@@ -66,8 +66,8 @@ async def test_the_answer_carries_every_field_of_the_contract(opening):
     assert {a["name"] for a in body["attribution"]} == {"holidays", "OpenStreetMap", "GeoNames"}
 
 
-async def test_a_stay_that_has_ended_at_the_point_is_past(opening):
-    async with opening() as opened:
+async def test_a_stay_that_has_ended_at_the_point_is_past(open_section):
+    async with open_section() as opened:
         reading = await opened.read(PARIS, "2026-11-18", "2026-11-20")
     body = msgspec.json.decode(reading.payload)
     assert body == {
@@ -76,24 +76,24 @@ async def test_a_stay_that_has_ended_at_the_point_is_past(opening):
     }  # fmt: skip
 
 
-async def test_no_events_says_who_was_asked(opening):
-    async with opening() as opened:
+async def test_no_events_says_who_was_asked(open_section):
+    async with open_section() as opened:
         reading = await opened.read(SEA, "2026-12-24", "2026-12-26")
     body = msgspec.json.decode(reading.payload)
     assert (body["applicable"], body["reason"]) == (False, "no_events")
     assert _coverage(body)["holidays"] == "not_covered"
 
 
-async def test_the_same_concert_from_two_providers_is_one_with_both_sources(opening):
+async def test_the_same_concert_from_two_providers_is_one_with_both_sources(open_section):
     sold = ticketmaster.event("Phoenix", ticketmaster.at("2026-12-03", "20:00:00",
                                                          "2026-12-03T19:00:00Z"))  # fmt: skip
     found = predicthq.event("Phoenix - Live", "2026-12-03T19:00:00Z", "2026-12-03T21:30:00Z")
     with (
-        StandIn(ticketmaster.responding([sold])).running() as one,
-        StandIn(predicthq.responding([found])).running() as other,
+        FakeServer(ticketmaster.responding([sold])).running() as one,
+        FakeServer(predicthq.responding([found])).running() as other,
     ):
         urls = {"ticketmaster_url": one.url + "/d", "predicthq_url": other.url + "/v1/events/"}
-        async with opening(**urls, **TICKETMASTER, **PREDICTHQ) as opened:
+        async with open_section(**urls, **TICKETMASTER, **PREDICTHQ) as opened:
             body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-05"))
         asked = one.requests[0].query
     (event,) = body["events"]
@@ -125,16 +125,16 @@ def test_each_provider_is_named_in_the_words_that_it_asks_for():
     assert ours.license == "ODbL 1.0"
 
 
-async def test_who_has_a_ticketmaster_key_is_told_of_the_rule_about_its_logo(opening):
-    async with opening() as opened:
+async def test_who_has_a_ticketmaster_key_is_told_of_the_rule_about_its_logo(open_section):
+    async with open_section() as opened:
         assert opened.section.warnings() == []
-    async with opening(ticketmaster_url="http://127.0.0.1:9", **TICKETMASTER) as opened:
+    async with open_section(ticketmaster_url="http://127.0.0.1:9", **TICKETMASTER) as opened:
         assert opened.section.warnings() == [LOGO_WARNING]
 
 
-async def test_a_provider_that_never_answers_is_unavailable_at_the_deadline(opening):
-    with StandIn(lambda _: Answered(fault="hang")).running() as silent:
-        async with opening(ticketmaster_url=silent.url, **TICKETMASTER) as opened:
+async def test_a_provider_that_never_answers_is_unavailable_at_the_deadline(open_section):
+    with FakeServer(lambda _: FakeResponse(fault="hang")).running() as silent:
+        async with open_section(ticketmaster_url=silent.url, **TICKETMASTER) as opened:
             ticketmaster = opened.section._providers[3]
             first = await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=3.0)
             still_asking = len(ticketmaster.cache._in_flight)
@@ -147,11 +147,11 @@ async def test_a_provider_that_never_answers_is_unavailable_at_the_deadline(open
         assert not reading.complete
 
 
-async def test_what_came_late_is_there_for_the_next_caller(opening):
+async def test_what_came_late_is_there_for_the_next_caller(open_section):
     sold = ticketmaster.event("Phoenix", ticketmaster.at("2026-12-25", "20:00:00"))
     answer, may_answer = ticketmaster.responding([sold]), threading.Event()
-    with StandIn(lambda asked: (may_answer.wait(60), answer(asked))[1]).running() as slow:
-        async with opening(ticketmaster_url=slow.url, **TICKETMASTER) as opened:
+    with FakeServer(lambda asked: (may_answer.wait(60), answer(asked))[1]).running() as slow:
+        async with open_section(ticketmaster_url=slow.url, **TICKETMASTER) as opened:
             first = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=1.5))
             may_answer.set()
             asked = opened.section._providers[3]
@@ -163,12 +163,12 @@ async def test_what_came_late_is_there_for_the_next_caller(opening):
     assert len(slow.requests) == 1
 
 
-async def test_a_held_answer_is_used_and_called_stale_when_newer_cannot_be_had(opening):
+async def test_a_held_answer_is_used_and_called_stale_when_newer_cannot_be_had(open_section):
     sold = ticketmaster.event("Phoenix", ticketmaster.at("2026-12-25", "20:00:00"))
-    with StandIn(ticketmaster.responding([sold])).running() as provider:
-        async with opening(ticketmaster_url=provider.url, **TICKETMASTER) as opened:
+    with FakeServer(ticketmaster.responding([sold])).running() as provider:
+        async with open_section(ticketmaster_url=provider.url, **TICKETMASTER) as opened:
             await opened.read(PARIS, "2026-12-24", "2026-12-26")
-            provider.respond = lambda _: Answered(b"<html>down</html>", status=502)
+            provider.respond = lambda _: FakeResponse(b"<html>down</html>", status=502)
             opened.clock.move(hours=4)
             reading = await opened.read(PARIS, "2026-12-24", "2026-12-26")
     body = _body(reading)
@@ -179,9 +179,9 @@ async def test_a_held_answer_is_used_and_called_stale_when_newer_cannot_be_had(o
     assert body["as_of"].startswith("2026-11-21T08:00:00")
 
 
-async def test_school_holidays_of_the_region_come_from_open_holidays(opening):
-    with StandIn(open_holidays.respond).running() as provider:
-        async with opening(open_holidays_url=provider.url) as opened:
+async def test_school_holidays_of_the_region_come_from_open_holidays(open_section):
+    with FakeServer(open_holidays.respond).running() as provider:
+        async with open_section(open_holidays_url=provider.url) as opened:
             before = await opened.read(MUNICH, "2026-12-23", "2026-12-23")
             later = _body(await opened.read(MUNICH, "2026-12-28", "2026-12-29"))
             await opened.read(MUNICH, "2026-11-28", "2026-12-29")
@@ -197,15 +197,15 @@ async def test_school_holidays_of_the_region_come_from_open_holidays(opening):
 @pytest.mark.parametrize(
     "answer",
     [
-        Answered(b'[{"id": '), Answered([None, 1, {}, {"id": 1, "startDate": "soon"}]),
-        Answered({"results": 5}), Answered({"results": {"id": 1}}), Answered(None),
+        FakeResponse(b'[{"id": '), FakeResponse([None, 1, {}, {"id": 1, "startDate": "soon"}]),
+        FakeResponse({"results": 5}), FakeResponse({"results": {"id": 1}}), FakeResponse(None),
     ],
     ids=["cut", "nonsense", "a number of results", "one result", "null"],
 )  # fmt: skip
-async def test_no_answer_of_a_provider_breaks_the_section(opening, answer):
-    with StandIn(lambda _: answer).running() as provider:
+async def test_no_answer_of_a_provider_breaks_the_section(open_section, answer):
+    with FakeServer(lambda _: answer).running() as provider:
         urls = {"open_holidays_url": provider.url, "predicthq_url": provider.url}
-        async with opening(**urls, **PREDICTHQ) as opened:
+        async with open_section(**urls, **PREDICTHQ) as opened:
             body = _body(await opened.read(MUNICH, "2026-12-25", "2026-12-25"))
             states = {state.name: state.status for state in opened.section.providers()}
     titles = {event["title"] for event in body["events"]}
@@ -220,11 +220,11 @@ async def test_no_answer_of_a_provider_breaks_the_section(opening, answer):
     [b"<!DOCTYPE html><title>Sign in", b'{"results": [{"id": "x', b'[{"id": "x', b"", b"null",
      b"{}", b'{"error": true}', b"3"],
 )  # fmt: skip
-async def test_a_200_that_is_not_its_shape_counts_against_every_provider(opening, body):
-    with StandIn(lambda _: Answered(body)).running() as provider:
+async def test_a_200_that_is_not_its_shape_counts_against_every_provider(open_section, body):
+    with FakeServer(lambda _: FakeResponse(body)).running() as provider:
         names = "open_holidays", "ticketmaster", "predicthq"
         urls = {f"{name}_url": provider.url for name in names}
-        async with opening(**urls, **TICKETMASTER, **PREDICTHQ) as opened:
+        async with open_section(**urls, **TICKETMASTER, **PREDICTHQ) as opened:
             for year in (2026, 2027, 2028):
                 found = _body(await opened.read(MUNICH, f"{year}-12-25", f"{year}-12-25"))
             states = {state.name: state for state in opened.section.providers()}
@@ -234,7 +234,7 @@ async def test_a_200_that_is_not_its_shape_counts_against_every_provider(opening
         assert (states[name].breaker, states[name].status) == ("open", "outage"), name
 
 
-async def test_dates_at_the_ends_of_time_do_not_take_the_section_with_them(opening):
+async def test_dates_at_the_ends_of_time_do_not_take_the_section_with_them(open_section):
     for lat, lng in (PARIS, (21.307, -157.858), (35.68, 139.69)):
         here = {"location": [lng, lat]}
         rows = [
@@ -244,8 +244,8 @@ async def test_dates_at_the_ends_of_time_do_not_take_the_section_with_them(openi
                             timezone="UTC", **here),
             predicthq.event("Phoenix", "2026-12-25T12:00:00Z", "2026-12-25T14:00:00Z", **here),
         ]  # fmt: skip
-        with StandIn(predicthq.responding(rows)).running() as provider:
-            async with opening(predicthq_url=provider.url, **PREDICTHQ) as opened:
+        with FakeServer(predicthq.responding(rows)).running() as provider:
+            async with open_section(predicthq_url=provider.url, **PREDICTHQ) as opened:
                 query = opened.query((lat, lng), "2026-12-25", "2026-12-25")
                 found = await opened.section._providers[4].fetch_events(query, Deadline.after(60))
                 await opened.section.read(query, Deadline.after(60))
@@ -261,8 +261,8 @@ class _Mistaken(base.EventProvider):
         raise ZeroDivisionError
 
 
-async def test_a_mistake_in_one_provider_costs_its_own_events_only(opening, capfd):
-    async with opening() as opened:
+async def test_a_mistake_in_one_provider_costs_its_own_events_only(open_section, capfd):
+    async with open_section() as opened:
         opened.section._providers = (*opened.section._providers, _Mistaken())
         reading = await opened.read(PARIS, "2026-12-25", "2026-12-25")
     body = _body(reading)
@@ -272,12 +272,12 @@ async def test_a_mistake_in_one_provider_costs_its_own_events_only(opening, capf
     assert "provider_failed" in "".join(capfd.readouterr())
 
 
-async def test_held_answers_have_bounds_and_the_oldest_go_first(opening, monkeypatch):
+async def test_held_answers_have_bounds_and_the_oldest_go_first(open_section, monkeypatch):
     monkeypatch.setattr(base, "MAX_CACHED_EVENTS", 100)
     day = ticketmaster.at("2026-12-25", "20:00:00")
     rows = [ticketmaster.event(f"Event {n}", day) for n in range(30)]
-    with StandIn(ticketmaster.responding(rows)).running() as provider:
-        async with opening(
+    with FakeServer(ticketmaster.responding(rows)).running() as provider:
+        async with open_section(
             ticketmaster_url=provider.url, ticketmaster_budget=("4000/day",), **TICKETMASTER
         ) as opened:
             ticketmaster_provider = opened.section._providers[3]
@@ -289,18 +289,18 @@ async def test_held_answers_have_bounds_and_the_oldest_go_first(opening, monkeyp
     assert len(ticketmaster_provider.cache._entries) == 3
 
 
-async def test_what_is_no_answer_at_all_shows_in_the_provider_s_state(opening):
-    with StandIn(lambda _: Answered({"error": True})).running() as provider:
-        async with opening(predicthq_url=provider.url, **PREDICTHQ) as opened:
+async def test_what_is_no_answer_at_all_shows_in_the_provider_s_state(open_section):
+    with FakeServer(lambda _: FakeResponse({"error": True})).running() as provider:
+        async with open_section(predicthq_url=provider.url, **PREDICTHQ) as opened:
             await opened.read(MUNICH, "2026-12-25", "2026-12-25")
             states = {state.name: state for state in opened.section.providers()}
     assert states["predicthq"].last_error_code is not None
     assert states["predicthq"].status == "degraded"
 
 
-async def test_beyond_what_open_holidays_knows_the_library_s_school_holidays_stand_in(opening):
-    with StandIn(open_holidays.respond).running() as provider:
-        async with opening(open_holidays_url=provider.url) as opened:
+async def test_beyond_what_open_holidays_knows_the_library_s_school_holidays_stand_in(open_section):
+    with FakeServer(open_holidays.respond).running() as provider:
+        async with open_section(open_holidays_url=provider.url) as opened:
             body = _body(await opened.read(MUNICH, "2027-12-27", "2027-12-27"))
     schools = [e for e in body["events"] if e["category"] == "school_holiday"]
     assert [e["sources"] for e in schools] == [["holidays"]]
@@ -313,10 +313,10 @@ def _stored(title: str, day: date, place: tuple[float, float]) -> ProviderEvent:
     )  # fmt: skip
 
 
-async def test_the_operators_own_events_count_within_the_radius(opening):
+async def test_the_operators_own_events_count_within_the_radius(open_section):
     day = date(2026, 12, 2)
     near, far = (48.9566, 2.3522), (49.2, 2.3522)
-    async with opening() as opened:
+    async with open_section() as opened:
         await opened.store.replace(
             Calendar(id="cal", kind="import", source="file", rows=2),
             [_stored("near", day, near), _stored("far", day, far)],
@@ -326,10 +326,10 @@ async def test_the_operators_own_events_count_within_the_radius(opening):
     assert body["events"][0]["venue"]["distance"] == pytest.approx(11.12, abs=0.01)
 
 
-async def test_fifty_events_at_most_ten_a_day_and_the_rest_is_counted(opening):
+async def test_fifty_events_at_most_ten_a_day_and_the_rest_is_counted(open_section):
     days = [date(2026, 12, n) for n in range(1, 9)]
     rows = [_stored(f"{day} {n:02}", day, PARIS) for day in days for n in range(15)]
-    async with opening() as opened:
+    async with open_section() as opened:
         calendar = Calendar(id="cal", kind="import", source="file", rows=len(rows))
         await opened.store.replace(calendar, rows)
         body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-08"))
@@ -341,7 +341,9 @@ async def test_fifty_events_at_most_ten_a_day_and_the_rest_is_counted(opening):
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-async def test_more_imported_events_than_are_read_are_partial_and_of_every_day(opening, reverse):
+async def test_more_imported_events_than_are_read_are_partial_and_of_every_day(
+    open_section, reverse
+):
     """200 events a day for 60 days; the order of the key changes nothing."""
     first, last = date(2026, 12, 1), date(2027, 1, 29)
     names = sorted((f"{n:05}" for n in range(12_000)), reverse=reverse)
@@ -354,7 +356,7 @@ async def test_more_imported_events_than_are_read_are_partial_and_of_every_day(o
         )
         for number, name in enumerate(names)
     ]  # fmt: skip
-    async with opening() as opened:
+    async with open_section() as opened:
         await opened.store.replace(Calendar(id="c", kind="import", source="c"), stored)
         body = _body(await opened.read(PARIS, f"{first}", f"{last}", 30))
     own = [one for one in body["events"] if one["sources"] == ["calendars"]]
@@ -366,7 +368,7 @@ async def test_more_imported_events_than_are_read_are_partial_and_of_every_day(o
     assert {one["start"][11:16] for one in own} == {"09:00"}  # the first of its day
 
 
-async def test_imported_events_beyond_the_radius_do_not_make_the_rest_partial(opening):
+async def test_imported_events_beyond_the_radius_do_not_make_the_rest_partial(open_section):
     stored = [
         ProviderEvent(
             id=f"c:{number}", source="calendars", title=f"Event {number}", category="community",
@@ -375,7 +377,7 @@ async def test_imported_events_beyond_the_radius_do_not_make_the_rest_partial(op
         )
         for number in range(4_000)
     ]  # fmt: skip
-    async with opening() as opened:
+    async with open_section() as opened:
         await opened.store.replace(Calendar(id="c", kind="import", source="c"), stored)
         body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-01", 30))
     assert [one["title"] for one in body["events"]] == ["Event 0"]

@@ -228,7 +228,7 @@ def test_holidays_of_unknown_regions_come_after_all_others():
         (-5, 20, ["arrival", "stay", "departure"]),
     ],
 )  # fmt: skip
-def test_overlaps_name_the_parts_of_the_stay(first: int, last: int, expected: list[str]):
+def test_overlaps_name_the_parts_of_the_stay(first, last, expected):
     zero = date(2026, 11, 30)
     touched = overlaps(zero + timedelta(days=first), zero + timedelta(days=last), STAY)
     assert touched == expected
@@ -247,7 +247,7 @@ def test_what_ends_at_midnight_does_not_touch_the_day_that_begins():
 
 
 @given(st.integers(-40, 40), st.integers(0, 60))
-def test_visible_is_interval_overlap(at: int, length: int):
+def test_visible_is_interval_overlap(at, length):
     first = STAY.start + timedelta(days=at)
     last = first + timedelta(days=length)
     shown = bool(relevant_events([_event(1, first, last)], POINT, STAY, 25))

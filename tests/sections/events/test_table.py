@@ -79,13 +79,13 @@ def test_semicolons_and_tabs_part_columns_too():
 
 
 @pytest.mark.parametrize("data", [b"", b"a,b\n1,2\n", b"\xff\xfe", b'title,start\n"open'])
-def test_a_file_that_is_no_table_says_so_or_is_empty(data: bytes):
+def test_a_file_that_is_no_table_says_so_or_is_empty(data):
     entries, _ = _read(data)
     assert entries == []
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-def test_a_table_is_read_in_the_encoding_that_a_spreadsheet_chose(encoding: str):
+def test_a_table_is_read_in_the_encoding_that_a_spreadsheet_chose(encoding):
     (entry,), refused = _read("title;start\nFête;2026-12-05\n".encode(encoding))
     assert (entry.title, refused) == ("Fête", [])
 
@@ -104,7 +104,7 @@ cells = st.text(
 
 @settings(max_examples=50)
 @given(st.lists(cells, min_size=13, max_size=13))
-def test_whatever_a_row_says_it_costs_no_other(row: list[str]):
+def test_whatever_a_row_says_it_costs_no_other(row):
     names = "title,start,end,category,venue,address,lat,lng,url,image,price_min,price_max,currency"
     table = f"{names}\n{','.join(row)}\nOrgan,2026-12-06\n"
     entries, _ = _read(table.encode())

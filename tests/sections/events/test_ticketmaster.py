@@ -9,7 +9,7 @@ import pytest
 from location_context.sections.events.fields import parse_rows
 from location_context.sections.events.providers.ticketmaster import geohash, parse_event
 from location_context.settings import Secret
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 from tests.fakes.ticketmaster import KEY, at, event, responding
 
 pytestmark = pytest.mark.anyio
@@ -56,7 +56,7 @@ STARTS = {
 
 
 @pytest.mark.parametrize("name", STARTS)
-def test_a_start_becomes_the_right_local_date(name: str):
+def test_a_start_becomes_the_right_local_date(name):
     start, changes, expected = STARTS[name]
     parsed = _one(event("A", start, **changes))
     assert parsed.start.local(PARIS).isoformat() == expected
@@ -77,7 +77,7 @@ OUT = {
 
 
 @pytest.mark.parametrize("name", OUT)
-def test_left_out(name: str):
+def test_left_out(name):
     assert _one(event("A", at("2026-12-03", "20:00:00"), **OUT[name])) is None
 
 
@@ -124,12 +124,12 @@ EVENTS = [
 
 
 @pytest.mark.parametrize(("name", "kinds"), ADD_ONS)
-def test_what_is_sold_beside_an_event_is_left_out(name: str, kinds: list):
+def test_what_is_sold_beside_an_event_is_left_out(name, kinds):
     assert _one(event(name, at("2026-12-03", "20:00:00"), classifications=kinds)) is None
 
 
 @pytest.mark.parametrize(("name", "kinds"), EVENTS)
-def test_an_event_with_a_name_like_it_stays(name: str, kinds: list):
+def test_an_event_with_a_name_like_it_stays(name, kinds):
     parsed = _one(event(name, at("2026-12-03", "20:00:00"), classifications=kinds))
     assert parsed.title == name
 
@@ -146,7 +146,7 @@ CATEGORIES = [
 
 
 @pytest.mark.parametrize(("given", "expected"), CATEGORIES)
-def test_classifications_become_categories(given: dict, expected: str):
+def test_classifications_become_categories(given, expected):
     row = event("A", at("2026-12-03", "20:00:00"), classifications=[{"primary": True} | given])
     assert _one(row).category == expected
 
@@ -182,16 +182,16 @@ def test_an_address_too_long_to_keep_is_none_and_not_half_of_one():
         ([], None),
     ],
 )
-def test_a_price_is_numbers_or_not_known(given: list, price):
+def test_a_price_is_numbers_or_not_known(given, price):
     parsed = _one(event("A", at("2026-12-03", "20:00:00"), priceRanges=given))
     assert (parsed.price and (parsed.price.min, parsed.price.max, parsed.price.currency)) == price
 
 
-async def test_only_web_addresses_come_through(opening):
+async def test_only_web_addresses_come_through(open_section):
     sold = event("A", at("2026-12-24", "20:00:00"), url="javascript:alert(1)",
                  images=[{"ratio": "16_9", "width": 640, "url": "data:text/html,x"}])  # fmt: skip
-    with StandIn(responding([sold])).running() as provider:
-        async with opening(
+    with FakeServer(responding([sold])).running() as provider:
+        async with open_section(
             ticketmaster_url=provider.url, ticketmaster_api_key=Secret(KEY)
         ) as opened:
             reading = await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-24")
@@ -224,9 +224,9 @@ def test_recorded_answers_become_right_local_dates_and_places(shared_data):
     assert shifted > 10
 
 
-async def test_a_wrong_key_makes_the_provider_unavailable_and_never_shows(opening, capfd):
-    with StandIn(responding([])).running() as provider:
-        async with opening(
+async def test_a_wrong_key_makes_the_provider_unavailable_and_never_shows(open_section, capfd):
+    with FakeServer(responding([])).running() as provider:
+        async with open_section(
             ticketmaster_url=provider.url, ticketmaster_api_key=Secret("canary-key")
         ) as opened:
             reading = await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-26")
@@ -238,16 +238,16 @@ async def test_a_wrong_key_makes_the_provider_unavailable_and_never_shows(openin
 @pytest.mark.parametrize(
     "answer",
     [
-        Answered(b'{"_embedded": {"events": [', status=200),
-        Answered({"_embedded": {"events": [None, 1, {"id": 1}, {"dates": None}]}}),
-        Answered({"_embedded": [1]}),
-        Answered({"_embedded": {"events": 5}}),
-        Answered({"_embedded": {"events": {"id": 1}}}),
-        Answered({"page": {"totalElements": "many"}}),
-        Answered(b'{"page": {"totalElements": 1' + b"0" * 400 + b"}}"),
-        Answered({"page": {"totalElements": 1e308}}),
-        Answered({"page": {"totalElements": -5}}),
-        Answered({"page": 7}),
+        FakeResponse(b'{"_embedded": {"events": [', status=200),
+        FakeResponse({"_embedded": {"events": [None, 1, {"id": 1}, {"dates": None}]}}),
+        FakeResponse({"_embedded": [1]}),
+        FakeResponse({"_embedded": {"events": 5}}),
+        FakeResponse({"_embedded": {"events": {"id": 1}}}),
+        FakeResponse({"page": {"totalElements": "many"}}),
+        FakeResponse(b'{"page": {"totalElements": 1' + b"0" * 400 + b"}}"),
+        FakeResponse({"page": {"totalElements": 1e308}}),
+        FakeResponse({"page": {"totalElements": -5}}),
+        FakeResponse({"page": 7}),
     ],
     ids=[
         "cut",
@@ -262,9 +262,9 @@ async def test_a_wrong_key_makes_the_provider_unavailable_and_never_shows(openin
         "no page",
     ],
 )
-async def test_an_answer_that_makes_no_sense_leaves_the_section_standing(opening, answer):
-    with StandIn(lambda _: answer).running() as provider:
-        async with opening(
+async def test_an_answer_that_makes_no_sense_leaves_the_section_standing(open_section, answer):
+    with FakeServer(lambda _: answer).running() as provider:
+        async with open_section(
             ticketmaster_url=provider.url, ticketmaster_api_key=Secret(KEY)
         ) as opened:
             reading = await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-26")

@@ -10,7 +10,7 @@ import pytest
 from location_context.settings import Secret
 from location_context.upstream.budget import Budget
 from location_context.upstream.deadline import Deadline
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 from tests.fakes.ticketmaster import KEY, at, event, responding
 
 pytestmark = pytest.mark.anyio
@@ -32,11 +32,11 @@ def _crowd(days: int, a_day: int) -> list[dict]:
 
 
 @asynccontextmanager
-async def _asking(opening, respond):
+async def _asking(open_section, respond):
     """The section before a stand-in, without the pace of the real one."""
-    with StandIn(respond).running() as provider:
+    with FakeServer(respond).running() as provider:
         key = {"ticketmaster_url": provider.url, "ticketmaster_api_key": Secret(KEY)}
-        async with opening(**key, ticketmaster_budget=("4000/day",)) as opened:
+        async with open_section(**key, ticketmaster_budget=("4000/day",)) as opened:
             yield opened, provider
 
 
@@ -52,8 +52,8 @@ def _per_day(events) -> dict[date, int]:
     return counted
 
 
-async def test_a_day_of_more_than_can_be_paged_through_gives_a_thousand(opening):
-    async with _asking(opening, responding(_crowd(1, 1300))) as (opened, provider):
+async def test_a_day_of_more_than_can_be_paged_through_gives_a_thousand(open_section):
+    async with _asking(open_section, responding(_crowd(1, 1300))) as (opened, provider):
         result = await _fetch(opened, 1)
     assert (len(result.events), result.status) == (1000, "partial")
     assert result.degraded_reason is None  # asking again would not give more
@@ -61,15 +61,15 @@ async def test_a_day_of_more_than_can_be_paged_through_gives_a_thousand(opening)
     assert [asked.query["page"] for asked in of_the_day] == ["0", "1", "2", "3", "4"]
 
 
-async def test_a_stay_of_few_events_is_asked_page_by_page(opening):
-    async with _asking(opening, responding(_crowd(7, 60))) as (opened, provider):
+async def test_a_stay_of_few_events_is_asked_page_by_page(open_section):
+    async with _asking(open_section, responding(_crowd(7, 60))) as (opened, provider):
         result = await _fetch(opened, 7)
     assert (len(result.events), result.status) == (420, "ok")
     assert len(provider.requests) == 3
 
 
-async def test_a_crowded_week_is_asked_day_by_day_until_every_event_has_come(opening):
-    async with _asking(opening, responding(_crowd(8, 160))) as (opened, provider):
+async def test_a_crowded_week_is_asked_day_by_day_until_every_event_has_come(open_section):
+    async with _asking(open_section, responding(_crowd(8, 160))) as (opened, provider):
         result = await _fetch(opened, 8)
     assert _per_day(result.events) == {FIRST + timedelta(days=n): 160 for n in range(8)}
     assert result.status == "ok"
@@ -78,10 +78,10 @@ async def test_a_crowded_week_is_asked_day_by_day_until_every_event_has_come(ope
 
 @pytest.mark.parametrize("always_by_date", [False, True], ids=["relevance", "the worst order"])
 async def test_the_last_days_of_the_longest_stay_in_the_greatest_city_are_not_empty(
-    opening, always_by_date
+    open_section, always_by_date
 ):
     answer = responding(_crowd(92, 65), always_by_date=always_by_date)
-    async with _asking(opening, answer) as (opened, provider):
+    async with _asking(open_section, answer) as (opened, provider):
         result = await _fetch(opened, 92)
     counted = _per_day(result.events)
     assert counted.keys() == {FIRST + timedelta(days=n) for n in range(92)}
@@ -90,7 +90,7 @@ async def test_the_last_days_of_the_longest_stay_in_the_greatest_city_are_not_em
     assert result.status == "ok"
 
 
-async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next(opening):
+async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next(open_section):
     answer = responding(_crowd(5, 100))
     goes_on, may_go_on = threading.Event(), threading.Event()
 
@@ -100,7 +100,7 @@ async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next(o
             may_go_on.wait(60)
         return answer(asked)
 
-    async with _asking(opening, silent_after_the_first) as (opened, _):
+    async with _asking(open_section, silent_after_the_first) as (opened, _):
         ticketmaster = opened.section._providers[3]
         query = opened.query(LONDON, f"{FIRST}", f"{FIRST + timedelta(days=4)}")
         patient = asyncio.create_task(ticketmaster.fetch_events(query, Deadline.after(60)))
@@ -123,14 +123,14 @@ async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next(o
     )
 
 
-async def test_an_answer_that_broke_off_is_asked_for_again_soon_and_keeps_what_it_had(opening):
+async def test_an_answer_that_broke_off_is_asked_for_again_soon_and_keeps_what_it_had(open_section):
     answer = responding(_crowd(5, 100))
 
     def broken(asked):
-        down = Answered(b"<html>down</html>", status=502)
+        down = FakeResponse(b"<html>down</html>", status=502)
         return down if asked.query["page"] == "2" else answer(asked)
 
-    async with _asking(opening, broken) as (opened, provider):
+    async with _asking(open_section, broken) as (opened, provider):
         first = await _fetch(opened, 5)
         again = await _fetch(opened, 5)
         asked = len(provider.requests)
@@ -146,8 +146,8 @@ async def test_an_answer_that_broke_off_is_asked_for_again_soon_and_keeps_what_i
     assert (len(later.events), later.degraded_reason is None) == (500, True)
 
 
-async def test_a_spent_day_s_budget_is_never_overdrawn(opening):
-    async with _asking(opening, responding(_crowd(8, 160))) as (opened, provider):
+async def test_a_spent_day_s_budget_is_never_overdrawn(open_section):
+    async with _asking(open_section, responding(_crowd(8, 160))) as (opened, provider):
         upstream = opened.section._providers[3].client
         upstream.host.budget = Budget({86400.0: 5})
         result = await _fetch(opened, 8)
@@ -156,8 +156,8 @@ async def test_a_spent_day_s_budget_is_never_overdrawn(opening):
     assert result.degraded_reason == "budget_spent"
 
 
-async def test_who_would_wait_too_long_for_a_turn_is_told_so_at_once(opening):
-    async with _asking(opening, responding(_crowd(1, 1))) as (opened, provider):
+async def test_who_would_wait_too_long_for_a_turn_is_told_so_at_once(open_section):
+    async with _asking(open_section, responding(_crowd(1, 1))) as (opened, provider):
         budget = opened.section._providers[3].client.host.budget = Budget({30.0: 1})
         assert budget.take(1)
         result = await _fetch(opened, 1)

@@ -17,7 +17,7 @@ from location_context.settings import Secret
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
 from tests.fakes import predicthq, ticketmaster
-from tests.fakes.server import Answered, Asked, StandIn
+from tests.fakes.server import FakeRequest, FakeResponse, FakeServer
 
 pytestmark = pytest.mark.anyio
 PARIS, NEARBY = (48.8566, 2.3522), (48.8566, 2.3590)  # 500 m to the east
@@ -27,7 +27,7 @@ KEYS = {
     "ticketmaster_api_key": Secret(ticketmaster.KEY),
     "predicthq_api_key": Secret(predicthq.TOKEN),
 }
-DOWN = Answered(b"<html>down</html>", status=502)
+DOWN = FakeResponse(b"<html>down</html>", status=502)
 ZONES = ("Europe/Paris", "Pacific/Fiji", "America/New_York", "Pacific/Kiritimati", "UTC")
 EDGES = [(90.0, 0.0), (-90.0, 0.0), (89.97, 170.0), (-17.0, 180.0), (-16.9, -179.98), (0.0, 0.0)]
 
@@ -42,7 +42,7 @@ def _points(chance: random.Random, count: int) -> list[tuple[float, float]]:
 
 
 @pytest.mark.parametrize("radius", [0.5, 5.0, RADIUS, 200.0])
-def test_the_tile_of_a_point_holds_the_circle_around_it(radius: float):
+def test_the_tile_of_a_point_holds_the_circle_around_it(radius):
     grid, chance = Grid(radius), random.Random(17)
     for point in _points(chance, 1500):
         centre = grid.centre(*point)
@@ -58,13 +58,13 @@ def test_the_tile_of_a_point_holds_the_circle_around_it(radius: float):
         ("2026-12-20", "2027-01-04", ["2026-12-14", "2026-12-21", "2026-12-28", "2027-01-04"]),
     ],
 )
-def test_weeks_run_from_monday_to_sunday(first: str, last: str, mondays: list[str]):
+def test_weeks_run_from_monday_to_sunday(first, last, mondays):
     weeks = weeks_of(Stay(date.fromisoformat(first), date.fromisoformat(last)))
     assert [str(week.start) for week in weeks] == mondays
     assert all(week.days == 7 for week in weeks)
 
 
-class World:
+class Listings:
     """Events around a few places, as both providers have them, and what each was asked."""
 
     def __init__(self, seed: int, places: list[tuple[float, float]], count: int) -> None:
@@ -108,10 +108,12 @@ class World:
         }  # fmt: skip
         bearer = {"authorization": f"Bearer {predicthq.TOKEN}"}
         found = {
-            "ticketmaster": self.sell(Asked("/", sold, {}, {}, "")).body["_embedded"]["events"]
-            if self.sell(Asked("/", sold, {}, {}, "")).body["page"]["totalElements"]
+            "ticketmaster": self.sell(FakeRequest("/", sold, {}, {}, "")).body["_embedded"][
+                "events"
+            ]
+            if self.sell(FakeRequest("/", sold, {}, {}, "")).body["page"]["totalElements"]
             else [],
-            "predicthq": self.list(Asked("/", listed, bearer, {}, "")).body["results"],
+            "predicthq": self.list(FakeRequest("/", listed, bearer, {}, "")).body["results"],
         }
         assert all(len(rows) < 200 for rows in found.values())  # no cap was reached
         parse = {
@@ -129,11 +131,11 @@ def _ids(events, query) -> set[str]:
 
 
 @asynccontextmanager
-async def _world(opening, sell, listed=None):
+async def _section_with(open_section, sell, listed=None):
     """The section before both providers, or before the first alone."""
-    with StandIn(sell).running() as seller, StandIn(listed or sell).running() as lister:
+    with FakeServer(sell).running() as seller, FakeServer(listed or sell).running() as lister:
         urls = {"ticketmaster_url": seller.url, "predicthq_url": lister.url if listed else ""}
-        async with opening(**urls, **KEYS, **PACE) as opened:
+        async with open_section(**urls, **KEYS, **PACE) as opened:
             yield opened, seller, lister
 
 
@@ -142,11 +144,17 @@ def _providers(opened) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_each_point_and_stay_gets_at_least_what_a_call_for_it_alone_would_give(opening, seed):
+async def test_each_point_and_stay_gets_at_least_what_a_call_for_it_alone_would_give(
+    open_section, seed
+):
     chance = random.Random(seed)
     places = [PARIS, (40.71, -74.0), (-16.9, 179.97), (89.8, 20.0), (-89.9, 0.0)]
-    world, found, expected = World(seed, places, 500), 0, 0
-    async with _world(opening, world.sell, world.list) as (opened, seller, lister):
+    listings, found, expected = Listings(seed, places, 500), 0, 0
+    async with _section_with(open_section, listings.sell, listings.list) as (
+        opened,
+        seller,
+        lister,
+    ):
         for _ in range(40):
             lat, lng = chance.choice(places)
             lat = max(-90.0, min(90.0, lat + chance.uniform(-0.1, 0.1)))
@@ -154,7 +162,7 @@ async def test_each_point_and_stay_gets_at_least_what_a_call_for_it_alone_would_
             first = date(2027, 3, 6) + timedelta(days=chance.randrange(30))
             days = chance.choice((1, 2, 3, 7, 12))
             query = opened.query((lat, lng), str(first), str(first + timedelta(days=days - 1)))
-            before = world.as_before(query)
+            before = listings.as_before(query)
             for name, provider in _providers(opened).items():
                 result = await provider.fetch_events(query, Deadline.after(60))
                 ids = _ids(result.events, query)
@@ -166,18 +174,28 @@ async def test_each_point_and_stay_gets_at_least_what_a_call_for_it_alone_would_
     assert max(len(seller.requests), len(lister.requests)) < 60
 
 
-async def test_neighbours_with_other_stays_of_the_same_weeks_share_a_call_for_each_week(opening):
-    world = World(1, [PARIS], 100)
-    async with _world(opening, world.sell, world.list) as (opened, seller, lister):
+async def test_neighbours_with_other_stays_of_the_same_weeks_share_a_call_for_each_week(
+    open_section,
+):
+    listings = Listings(1, [PARIS], 100)
+    async with _section_with(open_section, listings.sell, listings.list) as (
+        opened,
+        seller,
+        lister,
+    ):
         await opened.read(PARIS, "2027-03-11", "2027-03-17")
         await opened.read(NEARBY, "2027-03-09", "2027-03-15")
     assert (len(seller.requests), len(lister.requests)) == (2, 2)
 
 
-async def test_neighbours_who_ask_at_once_share_a_call_for_each_week(opening):
-    world = World(2, [PARIS], 100)
+async def test_neighbours_who_ask_at_once_share_a_call_for_each_week(open_section):
+    listings = Listings(2, [PARIS], 100)
     stays = [("2027-03-11", "2027-03-17"), ("2027-03-16", "2027-03-25"), ("2027-03-14",) * 2] * 5
-    async with _world(opening, world.sell, world.list) as (opened, seller, lister):
+    async with _section_with(open_section, listings.sell, listings.list) as (
+        opened,
+        seller,
+        lister,
+    ):
         places = [PARIS, NEARBY] * 8
         await asyncio.gather(
             *(opened.read(*one) for one in ((p, *s) for p, s in zip(places, stays, strict=False)))
@@ -186,55 +204,67 @@ async def test_neighbours_who_ask_at_once_share_a_call_for_each_week(opening):
 
 
 @pytest.mark.parametrize(("days", "weeks"), [(1, 1), (7, 2), (14, 3), (30, 5), (92, 14)])
-async def test_a_stay_of_few_events_is_one_call_for_each_week(opening, days: int, weeks: int):
-    world = World(3, [PARIS], 100)
-    async with _world(opening, world.sell, world.list) as (opened, seller, lister):
+async def test_a_stay_of_few_events_is_one_call_for_each_week(open_section, days, weeks):
+    listings = Listings(3, [PARIS], 100)
+    async with _section_with(open_section, listings.sell, listings.list) as (
+        opened,
+        seller,
+        lister,
+    ):
         last = date(2027, 3, 3) + timedelta(days=days - 1)
         await opened.read(PARIS, "2027-03-03", str(last))
     assert (len(seller.requests), len(lister.requests)) == (weeks, weeks)
 
 
 @pytest.mark.parametrize(("name", "count"), [("ticketmaster", 4000), ("predicthq", 3600)])
-async def test_no_stay_in_a_very_large_city_misses_an_event(opening, name: str, count: int):
+async def test_no_stay_in_a_very_large_city_misses_an_event(open_section, name, count):
     """Each of its weeks has more events than a page holds."""
-    world = World(5, [PARIS], count)
+    listings = Listings(5, [PARIS], count)
     asked: list[int] = []
-    async with _world(opening, world.sell, world.list) as (opened, seller, lister):
+    async with _section_with(open_section, listings.sell, listings.list) as (
+        opened,
+        seller,
+        lister,
+    ):
         for first, last in ((12, 18), (12, 18), (10, 16), (18, 21)):
             query = opened.query(PARIS, f"2027-03-{first}", f"2027-03-{last}")
             result = await _providers(opened)[name].fetch_events(query, Deadline.after(60))
             assert result.status in {"ok", "partial"}
             if result.status == "ok":
-                assert _begun_in(world, name, query) <= _ids(result.events, query)
+                assert _begun_in(listings, name, query) <= _ids(result.events, query)
             asked.append(len(seller.requests) + len(lister.requests))
     assert asked[1] == asked[2] == asked[3] == asked[0]  # all in the same two weeks
 
 
-def _begun_in(world: World, name: str, query) -> set[str]:
+def _begun_in(listings: Listings, name: str, query) -> set[str]:
     """All that begin within the stay by any clock, and concern a guest."""
     own = name == "ticketmaster"
     read = (ticketmaster_provider if own else predicthq_provider).parse_event
-    events = [read(row, query.point.zone) for row in (world.sold if own else world.listed)]
+    events = [read(row, query.point.zone) for row in (listings.sold if own else listings.listed)]
     stay = query.stay
     return _ids([one for one in events if stay.start < one.start.day < stay.end], query)
 
 
-async def test_who_lives_by_another_clock_does_not_share(opening):
+async def test_who_lives_by_another_clock_does_not_share(open_section):
     """At the border of two zones, a provider is asked by the clock of each side."""
-    world = World(4, [(42.04, -8.64)], 20)
-    async with _world(opening, world.sell, world.list) as (opened, _, lister):
+    listings = Listings(4, [(42.04, -8.64)], 20)
+    async with _section_with(open_section, listings.sell, listings.list) as (opened, _, lister):
         await opened.read((42.028, -8.645), "2027-03-11", "2027-03-12")  # Valença
         await opened.read((42.047, -8.645), "2027-03-11", "2027-03-12")  # Tui
     assert {one.query["active.tz"] for one in lister.requests} == {"Europe/Lisbon", "Europe/Madrid"}
 
 
-async def test_where_one_week_cannot_be_had_the_others_are_given_and_the_answer_says_so(opening):
-    world = World(5, [PARIS], 100)
+async def test_where_one_week_cannot_be_had_the_others_are_given_and_the_answer_says_so(
+    open_section,
+):
+    listings = Listings(5, [PARIS], 100)
 
-    def failing(asked: Asked) -> Answered:
-        return DOWN if asked.query["localStartEndDateTime"] >= "2027-03-15" else world.sell(asked)
+    def failing(asked: FakeRequest) -> FakeResponse:
+        return (
+            DOWN if asked.query["localStartEndDateTime"] >= "2027-03-15" else listings.sell(asked)
+        )
 
-    async with _world(opening, failing) as (opened, _, _unused):
+    async with _section_with(open_section, failing) as (opened, _, _unused):
         seller = _providers(opened)["ticketmaster"]
         early = opened.query(PARIS, "2027-03-10", "2027-03-12")
         known = await seller.fetch_events(early, Deadline.after(60))

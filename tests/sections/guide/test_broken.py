@@ -5,14 +5,11 @@ import io
 import re
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from location_context.errors import OperatorError
 from location_context.sections.guide.imports import formats
-from location_context.sections.guide.imports.importer import Importer
-from location_context.storage.datasets import SqlGuideStore
 from tests.sections.guide.samples import METADATA, open_csv, open_row, snapshots
 
 pytestmark = pytest.mark.anyio
@@ -80,8 +77,8 @@ BROKEN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 @pytest.mark.parametrize("name", BROKEN)
 async def test_a_broken_file_gives_a_clear_error_and_changes_nothing(
-    name: str, importer: Importer, guides: SqlGuideStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    name, importer, guides, monkeypatch
+):
     """The limits are a fraction of the real ones, which docs/data.md names."""
     assert (formats.MAX_ROWS, formats.MAX_BYTES) == (200_000, 64_000_000)
     monkeypatch.setattr(formats, "MAX_ROWS", 2_000)
@@ -102,8 +99,8 @@ async def test_a_broken_file_gives_a_clear_error_and_changes_nothing(
     ["UTF-16", "encoded twice", "a column renamed", "swapped coordinates", "a zip", "zero bytes"],
 )
 async def test_a_broken_copy_of_a_snapshot_is_refused_whole(
-    shared_data: Path, name: str, world_importer: Importer, guides: SqlGuideStore
-) -> None:
+    shared_data, name, world_importer, guides
+):
     data = gzip.decompress(snapshots(shared_data)[2024].read_bytes())
     if name == "a column renamed":
         data = data.replace(b",Award,", b",Prize,", 1)

@@ -40,9 +40,7 @@ def put(settings: Settings, restaurants: int) -> None:
     asyncio.run(work())
 
 
-def test_a_server_answers_from_the_new_guide_within_seconds_without_a_failed_request(
-    tmp_path: Path,
-) -> None:
+def test_a_server_answers_from_the_new_guide_within_seconds_without_a_failed_request(tmp_path):
     settings = closed(tmp_path)
     put(settings, 1)
     key = make_key(settings)

@@ -9,11 +9,11 @@ from location_context.sections.guide.records import TIERS
 PAGE = (Path(__file__).parents[3] / "docs" / "data.md").read_text(encoding="utf-8")
 
 
-def test_the_documented_query_is_the_one_that_is_asked() -> None:
+def test_the_documented_query_is_the_one_that_is_asked():
     assert f"```sparql\n{WIKIDATA_QUERY}\n```" in PAGE
 
 
-def test_every_documented_column_is_known() -> None:
+def test_every_documented_column_is_known():
     table = PAGE.partition("| column | meaning |")[2].partition("\n\n")[0]
     cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     columns = [name.strip("` ") for cell in cells for name in cell.split(",")]

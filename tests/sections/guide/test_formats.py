@@ -7,7 +7,6 @@ import pytest
 
 from location_context.errors import OperatorError
 from location_context.sections.guide.imports import formats
-from location_context.sections.guide.imports.importer import Importer
 from location_context.sections.guide.imports.reading import installed_formats
 from tests.sections.guide.samples import METADATA, open_csv, open_row
 
@@ -42,7 +41,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return points
 
 
-def test_the_example_of_the_seam_works() -> None:
+def test_the_example_of_the_seam_works():
     result = doctest.testmod(formats)
     assert result.failed == 0
     assert result.attempted > 2
@@ -50,7 +49,7 @@ def test_the_example_of_the_seam_works() -> None:
 
 @pytest.mark.anyio
 @pytest.mark.usefixtures("package")
-async def test_a_format_of_another_package_is_imported_like_our_own(importer: Importer) -> None:
+async def test_a_format_of_another_package_is_imported_like_our_own(importer):
     data = b"#guide\nChez Lignes|one_star|48.85|2.35\nChez Rien|none|48.85|2.36"
     version, report = await importer.run(data + b"\nChez Trois|selected|48.85|2.37", METADATA)
     assert version.provenance.kind == report.kind == "lines"
@@ -60,11 +59,11 @@ async def test_a_format_of_another_package_is_imported_like_our_own(importer: Im
 
 
 @pytest.mark.usefixtures("package")
-def test_our_own_formats_are_asked_last() -> None:
+def test_our_own_formats_are_asked_last():
     assert [one.name for one in installed_formats()] == ["lines", "json", "csv"]
 
 
-def test_a_format_that_cannot_be_loaded_is_named_with_its_package(package: Path) -> None:
+def test_a_format_that_cannot_be_loaded_is_named_with_its_package(package):
     package.write_text("[location_context.guide_importers]\nlines = guide_lines:Nothing\n")
     with pytest.raises(OperatorError, match=r"lines.*guide-lines"):
         installed_formats()

@@ -59,17 +59,13 @@ async def answer(
     return msgspec.json.decode(reading.payload)
 
 
-async def test_all_five_tiers_stand_in_rank_order_with_their_radii(
-    guide: Guide, guides: SqlGuideStore
-) -> None:
+async def test_all_five_tiers_stand_in_rank_order_with_their_radii(guide, guides):
     body = await answer(guide, guides, around(("selected", 0.5)))
     ranked = [(tier["tier"], tier["rank"], tier["radius"]) for tier in body["tiers"]]
     assert ranked == list(zip(RANKS, range(1, 6), [80, 40, 15, 2, 1], strict=True))
 
 
-async def test_each_tier_reaches_exactly_as_far_as_its_radius(
-    guide: Guide, guides: SqlGuideStore
-) -> None:
+async def test_each_tier_reaches_exactly_as_far_as_its_radius(guide, guides):
     radii = dict(zip(RANKS, [80, 40, 15, 2, 1], strict=True))
     edges = [(tier, radius + move) for tier, radius in radii.items() for move in (-0.01, 0.01)]
     body = await answer(guide, guides, around(*edges))
@@ -78,9 +74,7 @@ async def test_each_tier_reaches_exactly_as_far_as_its_radius(
     assert [tier["nearest_beyond"] for tier in body["tiers"]] == [None] * 5
 
 
-async def test_an_empty_tier_names_the_nearest_beyond_its_radius(
-    guide: Guide, guides: SqlGuideStore
-) -> None:
+async def test_an_empty_tier_names_the_nearest_beyond_its_radius(guide, guides):
     rows = around(("one_star", 3), ("three_star", 95.5), ("three_star", 300), ("selected", 1.2))
     body = await answer(guide, guides, rows)
     beyond = {tier["tier"]: tier["nearest_beyond"] for tier in body["tiers"]}
@@ -89,9 +83,7 @@ async def test_an_empty_tier_names_the_nearest_beyond_its_radius(
     assert (beyond["two_star"], beyond["one_star"]) == (None, None)
 
 
-async def test_a_tier_names_no_restaurant_beyond_a_day_s_drive(
-    guide: Guide, guides: SqlGuideStore
-) -> None:
+async def test_a_tier_names_no_restaurant_beyond_a_day_s_drive(guide, guides):
     """Such as a row with swapped coordinates and no country, which nothing else tells."""
     rows = around(("one_star", 3), ("three_star", 1000.1), ("two_star", 999.9))
     body = await answer(guide, guides, rows)
@@ -100,9 +92,7 @@ async def test_a_tier_names_no_restaurant_beyond_a_day_s_drive(
     assert beyond["two_star"]["distance"] == 999.9
 
 
-async def test_the_order_is_tier_then_distance_then_id_and_at_most_fifty(
-    guide: Guide, guides: SqlGuideStore
-) -> None:
+async def test_the_order_is_tier_then_distance_then_id_and_at_most_fifty(guide, guides):
     rows = around(*[(TIERS[n % 5], n % 7 / 10) for n in range(80)])
     body = await answer(guide, guides, rows)
     keys = [(TIERS.index(one["tier"]), one["distance"], one["id"]) for one in body["restaurants"]]
@@ -110,9 +100,7 @@ async def test_the_order_is_tier_then_distance_then_id_and_at_most_fifty(
     assert (len(keys), body["total"]) == (50, 80)
 
 
-async def test_a_restaurant_carries_every_field_and_null_for_what_is_not_known(
-    guide: Guide, guides: SqlGuideStore
-) -> None:
+async def test_a_restaurant_carries_every_field_and_null_for_what_is_not_known(guide, guides):
     body = await answer(guide, guides, around(("two_star", 10)))
     (one,) = body["restaurants"]
     assert one == {
@@ -139,31 +127,25 @@ async def test_a_restaurant_carries_every_field_and_null_for_what_is_not_known(
     }
 
 
-async def test_the_answer_is_what_its_documented_struct_describes(
-    guide: Guide, guides: SqlGuideStore
-) -> None:
+async def test_the_answer_is_what_its_documented_struct_describes(guide, guides):
     await guides.replace(PROVENANCE, scattered(200), NOON)
     reading = await guide.read(query(), Deadline.after(4))
     assert msgspec.json.decode(reading.payload, type=GuideBody) == reading.body
 
 
-async def test_imperial_units_turn_distances_and_radii_last(
-    guide: Guide, guides: SqlGuideStore
-) -> None:
+async def test_imperial_units_turn_distances_and_radii_last(guide, guides):
     body = await answer(guide, guides, around(("one_star", 14.9)), query(units="imperial"))
     assert body["units"]["distance"] == "mi"
     assert body["tiers"][2]["radius"] == 9.32
     assert body["restaurants"][0]["distance"] == 9.26
 
 
-async def test_as_of_is_the_day_of_the_dataset_and_stays_so(
-    guide: Guide, guides: SqlGuideStore
-) -> None:
+async def test_as_of_is_the_day_of_the_dataset_and_stays_so(guide, guides):
     body = await answer(guide, guides, around(("one_star", 1)))
     assert (body["as_of"], body["stale"]) == ("2025-03-01T00:00:00Z", False)
 
 
-async def test_without_a_guide_the_section_says_so(guide: Guide) -> None:
+async def test_without_a_guide_the_section_says_so(guide):
     reading = await guide.read(query(), Deadline.after(4))
     body = msgspec.json.decode(reading.payload)
     assert (body["applicable"], body["reason"]) == (False, "no_guide_loaded")
@@ -171,16 +153,12 @@ async def test_without_a_guide_the_section_says_so(guide: Guide) -> None:
     assert (await guide.dataset()).version is None
 
 
-async def test_far_from_all_restaurants_the_section_is_not_applicable(
-    guide: Guide, guides: SqlGuideStore
-) -> None:
+async def test_far_from_all_restaurants_the_section_is_not_applicable(guide, guides):
     body = await answer(guide, guides, around(("selected", 0)), query(OCEAN))
     assert (body["applicable"], body["reason"]) == (False, "no_restaurants_in_range")
 
 
-async def test_the_sample_says_in_answer_and_notices_that_it_is_not_current(
-    guide: Guide, guides: SqlGuideStore
-) -> None:
+async def test_the_sample_says_in_answer_and_notices_that_it_is_not_current(guide, guides):
     provenance = Provenance(
         kind="sample", source="s", dated=date(2024, 6, 1), attribution="Sample guide"
     )
@@ -192,8 +170,8 @@ async def test_the_sample_says_in_answer_and_notices_that_it_is_not_current(
 
 
 async def test_an_imported_guide_tells_its_licence_with_its_terms_and_that_it_was_adapted(
-    guide: Guide, guides: SqlGuideStore
-) -> None:
+    guide, guides
+):
     provenance = Provenance(
         kind="plain_csv",
         source="s",
@@ -208,9 +186,7 @@ async def test_an_imported_guide_tells_its_licence_with_its_terms_and_that_it_wa
     assert notice.license_url == "https://creativecommons.org/licenses/by-sa/4.0/"
 
 
-async def test_an_operators_own_labels_are_used_by_language_before_ours(
-    guide: Guide, guides: SqlGuideStore
-) -> None:
+async def test_an_operators_own_labels_are_used_by_language_before_ours(guide, guides):
     words = {"one_star": TierTexts(label={"": "A rosette", "de": "Eine Rosette"})}
     provenance = msgspec.structs.replace(PROVENANCE, labels=words)
     await guides.replace(provenance, around(("one_star", 1)), NOON)
@@ -244,9 +220,7 @@ class Faulty:
         return getattr(self.store, name)
 
 
-async def test_a_database_that_fails_is_503_only_as_long_as_nothing_was_ever_loaded(
-    guides: SqlGuideStore,
-) -> None:
+async def test_a_database_that_fails_is_503_only_as_long_as_nothing_was_ever_loaded(guides):
     await guides.replace(PROVENANCE, around(("one_star", 1)), NOON)
     faulty = Faulty(guides)
     async with HttpClient("tests") as client:
@@ -264,8 +238,8 @@ async def test_a_database_that_fails_is_503_only_as_long_as_nothing_was_ever_loa
 
 
 async def test_a_running_section_changes_over_to_a_new_version_and_back_by_itself(
-    guide: Guide, guides: SqlGuideStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    guide, guides, monkeypatch
+):
     monkeypatch.setattr("location_context.sections.section.FOLLOW_SECONDS", 0.01)
     changes: asyncio.Queue[None] = asyncio.Queue()
     guide.on_change(lambda: changes.put_nowait(None))
@@ -286,9 +260,7 @@ async def test_a_running_section_changes_over_to_a_new_version_and_back_by_itsel
     assert seen == [(1, "1"), (2, "2"), (1, "1")]
 
 
-async def test_no_request_fails_while_imports_replace_the_guide(
-    guide: Guide, guides: SqlGuideStore
-) -> None:
+async def test_no_request_fails_while_imports_replace_the_guide(guide, guides):
     await guides.replace(PROVENANCE, around(("one_star", 1)), NOON)
 
     async def replace(count: int) -> None:

@@ -6,8 +6,6 @@ import pytest
 from sqlalchemy import text
 
 from location_context.errors import OperatorError, StorageError
-from location_context.sections.guide.imports.importer import Importer
-from location_context.settings import Settings
 from location_context.storage.database import Database
 from location_context.storage.datasets import STORED_VERSIONS, SqlGuideStore
 from tests.moved_clock import NOON
@@ -31,7 +29,7 @@ async def keep(store: SqlGuideStore, *numbers: int) -> int:
     return (await store.replace(PROVENANCE, rows, NOON)).number
 
 
-async def test_a_version_comes_back_as_it_was_kept(store: SqlGuideStore) -> None:
+async def test_a_version_comes_back_as_it_was_kept(store):
     full = restaurant(
         1,
         cuisine=("Modern", "Soup"),
@@ -51,13 +49,13 @@ async def test_a_version_comes_back_as_it_was_kept(store: SqlGuideStore) -> None
     assert (version.rows, version.imported_at, version.replaces) == (2, NOON, None)
 
 
-async def test_an_empty_store_has_no_active_version(store: SqlGuideStore) -> None:
+async def test_an_empty_store_has_no_active_version(store):
     assert await store.active() is None
     assert await store.versions() == []
     assert await store.load(7) == []
 
 
-async def test_rollback_returns_to_the_version_that_was_replaced(store: SqlGuideStore) -> None:
+async def test_rollback_returns_to_the_version_that_was_replaced(store):
     first, second = await keep(store, 1), await keep(store, 2)
     assert (await store.rollback()).number == first
     third = await keep(store, 3)
@@ -69,9 +67,7 @@ async def test_rollback_returns_to_the_version_that_was_replaced(store: SqlGuide
     assert [r.id for r in await store.load(first)] == [restaurant(1).id]
 
 
-async def test_only_the_newest_versions_are_kept_and_the_one_to_return_to(
-    store: SqlGuideStore,
-) -> None:
+async def test_only_the_newest_versions_are_kept_and_the_one_to_return_to(store):
     numbers = [await keep(store, n) for n in range(KEPT + 4)]
     for _ in range(KEPT - 1):
         await store.rollback()
@@ -84,9 +80,7 @@ async def test_only_the_newest_versions_are_kept_and_the_one_to_return_to(
     assert len(await store.load(oldest.number)) == 1
 
 
-async def test_a_version_whose_rows_are_refused_leaves_everything_as_it_was(
-    store: SqlGuideStore,
-) -> None:
+async def test_a_version_whose_rows_are_refused_leaves_everything_as_it_was(store):
     before = await keep(store, 1)
     with pytest.raises(StorageError):
         await keep(store, *range(1500), 3)  # an id twice: refused in the second batch
@@ -95,7 +89,7 @@ async def test_a_version_whose_rows_are_refused_leaves_everything_as_it_was(
     assert (active.number, len(await store.versions())) == (before, 1)
 
 
-async def test_imports_at_once_come_one_after_another(store: SqlGuideStore) -> None:
+async def test_imports_at_once_come_one_after_another(store):
     numbers = await asyncio.gather(*(keep(store, n) for n in range(4)))
     versions = await store.versions()
     assert sorted(numbers) == sorted(version.number for version in versions)
@@ -104,8 +98,8 @@ async def test_imports_at_once_come_one_after_another(store: SqlGuideStore) -> N
 
 
 async def test_an_import_killed_in_its_middle_leaves_the_old_guide_and_the_next_one_works(
-    database_settings: Settings, database: Database, importer: Importer
-) -> None:
+    database_settings, database, importer
+):
     """Killed in turn after each statement of the import."""
     store = SqlGuideStore(database)
     old = await keep(store, 1, 2, 3)

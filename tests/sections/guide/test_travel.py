@@ -15,7 +15,7 @@ from location_context.settings import Settings
 from location_context.storage.datasets import SqlGuideStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import HttpClient
-from tests.fakes.server import Answered, Asked, StandIn
+from tests.fakes.server import FakeRequest, FakeResponse, FakeServer
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.guide.samples import PROVENANCE, query
 from tests.sections.guide.test_section import around
@@ -37,12 +37,12 @@ class Osrm:
         self.seconds = seconds
         self.metres: dict[int, float] = {}  # by index of the asked place; 4 m for all others
 
-    def __call__(self, asked: Asked) -> Answered:
+    def __call__(self, asked: FakeRequest) -> FakeResponse:
         places = asked.path.rsplit("/", 1)[1].split(";")
         snapped = [waypoint(one, self.metres.get(n, 4.2)) for n, one in enumerate(places)]
         durations = [[0.0, *self.seconds]]
         assert len(durations[0]) == len(places)
-        return Answered(
+        return FakeResponse(
             {
                 "code": "Ok", "durations": durations,
                 "sources": snapped[:1], "destinations": snapped,
@@ -67,7 +67,7 @@ def ways(reading: SectionResult) -> list[tuple[str, int, bool]]:
 ESTIMATED = [("drive", 67, True), ("drive", 33, True), ("walk", 16, True), ("drive", 14, True)]
 
 
-def test_estimates_grow_with_distance_and_turn_from_walk_to_drive_at_two_kilometres() -> None:
+def test_estimates_grow_with_distance_and_turn_from_walk_to_drive_at_two_kilometres():
     minutes = [estimate(km / 10).minutes for km in range(21, 1000)]
     assert minutes == sorted(minutes)
     assert (estimate(2.0).kind, estimate(2.001).kind) == ("walk", "drive")
@@ -84,15 +84,13 @@ BERLIN = (
 )  # fmt: skip
 
 
-def test_drives_in_a_large_city_take_about_as_long_as_osrm_says() -> None:
+def test_drives_in_a_large_city_take_about_as_long_as_osrm_says():
     ratios = [estimate(km).minutes / minutes for km, minutes in BERLIN]
     assert 0.9 <= median(ratios) <= 1.1
     assert 0.7 <= min(ratios) <= max(ratios) <= 1.15
 
 
-async def test_without_osrm_all_travel_is_estimated_and_the_answer_complete(
-    guides: SqlGuideStore,
-) -> None:
+async def test_without_osrm_all_travel_is_estimated_and_the_answer_complete(guides):
     async with guide_with("", guides) as guide:
         reading = await guide.read(query(), Deadline.after(4))
     assert ways(reading) == ESTIMATED
@@ -100,8 +98,8 @@ async def test_without_osrm_all_travel_is_estimated_and_the_answer_complete(
     assert guide.providers()[0].status == "not_configured"
 
 
-async def test_osrm_is_asked_once_for_all_drives_in_lng_lat_order(guides: SqlGuideStore) -> None:
-    with StandIn(Osrm()).running() as osrm:
+async def test_osrm_is_asked_once_for_all_drives_in_lng_lat_order(guides):
+    with FakeServer(Osrm()).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
             reading = await guide.read(query(), Deadline.after(4))
     far, near = [("drive", 10, False), ("drive", 11, False)], ("drive", 12, False)
@@ -114,31 +112,27 @@ async def test_osrm_is_asked_once_for_all_drives_in_lng_lat_order(guides: SqlGui
     assert "OpenStreetMap" in [one.name for one in reading.body.attribution]
 
 
-async def test_a_place_without_a_road_keeps_its_estimate(guides: SqlGuideStore) -> None:
-    with StandIn(Osrm([None, 1200, -5])).running() as osrm:
+async def test_a_place_without_a_road_keeps_its_estimate(guides):
+    with FakeServer(Osrm([None, 1200, -5])).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
             reading = await guide.read(query(), Deadline.after(4))
     assert ways(reading) == [ESTIMATED[0], ("drive", 20, False), *ESTIMATED[2:]]
 
 
-async def test_a_restaurant_over_a_kilometre_from_its_road_keeps_its_estimate(
-    guides: SqlGuideStore,
-) -> None:
+async def test_a_restaurant_over_a_kilometre_from_its_road_keeps_its_estimate(guides):
     server = Osrm()
     server.metres = {1: 1000.1, 2: 999.9, 3: 250_000.0}
-    with StandIn(server).running() as osrm:
+    with FakeServer(server).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
             reading = await guide.read(query(), Deadline.after(4))
     assert ways(reading) == [ESTIMATED[0], ("drive", 11, False), *ESTIMATED[2:]]
     assert reading.complete  # all that could be routed was
 
 
-async def test_a_point_over_a_kilometre_from_its_road_is_not_routed_anywhere(
-    guides: SqlGuideStore,
-) -> None:
+async def test_a_point_over_a_kilometre_from_its_road_is_not_routed_anywhere(guides):
     server = Osrm()
     server.metres = {0: 412_000.0}
-    with StandIn(server).running() as osrm:
+    with FakeServer(server).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
             reading = await guide.read(query(), Deadline.after(4))
     assert ways(reading) == ESTIMATED
@@ -148,15 +142,15 @@ async def test_a_point_over_a_kilometre_from_its_road_is_not_routed_anywhere(
     ]
 
 
-BAD: dict[str, Answered] = {
-    "502": Answered(b"<html>Bad Gateway</html>", status=502),
-    "400": Answered({"code": "TooBig", "message": "Too many table coordinates"}, status=400),
-    "not JSON": Answered(b"durations"),
-    "no table": Answered({"code": "Ok"}),
-    "another size": Answered({"code": "Ok", "durations": [[0, 1]]}),
-    "an empty table": Answered({"code": "Ok", "durations": []}),
-    "no waypoints": Answered({"code": "Ok", "durations": [[0, 60, 60, 60]]}),
-    "too few waypoints": Answered(
+BAD: dict[str, FakeResponse] = {
+    "502": FakeResponse(b"<html>Bad Gateway</html>", status=502),
+    "400": FakeResponse({"code": "TooBig", "message": "Too many table coordinates"}, status=400),
+    "not JSON": FakeResponse(b"durations"),
+    "no table": FakeResponse({"code": "Ok"}),
+    "another size": FakeResponse({"code": "Ok", "durations": [[0, 1]]}),
+    "an empty table": FakeResponse({"code": "Ok", "durations": []}),
+    "no waypoints": FakeResponse({"code": "Ok", "durations": [[0, 60, 60, 60]]}),
+    "too few waypoints": FakeResponse(
         {
             "code": "Ok",
             "durations": [[0, 60, 60, 60]],
@@ -164,16 +158,14 @@ BAD: dict[str, Answered] = {
             "destinations": [waypoint("2,48", 1)],
         }
     ),
-    "dropped": Answered(fault="drop"),
-    "a redirect": Answered(b"", status=302, headers={"Location": "http://127.0.0.1:1/"}),
+    "dropped": FakeResponse(fault="drop"),
+    "a redirect": FakeResponse(b"", status=302, headers={"Location": "http://127.0.0.1:1/"}),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
-async def test_a_failing_osrm_falls_back_to_estimates_and_says_degraded(
-    guides: SqlGuideStore, name: str
-) -> None:
-    with StandIn(lambda _: BAD[name]).running() as osrm:
+async def test_a_failing_osrm_falls_back_to_estimates_and_says_degraded(guides, name):
+    with FakeServer(lambda _: BAD[name]).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
             reading = await guide.read(query(), Deadline.after(4))
             code = guide.providers()[0].last_error_code
@@ -183,8 +175,8 @@ async def test_a_failing_osrm_falls_back_to_estimates_and_says_degraded(
     assert code == known.get(name, "invalid_answer")
 
 
-async def test_a_silent_osrm_costs_its_deadline_once(guides: SqlGuideStore) -> None:
-    with StandIn(lambda _: Answered(fault="hang")).running() as osrm:
+async def test_a_silent_osrm_costs_its_deadline_once(guides):
+    with FakeServer(lambda _: FakeResponse(fault="hang")).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
             reasons = []
             for _ in range(3):

@@ -23,7 +23,7 @@ from location_context.storage.datasets import SqlClimateStore
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import HttpClient
 from tests.fakes.open_meteo import ARCHIVE, refused
-from tests.fakes.server import Answered
+from tests.fakes.server import FakeResponse
 from tests.sections.weather.conftest import query
 
 pytestmark = pytest.mark.anyio
@@ -31,68 +31,68 @@ PLACES = [Point(48.0, 2.0, "UTC"), Point(48.01, 2.01, "UTC"), Point(50.0, 2.0, "
 
 
 @pytest.fixture
-async def builder(world):
+async def builder(weather):
     waits: list[float] = []
 
     async def pause(seconds: float) -> None:
         waits.append(seconds)
-        world.clock.advance(seconds)
-        world.open_meteo.faults = {}
+        weather.clock.advance(seconds)
+        weather.open_meteo.faults = {}
 
     async with HttpClient("test") as client:
         hosts = Hosts()
         hosts.get("open_meteo", {}, at_once=None)  # without limits of ours
-        context = SectionContext(world.settings, world.clock, client, hosts=hosts)
+        context = SectionContext(weather.settings, weather.clock, client, hosts=hosts)
         archive = OpenMeteoArchive(context)
-        repository = ArchiveRepository(SqlClimateStore(world.database), world.clock)
-        yield ArchiveBuilder(archive, repository, world.clock, lambda _: None, pause), waits
+        repository = ArchiveRepository(SqlClimateStore(weather.database), weather.clock)
+        yield ArchiveBuilder(archive, repository, weather.clock, lambda _: None, pause), waits
 
 
-async def test_each_cell_costs_one_request_and_a_second_run_none(builder, world):
+async def test_each_cell_costs_one_request_and_a_second_run_none(builder, weather):
     built = await builder[0].build(PLACES[:2])
     assert (built.cells, built.fetched) == (1, 1)
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
-    assert sum(world.open_meteo.units) < 420
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
+    assert sum(weather.open_meteo.units) < 420
     again = await builder[0].build(PLACES[:2])
     assert (again.held, again.fetched) == (1, 0)
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_every_stay_in_a_built_cell_is_answered_without_the_archive(builder, world):
+async def test_every_stay_in_a_built_cell_is_answered_without_the_archive(builder, weather):
     await builder[0].build(PLACES[:1])
     for start, end in (
         (date(2027, 3, 1), date(2027, 5, 31)),
         (date(2027, 12, 28), date(2028, 1, 4)),
     ):
-        body = (await world.read(query(Stay(start, end), PLACES[0]))).body
+        body = (await weather.read(query(Stay(start, end), PLACES[0]))).body
         assert body.basis.kind == "reanalysis"
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_a_build_fetches_a_cell_whose_februaries_are_stored(builder, world):
-    await world.read(query(Stay(date(2027, 2, 8), date(2027, 2, 12)), PLACES[0]))
-    await world.section.sources.archives.repository.flush()
+async def test_a_build_fetches_a_cell_whose_februaries_are_stored(builder, weather):
+    await weather.read(query(Stay(date(2027, 2, 8), date(2027, 2, 12)), PLACES[0]))
+    await weather.section.sources.archives.repository.flush()
     built = await builder[0].build(PLACES[:1])
     assert (built.fetched, built.failed) == (1, 0)
     again = await builder[0].build(PLACES[:1])
     assert (again.held, again.fetched) == (1, 0)
 
 
-async def test_it_waits_as_long_as_the_provider_asks_and_goes_on(builder, world):
+async def test_it_waits_as_long_as_the_provider_asks_and_goes_on(builder, weather):
     build, waits = builder
-    world.open_meteo.faults[ARCHIVE] = refused("Minutely API request limit exceeded.", 429)
+    weather.open_meteo.faults[ARCHIVE] = refused("Minutely API request limit exceeded.", 429)
     built = await build.build(PLACES[2:])
     assert built.fetched == 1
     assert waits == [pytest.approx(60, abs=1)]
 
 
-async def test_a_cell_that_fails_is_counted_and_the_next_is_built(builder, world):
-    served = iter([Answered(b"<html>", 200)] * 3)
+async def test_a_cell_that_fails_is_counted_and_the_next_is_built(builder, weather):
+    served = iter([FakeResponse(b"<html>", 200)] * 3)
 
-    def respond(asked, well=world.open_meteo.respond):
+    def respond(asked, well=weather.open_meteo.respond):
         return next(served, None) or well(asked)
 
-    world.open_meteo.server.respond = respond
+    weather.open_meteo.server.respond = respond
     built = await builder[0].build(PLACES[1:])
     assert (built.fetched, built.failed) == (1, 1)
 
@@ -118,12 +118,12 @@ def test_a_file_with_a_wrong_line_is_refused_before_anything_is_asked(tmp_path, 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "no-such-name.invalid"])
 async def test_the_command_ends_and_spends_nothing_if_its_host_is_not_reached(
-    world, tmp_path, host
+    weather, tmp_path, host
 ):
     file = tmp_path / "places.csv"
     file.write_text("lat,lng\n48.0,2.0\n50.0,2.0\n52.0,2.0\n")
     archive = f"http://{host}:9/v1/archive"
-    settings = msgspec.structs.replace(world.settings, open_meteo_archive_url=archive)
+    settings = msgspec.structs.replace(weather.settings, open_meteo_archive_url=archive)
     done = command(settings, "warm", str(file), "--climate-only")
     assert done.returncode == 1
     assert f"{host} could not be reached 3 times" in " ".join(done.stderr.split())
@@ -133,10 +133,10 @@ async def test_the_command_ends_and_spends_nothing_if_its_host_is_not_reached(
         assert [state.used for state in host.budgets()] == [0, 0, 0]
 
 
-async def test_the_command_builds_and_says_what_it_did(world, tmp_path):
+async def test_the_command_builds_and_says_what_it_did(weather, tmp_path):
     file = tmp_path / "places.csv"
     file.write_text("lat,lng\n48.0,2.0\n48.02,2.02\n")
-    done = command(world.settings, "warm", str(file), "--climate-only", "--json")
+    done = command(weather.settings, "warm", str(file), "--climate-only", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"cells": 1, "held": 0, "fetched": 1, "failed": 0}
 

@@ -23,11 +23,11 @@ from location_context.sections.weather.providers.open_meteo import (
 from location_context.sections.weather.records import ARCHIVE_FIELDS, Cell
 from location_context.settings import Settings
 from location_context.upstream.http import HttpClient, HttpResponse
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
+from tests.sections.weather.conftest import TODAY
 
 pytestmark = pytest.mark.anyio
 CELL = Cell(-15.75, -48.0, "America/Sao_Paulo")
-TODAY = date(2026, 11, 21)
 
 
 def recorded(shared_data: Path, pattern: str) -> list[tuple[str, object]]:
@@ -69,7 +69,7 @@ async def test_recorded_and_quoted_errors_are_understood(shared_data):
     """A 400 is an error of its own, never a crash."""
     today = date(2026, 10, 4)
     for _, body in recorded(shared_data, "errors/*400*.json"):
-        with StandIn(lambda _, body=body: Answered(body, 400)).running() as standin:
+        with FakeServer(lambda _, body=body: FakeResponse(body, 400)).running() as standin:
             async with HttpClient("test") as client:
                 settings = Settings(
                     open_meteo_forecast_url=standin.url, open_meteo_archive_url=standin.url
@@ -160,10 +160,10 @@ async def test_the_second_look_at_met_norway_is_conditional_and_never_before_exp
 
     def respond(asked):
         if asked.headers.get("if-modified-since") == served["Last-Modified"]:
-            return Answered(b"", 304, {"Expires": "Mon, 20 Jul 2020 12:50:00 GMT"})
-        return Answered(body["data"], 200, served)
+            return FakeResponse(b"", 304, {"Expires": "Mon, 20 Jul 2020 12:50:00 GMT"})
+        return FakeResponse(body["data"], 200, served)
 
-    with StandIn(respond).running() as standin:
+    with FakeServer(respond).running() as standin:
         async with HttpClient("location-context/1 (a@b.example)") as client:
             settings = Settings(met_norway_url=standin.url + "/complete", contact="a@b.example")
             provider = MetNorway(SectionContext(settings, lambda: moment[0], client))

@@ -19,11 +19,9 @@ from location_context.sections.weather.response import YearBody
 from location_context.sections.weather.summary_text import stay_text
 from location_context.stay import Stay
 from tests.fakes.open_meteo import FORECAST
-from tests.fakes.server import Answered
-from tests.sections.weather.conftest import World, query, write_grid
+from tests.fakes.server import FakeResponse
+from tests.sections.weather.conftest import FAR, NEAR, TODAY, query, write_grid
 
-TODAY = date(2026, 11, 21)
-NEAR = Stay(TODAY + timedelta(2), TODAY + timedelta(8))
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CALIBRATION = Calibration.load()
 degrees = st.floats(-40, 45)
@@ -127,11 +125,11 @@ def test_the_usual_spread_is_least_at_the_equator_and_largest_in_winter_far_from
 
 
 @pytest.mark.anyio
-async def test_the_answer_is_the_weighed_sum_at_the_points_own_height(world: World):
-    await (await world.read(query(NEAR))).awaits
-    body = (await world.read(query(NEAR))).body
+async def test_the_answer_is_the_weighed_sum_at_the_points_own_height(weather):
+    await (await weather.read(query(NEAR))).awaits
+    body = (await weather.read(query(NEAR))).body
     lead = estimate.leads(NEAR, TODAY, TODAY)
-    cell = await world.section.sources.archives.load(query(NEAR))
+    cell = await weather.section.sources.archives.load(query(NEAR))
     shift = cell.grid.correction(body.basis.point_elevation)
     mean, tenths = (
         cell.columns[name] + shift for name in ("temperature_max", "temperature_max_p90")
@@ -149,18 +147,18 @@ async def test_the_answer_is_the_weighed_sum_at_the_points_own_height(world: Wor
 
 
 @pytest.mark.anyio
-async def test_a_stale_forecast_knows_less_than_a_new_one(world: World):
-    write_grid(world.settings.data_dir)
-    world.clock.now = datetime(2026, 11, 21, 21, tzinfo=UTC)
-    new = (await world.read(query(NEAR))).body
-    world.open_meteo.faults = {FORECAST: Answered(b"", 502)}
-    world.clock.advance(4 * 3600)  # after midnight in Paris
-    old = (await world.read(query(NEAR))).body
+async def test_a_stale_forecast_knows_less_than_a_new_one(weather):
+    write_grid(weather.settings.data_dir)
+    weather.clock.now = datetime(2026, 11, 21, 21, tzinfo=UTC)
+    new = (await weather.read(query(NEAR))).body
+    weather.open_meteo.faults = {FORECAST: FakeResponse(b"", 502)}
+    weather.clock.advance(4 * 3600)  # after midnight in Paris
+    old = (await weather.read(query(NEAR))).body
     assert old.stale
     assert old.days[3].issued == new.days[3].issued
     assert old.days[3].temperature_max_p90 == new.days[3].temperature_max_p90  # issued then too
-    world.open_meteo.faults = {}
-    newer = (await world.read(query(NEAR))).body
+    weather.open_meteo.faults = {}
+    newer = (await weather.read(query(NEAR))).body
     width = [
         body.days[3].temperature_max_p90 - body.days[3].temperature_max_p10 for body in (newer, old)
     ]
@@ -204,13 +202,13 @@ def test_what_is_unusual_is_beyond_the_error_of_the_archives_cell_too():
 
 
 @pytest.mark.anyio
-async def test_an_answer_ends_with_what_is_unusual_of_it(world: World):
-    await (await world.read(query(NEAR))).awaits
-    plain = (await world.read(query(NEAR))).body.summary.text
+async def test_an_answer_ends_with_what_is_unusual_of_it(weather):
+    await (await weather.read(query(NEAR))).awaits
+    plain = (await weather.read(query(NEAR))).body.summary.text
     assert "usual" not in plain
-    world.open_meteo.warmer = 12.0
-    world.clock.advance(3600)
-    body = (await world.read(query(NEAR, units="imperial"))).body
+    weather.open_meteo.warmer = 12.0
+    weather.clock.advance(3600)
+    body = (await weather.read(query(NEAR, units="imperial"))).body
     usual = [day.typical.temperature_max for day in body.days]
     warmer = body.summary.temperature_max_mean - sum(usual) / len(usual)
     assert f" About {warmer:.0f} °F warmer than usual for these dates." in body.summary.text
@@ -223,13 +221,13 @@ async def test_an_answer_ends_with_what_is_unusual_of_it(world: World):
 @pytest.mark.anyio
 @pytest.mark.parametrize(("units", "factor"), [("metric", 1.0), ("imperial", 1.8)])
 async def test_a_climatologys_range_holds_the_error_of_its_cell_as_the_place(
-    world: World, monkeypatch, units, factor
+    weather, monkeypatch, units, factor
 ):
-    far = query(Stay(date(2027, 2, 3), date(2027, 2, 9)), units=units)
-    coarse = (await world.read(far)).body
+    far = query(FAR, units=units)
+    coarse = (await weather.read(far)).body
     assert coarse.basis.representativeness.temperature_max == pytest.approx(0.7 * factor, abs=0.05)
     monkeypatch.setattr(OpenMeteoArchive, "representativeness", (0.0, 0.0))
-    exact = (await world.read(far)).body
+    exact = (await weather.read(far)).body
     for held, bare in zip(coarse.days, exact.days, strict=True):
         assert held.temperature_max == bare.temperature_max
         for name in estimate.VARIABLES:
@@ -239,12 +237,12 @@ async def test_a_climatologys_range_holds_the_error_of_its_cell_as_the_place(
 
 
 @pytest.mark.anyio
-async def test_a_forecast_names_the_error_of_the_cell_that_its_usual_range_holds(world: World):
-    del world.section.sources.archives.providers[0]  # NASA POWER is left
-    first = await world.read(query(NEAR))
+async def test_a_forecast_names_the_error_of_the_cell_that_its_usual_range_holds(weather):
+    del weather.section.sources.archives.providers[0]  # NASA POWER is left
+    first = await weather.read(query(NEAR))
     assert first.body.basis.representativeness is None
     await first.awaits
-    body = (await world.read(query(NEAR))).body
+    body = (await weather.read(query(NEAR))).body
     assert body.basis.representativeness.temperature_max == 1.7
     for day in body.days:
         assert day.typical.temperature_max_p90 - day.typical.temperature_max_p10 >= 2 * Z90 * 1.7
@@ -261,21 +259,21 @@ def test_far_ahead_an_estimate_holds_the_error_of_the_climatology_and_near_it_no
 
 
 @pytest.mark.anyio
-async def test_a_year_without_the_stays_dates_does_not_silence_what_is_unusual(world: World):
-    world.open_meteo.missing = {day.replace(year=2020) for day in NEAR.dates()}
-    await (await world.read(query(NEAR))).awaits
-    world.open_meteo.warmer = 12.0
-    world.clock.advance(3600)
-    body = (await world.read(query(NEAR))).body
+async def test_a_year_without_the_stays_dates_does_not_silence_what_is_unusual(weather):
+    weather.open_meteo.missing = {day.replace(year=2020) for day in NEAR.dates()}
+    await (await weather.read(query(NEAR))).awaits
+    weather.open_meteo.warmer = 12.0
+    weather.clock.advance(3600)
+    body = (await weather.read(query(NEAR))).body
     assert [year.year for year in body.history if year.temperature_max_mean is None] == [2020]
     assert "warmer than usual" in body.summary.text
 
 
 @pytest.mark.anyio
-async def test_a_monthly_mean_moves_a_day_and_keeps_its_range(world: World):
-    write_grid(world.settings.data_dir)  # 20 °C in November, where highs of 8 °C are forecast
+async def test_a_monthly_mean_moves_a_day_and_keeps_its_range(weather):
+    write_grid(weather.settings.data_dir)  # 20 °C in November, where highs of 8 °C are forecast
     stay = Stay(TODAY, TODAY + timedelta(15))
-    body = (await world.read(query(stay))).body
+    body = (await weather.read(query(stay))).body
     assert body.basis.spread.climatology == "monthly_mean"
     for day in body.days:
         issued = day.issued.temperature_max - day.issued.temperature_min

@@ -1,6 +1,6 @@
 """MET Norway's steps become the local days of the point, behind the whole section and alone."""
 
-from datetime import date, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -9,11 +9,10 @@ from location_context.sections.weather.providers.met_norway import aggregate_to_
 from location_context.stay import Stay
 from tests.fakes import weather_truth
 from tests.fakes.open_meteo import FORECAST
-from tests.fakes.server import Answered
-from tests.sections.weather.conftest import query
+from tests.fakes.server import FakeResponse
+from tests.sections.weather.conftest import TODAY, query
 
 pytestmark = pytest.mark.anyio
-TODAY = date(2026, 11, 21)
 # 82.5° E is where Indian time is the Sun's, so that the stand-in's days are the local dates; the
 # step of 18:00 UTC begins there at 23:30 and lies over midnight with all but half an hour
 VINDHYACHAL = Point(25.2, 82.5, "Asia/Kolkata")
@@ -21,10 +20,10 @@ LATER = Stay(TODAY + timedelta(4), TODAY + timedelta(8))  # days of six-hourly s
 
 
 @pytest.fixture
-async def later(world):
+async def later(weather):
     """Five days of six-hourly steps, each with what is true of its own date."""
-    world.open_meteo.faults = {FORECAST: Answered(b"<html>Bad Gateway</html>", 502)}
-    body = (await world.read(query(LATER, VINDHYACHAL))).body
+    weather.open_meteo.faults = {FORECAST: FakeResponse(b"<html>Bad Gateway</html>", 502)}
+    body = (await weather.read(query(LATER, VINDHYACHAL))).body
     assert body.basis.provider == "MET Norway"
     metres = weather_truth.cell_height(25.2, 82.5)
     return [(day, weather_truth.day(25.2, 82.5, day.date, metres)) for day in body.days]

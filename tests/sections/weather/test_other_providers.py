@@ -1,7 +1,7 @@
 """MET Norway, NASA POWER and providers that give less: followed, named, answered with nulls."""
 
 import dataclasses
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import EntryPoint
 
 import msgspec
@@ -25,18 +25,13 @@ from location_context.sections.weather.providers.base import (
 )
 from location_context.sections.weather.records import FORECAST_FIELDS, Grid, WeatherSeries
 from location_context.sections.weather.response import WeatherBody
-from location_context.stay import Stay
 from tests.fakes.met_norway import PATH as MET_PATH
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
-from tests.fakes.server import Answered, Asked
+from tests.fakes.server import FakeRequest, FakeResponse
 from tests.logs import captured_logs
-from tests.sections.weather.conftest import World, query
-from tests.sections.weather.test_open_meteo import places
+from tests.sections.weather.conftest import DOWN, FAR, NEAR, TODAY, WeatherFixture, places, query
 
 pytestmark = pytest.mark.anyio
-TODAY = date(2026, 11, 21)
-NEAR = Stay(TODAY + timedelta(2), TODAY + timedelta(8))
-FAR = Stay(date(2027, 2, 3), date(2027, 2, 9))
 
 
 class Sparse:
@@ -45,10 +40,10 @@ class Sparse:
     title, model, cell_degrees, at_point, attribution = "Sparse", None, 0.1, False, ()
     product = "damped"
 
-    def __init__(self, world: World, name: str = "sparse", high: float = 11.0) -> None:
+    def __init__(self, weather: WeatherFixture, name: str = "sparse", high: float = 11.0) -> None:
         self.name, self._high = name, high
-        self.client = world.section.sources.forecasts.providers[0].client
-        self._clock = world.clock
+        self.client = weather.section.sources.forecasts.providers[0].client
+        self._clock = weather.clock
 
     async def fetch_forecast(self, cell, today, past_days, *, public) -> Forecast:
         values = np.full(16, self._high)
@@ -57,20 +52,20 @@ class Sparse:
         return Forecast(today, columns, Grid(cell.lat, cell.lng, None), now, now + timedelta(1))
 
 
-async def test_a_provider_of_highs_and_lows_alone_is_answered_with_nulls(world: World):
-    world.section.sources.forecasts.providers = [Sparse(world)]
-    body = (await world.read(query(NEAR))).body
+async def test_a_provider_of_highs_and_lows_alone_is_answered_with_nulls(weather):
+    weather.section.sources.forecasts.providers = [Sparse(weather)]
+    body = (await weather.read(query(NEAR))).body
     assert body.days[0].temperature_max == 11.0
     assert {day.precipitation_sum for day in body.days} == {None}
     assert (body.summary.precipitation_total, body.summary.expected_wet_days) == (None, None)
 
 
-async def test_two_forecast_providers_of_one_title_give_their_own_numbers(world: World):
-    coarse, fine = Sparse(world, "coarse", 11.0), Sparse(world, "fine", 17.0)
-    world.section.sources.forecasts.providers = [coarse]
-    assert (await world.read(query(NEAR))).body.days[0].issued.temperature_max == 11.0
-    world.section.sources.forecasts.providers = [fine, coarse]
-    assert (await world.read(query(NEAR))).body.days[0].issued.temperature_max == 17.0
+async def test_two_forecast_providers_of_one_title_give_their_own_numbers(weather):
+    coarse, fine = Sparse(weather, "coarse", 11.0), Sparse(weather, "fine", 17.0)
+    weather.section.sources.forecasts.providers = [coarse]
+    assert (await weather.read(query(NEAR))).body.days[0].issued.temperature_max == 11.0
+    weather.section.sources.forecasts.providers = [fine, coarse]
+    assert (await weather.read(query(NEAR))).body.days[0].issued.temperature_max == 17.0
 
 
 ALONG = {
@@ -127,97 +122,100 @@ def test_the_providers_of_other_packages_stand_in_their_order_among_ours(monkeyp
     assert [one.name for one in forecasts] == ["open_meteo_forecast", "met_norway"]
 
 
-def raise_met_norway(world: World, metres: object) -> None:
+def raise_met_norway(weather: WeatherFixture, metres: object) -> None:
     """Have MET Norway alone answer, with this height."""
-    world.open_meteo.faults[FORECAST] = Answered(b"down", 502)
+    weather.open_meteo.faults[FORECAST] = DOWN
 
-    def respond(asked: Asked, well=world.norway.respond) -> Answered:
+    def respond(asked: FakeRequest, well=weather.met_norway.respond) -> FakeResponse:
         answered = well(asked)
         answered.body["geometry"]["coordinates"][2] = metres
         return answered
 
-    world.norway.server.respond = respond
+    weather.met_norway.server.respond = respond
 
 
 @pytest.mark.parametrize("metres", [9001, -431, 20_000, 2**63, True, "high", None])
-async def test_an_impossible_height_of_met_norway_moves_no_temperature(world: World, metres):
-    raise_met_norway(world, metres)
-    body = (await world.read(query(NEAR))).body
+async def test_an_impossible_height_of_met_norway_moves_no_temperature(weather, metres):
+    raise_met_norway(weather, metres)
+    body = (await weather.read(query(NEAR))).body
     assert (body.basis.provider, body.basis.grid_elevation) == ("MET Norway", None)
     assert body.basis.temperature_correction is None
     assert all(-30 < day.issued.temperature_max < 40 for day in body.days)
 
 
-async def test_a_temperature_that_its_correction_makes_implausible_is_null(world: World):
-    raise_met_norway(world, 8990)
+async def test_a_temperature_that_its_correction_makes_implausible_is_null(weather):
+    raise_met_norway(weather, 8990)
     dead_sea = Point(31.5, 35.48, "Asia/Jerusalem")
-    world.open_meteo.terrain = lambda *_: -430.0
-    body = (await world.read(query(NEAR, dead_sea))).body
+    weather.open_meteo.terrain = lambda *_: -430.0
+    body = (await weather.read(query(NEAR, dead_sea))).body
     assert body.basis.temperature_correction == pytest.approx(61.2, abs=0.1)
     assert {day.issued.temperature_max for day in body.days} == {None}
     assert {day.temperature_max for day in body.days} == {None}
     words = Formatter(Languages.load().english)
-    assert weather_card.card(body, None, words, world.clock()).timeline.rows
+    assert weather_card.card(body, None, words, weather.clock()).timeline.rows
 
 
-async def test_met_norway_is_followed_within_its_host_and_a_203_is_logged_once(world: World):
-    world.open_meteo.faults[FORECAST] = Answered(b"down", 502)
-    well = world.norway.respond
+async def test_met_norway_is_followed_within_its_host_and_a_203_is_logged_once(weather):
+    weather.open_meteo.faults[FORECAST] = DOWN
+    well = weather.met_norway.respond
 
-    def respond(asked: Asked) -> Answered:
+    def respond(asked: FakeRequest) -> FakeResponse:
         if asked.path == MET_PATH:
-            return Answered(status=301, headers={"Location": "/new?" + asked.target.split("?")[1]})
+            return FakeResponse(
+                status=301, headers={"Location": "/new?" + asked.target.split("?")[1]}
+            )
         answer = well(dataclasses.replace(asked, path=MET_PATH))
         return dataclasses.replace(answer, status=203 if answer.status == 200 else answer.status)
 
-    world.norway.server.respond = respond
+    weather.met_norway.server.respond = respond
     with captured_logs() as logged:
         for point in places(3):
-            body = (await world.read(query(NEAR, point))).body
+            body = (await weather.read(query(NEAR, point))).body
             assert body.basis.provider == "MET Norway"
+    agent = weather.met_norway.requests[0].headers["user-agent"]
+    assert agent.endswith("(test@example.org)")
     assert [entry["event"] for entry in logged].count("product_deprecated") == 1
 
 
-async def test_a_redirect_of_met_norway_to_another_host_is_refused(world: World):
-    world.open_meteo.faults[FORECAST] = Answered(b"down", 502)
-    elsewhere = {"Location": f"http://localhost:{world.power.server.url.rpartition(':')[2]}/x"}
-    world.norway.fault = Answered(status=301, headers=elsewhere)
-    body = (await world.read(query(NEAR))).body
+async def test_a_redirect_of_met_norway_to_another_host_is_refused(weather):
+    weather.open_meteo.faults[FORECAST] = DOWN
+    elsewhere = {
+        "Location": f"http://localhost:{weather.nasa_power.server.url.rpartition(':')[2]}/x"
+    }
+    weather.met_norway.fault = FakeResponse(status=301, headers=elsewhere)
+    body = (await weather.read(query(NEAR))).body
     assert body.mode == "climatology"
-    assert not any(asked.path == "/x" for asked in world.power.requests)
+    assert not any(asked.path == "/x" for asked in weather.nasa_power.requests)
 
 
 @pytest.mark.parametrize(
-    ("expires", "error_code"),
+    "expires",
     [
-        ("Fri, 31 Dec 9999 23:59:59 GMT", None),
-        ("Fri, 31 Dec 9999 23:59:59 -2359", None),
-        ("Fri, 31 Dec 99999999999999999999 23:59:59 GMT", None),
-        ("Fri, 31 Dec 2026 23:59:59 +99999999999999999999", None),
+        "Fri, 31 Dec 9999 23:59:59 GMT",
+        "Fri, 31 Dec 9999 23:59:59 -2359",
+        "Fri, 31 Dec 99999999999999999999 23:59:59 GMT",
+        "Fri, 31 Dec 2026 23:59:59 +99999999999999999999",
     ],
 )
-async def test_an_expires_of_met_norway_far_away_is_bounded_or_its_own_failing(
-    world: World, expires: str, error_code: str | None
-):
-    world.open_meteo.faults[FORECAST] = Answered(b"down", 502)
-    well = world.norway.respond
+async def test_expiry_of_met_norway_far_away_is_bounded(weather, expires):
+    weather.open_meteo.faults[FORECAST] = DOWN
+    well = weather.met_norway.respond
 
-    def respond(asked: Asked) -> Answered:
+    def respond(asked: FakeRequest) -> FakeResponse:
         answer = well(asked)
         return dataclasses.replace(answer, headers={**answer.headers, "Expires": expires})
 
-    world.norway.server.respond = respond
-    body = (await world.read(query(NEAR))).body
-    assert body.mode == ("forecast" if error_code is None else "climatology")
-    states = {state.name: state for state in world.section.providers()}
-    assert states["met_norway"].last_error_code == error_code
-    world.clock.advance(3 * 3600)
-    await world.read(query(NEAR))
-    assert len(world.norway.requests) == 2  # nothing is held for ever
+    weather.met_norway.server.respond = respond
+    body = (await weather.read(query(NEAR))).body
+    assert body.mode == "forecast"
+    assert weather.states()["met_norway"].last_error_code is None
+    weather.clock.advance(3 * 3600)
+    await weather.read(query(NEAR))
+    assert len(weather.met_norway.requests) == 2  # nothing is held for ever
 
 
-async def test_nasa_power_is_named_with_its_service_version_and_date(world: World):
-    world.open_meteo.faults[ARCHIVE] = Answered(b"down", 502)
-    body = (await world.read(query(FAR))).body
+async def test_nasa_power_is_named_with_its_service_version_and_date(weather):
+    weather.open_meteo.faults[ARCHIVE] = DOWN
+    body = (await weather.read(query(FAR))).body
     text = next(one.text for one in body.attribution if one.name == "NASA POWER")
     assert "POWER Project's Daily 2.9.7 version on 2026/11/21." in text

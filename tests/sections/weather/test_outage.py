@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from location_context.settings import Settings
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 from tests.moved_clock import MovedClock
 from tests.sections.weather.conftest import write_grid
 from tests.serving import serve
@@ -21,7 +21,7 @@ def outside(request):
     """Where nothing listens, or all is accepted and nothing answered; and what was asked."""
     with ExitStack() as stack:
         if request.param == "silent":
-            standin = StandIn(lambda _: Answered(fault="hang"))
+            standin = FakeServer(lambda _: FakeResponse(fault="hang"))
             yield stack.enter_context(standin.running()).url, standin.requests
         else:
             held = stack.enter_context(socket.socket())

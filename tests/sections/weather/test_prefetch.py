@@ -21,43 +21,43 @@ from location_context.storage.datasets import SqlClimateStore
 from location_context.storage.redis import RedisLink
 from location_context.storage.shared import RedisSharedStore
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.host import Hosts
 from location_context.upstream.http import HttpClient
 from tests.fakes.nasa_power import PATH as POWER
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
-from tests.fakes.server import Answered, Asked
+from tests.fakes.server import FakeRequest, FakeResponse
 from tests.sections.weather.conftest import (
+    DOWN,
+    NEAR,
     PARIS,
+    TODAY,
     NoForecasts,
-    World,
+    WeatherFixture,
     query,
-    weather_section,
     write_grid,
 )
 
 pytestmark = pytest.mark.anyio
-TODAY = date(2026, 11, 21)
-NEAR = Stay(TODAY + timedelta(2), TODAY + timedelta(8))
-DOWN = Answered(b"<html>Bad Gateway</html>", 502)
 
 
-async def fetched_behind(world: World, stay: Stay = NEAR, point: Point = PARIS, **more) -> None:
+async def fetched_behind(
+    weather: WeatherFixture, stay: Stay = NEAR, point: Point = PARIS, **more
+) -> None:
     """A guest's answer, and the end of what it set going."""
-    reading = await world.read(query(stay, point, **more))
+    reading = await weather.read(query(stay, point, **more))
     if reading.awaits is not None:
         await reading.awaits
 
 
-async def test_a_guests_own_answer_waits_for_no_archive_and_the_next_one_has_it(world: World):
-    first = await world.read(query(NEAR))
-    assert not world.open_meteo.calls(ARCHIVE)
+async def test_a_guests_own_answer_waits_for_no_archive_and_the_next_one_has_it(weather):
+    first = await weather.read(query(NEAR))
+    assert not weather.open_meteo.calls(ARCHIVE)
     assert first.complete
     assert not first.body.degraded
     assert first.body.days[0].typical is None
     assert first.body.basis.spread.climatology is None
     await first.awaits
     assert first.superseded
-    second = await world.read(query(NEAR))
+    second = await weather.read(query(NEAR))
     assert second.awaits is None
     assert second.body.basis.spread.climatology == "archive"
     for day in second.body.days:
@@ -66,62 +66,64 @@ async def test_a_guests_own_answer_waits_for_no_archive_and_the_next_one_has_it(
     assert len(second.body.history) == 10
 
 
-async def test_one_archive_call_serves_every_forecast_of_the_cell_until_the_horizon(world: World):
-    await asyncio.gather(*(fetched_behind(world) for _ in range(20)))
-    before = len(world.open_meteo.requests)
+async def test_one_archive_call_serves_every_forecast_of_the_cell_until_the_horizon(weather):
+    await asyncio.gather(*(fetched_behind(weather) for _ in range(20)))
+    before = len(weather.open_meteo.requests)
     for days in range(16):
         stay = Stay(TODAY + timedelta(days), TODAY + timedelta(15))
         near_by = Point(48.83, 2.36, "Europe/Paris", "FR", "FR-IDF")
-        reading = await world.read(query(stay, near_by))
+        reading = await weather.read(query(stay, near_by))
         assert reading.awaits is None
         assert reading.body.basis.spread.climatology == "archive"
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
-    assert not world.power.requests
-    assert [one.path for one in world.open_meteo.requests[before:]] == [FORECAST]  # of its own cell
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
+    assert not weather.nasa_power.requests
+    assert [one.path for one in weather.open_meteo.requests[before:]] == [
+        FORECAST
+    ]  # of its own cell
 
 
-async def test_a_guest_whose_climatology_is_held_costs_the_forecast_alone(world: World):
+async def test_a_guest_whose_climatology_is_held_costs_the_forecast_alone(weather):
     far = Stay(date(2027, 11, 3), date(2027, 11, 9))
-    await world.read(query(far))
-    before = len(world.open_meteo.requests)
-    reading = await world.read(query(NEAR))
+    await weather.read(query(far))
+    before = len(weather.open_meteo.requests)
+    reading = await weather.read(query(NEAR))
     assert reading.awaits is None
     assert reading.body.basis.spread.climatology == "archive"
-    assert [one.path for one in world.open_meteo.requests[before:]] == [FORECAST]
+    assert [one.path for one in weather.open_meteo.requests[before:]] == [FORECAST]
 
 
-async def test_a_second_archives_years_are_used_where_they_are_held(world: World):
-    world.open_meteo.faults = {ARCHIVE: DOWN}
-    await world.read(query(Stay(date(2027, 11, 3), date(2027, 11, 9))))
-    world.open_meteo.faults = {}
-    reading = await world.read(query(NEAR))
+async def test_a_second_archives_years_are_used_where_they_are_held(weather):
+    weather.open_meteo.faults = {ARCHIVE: DOWN}
+    await weather.read(query(Stay(date(2027, 11, 3), date(2027, 11, 9))))
+    weather.open_meteo.faults = {}
+    reading = await weather.read(query(NEAR))
     assert reading.awaits is None
     assert "NASA POWER" in {notice.name for notice in reading.body.attribution}
     assert reading.body.basis.spread.climatology == "archive"
 
 
-async def test_what_a_guest_has_fetched_meanwhile_is_not_fetched_behind(world: World):
+async def test_what_a_guest_has_fetched_meanwhile_is_not_fetched_behind(weather):
     near = Stay(date(2026, 12, 3), date(2026, 12, 6))
-    first = await world.read(query(near))
-    await world.read(query(Stay(date(2027, 12, 3), date(2027, 12, 9))))
+    first = await weather.read(query(near))
+    await weather.read(query(Stay(date(2027, 12, 3), date(2027, 12, 9))))
     await first.awaits
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_nobody_waits_for_what_is_fetched_behind_another_guest(world: World):
+async def test_nobody_waits_for_what_is_fetched_behind_another_guest(weather):
     asked, may_answer = threading.Event(), threading.Event()
-    respond = world.open_meteo.server.respond
+    respond = weather.open_meteo.server.respond
 
-    def held(request: Asked) -> Answered:
+    def held(request: FakeRequest) -> FakeResponse:
         if request.path == ARCHIVE:
             asked.set()
             assert may_answer.wait(20)
         return respond(request)
 
-    world.open_meteo.server.respond = held
-    first = await world.read(query(NEAR))
+    weather.open_meteo.server.respond = held
+    first = await weather.read(query(NEAR))
     await asyncio.to_thread(asked.wait, 20)
-    second = await world.read(query(NEAR))
+    second = await weather.read(query(NEAR))
     may_answer.set()
     assert second.awaits is not None
     await first.awaits
@@ -130,14 +132,16 @@ async def test_nobody_waits_for_what_is_fetched_behind_another_guest(world: Worl
 class Processes:
     """Sections of two processes over one Redis and one database; the first forecast is alone."""
 
-    def __init__(self, world: World, links: list[RedisLink], clients: list[HttpClient]) -> None:
-        settings = msgspec.structs.replace(world.settings, met_norway_url="", nasa_power_url="")
+    def __init__(
+        self, weather: WeatherFixture, links: list[RedisLink], clients: list[HttpClient]
+    ) -> None:
+        settings = msgspec.structs.replace(weather.settings, met_norway_url="", nasa_power_url="")
         self.stores = [RedisSharedStore(link) for link in links]
         self.sections = [
             Weather.build(
                 SectionContext(
-                    settings, world.clock, client,
-                    {"climate": SqlClimateStore(world.database), "accuracy": NoForecasts()},
+                    settings, weather.clock, client,
+                    {"climate": SqlClimateStore(weather.database), "accuracy": NoForecasts()},
                     shared=store,
                 )
             )
@@ -152,10 +156,12 @@ class Processes:
 
 
 @pytest.fixture
-async def processes(world: World, redis_url: str, redis_prefix: str) -> AsyncIterator[Processes]:
+async def processes(
+    weather: WeatherFixture, redis_url: str, redis_prefix: str
+) -> AsyncIterator[Processes]:
     async with HttpClient("test") as one, HttpClient("test") as other:
         links = [RedisLink(Secret(redis_url), redis_prefix, 60) for _ in range(2)]
-        made = Processes(world, links, [one, other])
+        made = Processes(weather, links, [one, other])
         yield made
         for section in made.sections:
             await section.close()
@@ -166,15 +172,15 @@ async def processes(world: World, redis_url: str, redis_prefix: str) -> AsyncIte
 class Gate:
     """Holds the answers of one path of Open-Meteo until it is opened."""
 
-    def __init__(self, world: World, path: str) -> None:
+    def __init__(self, weather: WeatherFixture, path: str) -> None:
         self._open = threading.Event()
-        respond = world.open_meteo.server.respond
+        respond = weather.open_meteo.server.respond
 
-        def held(request: Asked) -> Answered:
+        def held(request: FakeRequest) -> FakeResponse:
             assert request.path != path or self._open.wait(60)
             return respond(request)
 
-        world.open_meteo.server.respond = held
+        weather.open_meteo.server.respond = held
 
     def open(self) -> None:
         self._open.set()
@@ -189,87 +195,77 @@ async def until(told: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("guest", [0, 1], ids=["this process", "another process"])
 async def test_months_on_their_way_for_a_cell_are_waited_for_by_whoever_wants_some_of_them(
-    world: World, processes: Processes, guest: int
+    weather, processes, guest
 ):
-    gate = Gate(world, ARCHIVE)
+    gate = Gate(weather, ARCHIVE)
     first = await processes.sections[0].read(query(NEAR), Deadline.after(60))
-    await until(lambda: bool(world.open_meteo.calls(ARCHIVE)))  # for November and December
+    await until(lambda: bool(weather.open_meteo.calls(ARCHIVE)))  # for November and December
     far = query(Stay(date(2027, 12, 3), date(2027, 12, 9)))
     asking = asyncio.create_task(processes.sections[guest].read(far, Deadline.after(60)))
-    await until(lambda: processes.waiting == 1 or len(world.open_meteo.calls(ARCHIVE)) == 2)
+    await until(lambda: processes.waiting == 1 or len(weather.open_meteo.calls(ARCHIVE)) == 2)
     gate.open()
     assert (await asking).body.basis.kind == "reanalysis"
     await first.awaits
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
 @pytest.mark.parametrize("guest", [0, 1], ids=["this process", "another process"])
 async def test_a_guest_whose_forecast_is_late_has_the_whole_horizon_fetched_in_one_call(
-    world: World, processes: Processes, guest: int
+    weather, processes, guest
 ):
-    gate = Gate(world, FORECAST)
+    gate = Gate(weather, FORECAST)
     december = query(Stay(date(2026, 12, 3), date(2026, 12, 6)))
     late = asyncio.create_task(processes.sections[0].read(december, Deadline.after(60)))
-    await until(lambda: bool(world.open_meteo.calls(ARCHIVE)))  # asked beside it
+    await until(lambda: bool(weather.open_meteo.calls(ARCHIVE)))  # asked beside it
     gate.open()
     assert (await late).body.mode == "forecast"
     reading = await processes.sections[guest].read(query(NEAR), Deadline.after(60))  # in November
     if reading.awaits is not None:
         await reading.awaits
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_an_archive_that_fails_is_left_alone_for_ten_minutes_and_then_asked_once(
-    world: World,
-):
-    world.open_meteo.faults = {ARCHIVE: DOWN}
-    await fetched_behind(world)
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+async def test_an_archive_that_fails_is_left_alone_for_ten_minutes_and_then_asked_once(weather):
+    weather.open_meteo.faults = {ARCHIVE: DOWN}
+    await fetched_behind(weather)
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
     for minutes in (1, 8):
-        world.clock.advance(60 * minutes)
-        assert (await world.read(query(NEAR))).awaits is None
-    world.clock.advance(61)
-    await fetched_behind(world)
-    assert len(world.open_meteo.calls(ARCHIVE)) == 2
+        weather.clock.advance(60 * minutes)
+        assert (await weather.read(query(NEAR))).awaits is None
+    weather.clock.advance(61)
+    await fetched_behind(weather)
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 2
 
 
-async def test_beside_an_archive_that_asked_for_quiet_the_next_one_is_asked(world: World):
+async def test_beside_an_archive_that_asked_for_quiet_the_next_one_is_asked(weather):
     said = b'{"error":true,"reason":"Daily API request limit exceeded."}'
-    world.open_meteo.faults = {ARCHIVE: Answered(said, 429)}
-    await fetched_behind(world)
-    world.open_meteo.faults = {}
-    world.clock.advance(60)
-    await fetched_behind(world)
-    assert [one.path for one in world.power.requests] == [POWER]
-    assert (await world.read(query(NEAR))).body.basis.spread.climatology == "archive"
+    weather.open_meteo.faults = {ARCHIVE: FakeResponse(said, 429)}
+    await fetched_behind(weather)
+    weather.open_meteo.faults = {}
+    weather.clock.advance(60)
+    await fetched_behind(weather)
+    assert [one.path for one in weather.nasa_power.requests] == [POWER]
+    assert (await weather.read(query(NEAR))).body.basis.spread.climatology == "archive"
 
 
-async def test_half_of_a_budget_is_left_for_guests_who_wait_and_the_next_archive_is_asked(
-    world: World,
+async def test_background_call_uses_the_next_archive_once_half_the_budget_is_spent(
+    weather, build_section
 ):
-    settings = msgspec.structs.replace(world.settings, open_meteo_budget=("90/day",))
-    async with HttpClient("test") as client:
-        store = SqlClimateStore(world.database)
-        section = weather_section(settings, world.clock, client, store, Hosts())
-        while section.sources.archives.providers[0].client.host.budget.spent_share() <= 0.5:
-            point = Point(40 + len(world.open_meteo.requests) / 5, 2.0, "Europe/Paris")
-            await section.read(query(NEAR, point), Deadline.after(4))
-        await (await section.read(query(NEAR), Deadline.after(4))).awaits
-        reading = await section.read(query(NEAR), Deadline.after(4))
-        await section.close()
+    section = build_section(open_meteo_budget=("90/day",))
+    while section.sources.archives.providers[0].client.host.budget.spent_share() <= 0.5:
+        point = Point(40 + len(weather.open_meteo.requests) / 5, 2.0, "Europe/Paris")
+        await weather.read(query(NEAR, point), section=section)
+    await (await weather.read(query(NEAR), section=section)).awaits
+    reading = await weather.read(query(NEAR), section=section)
     assert reading.body.basis.provider == "Open-Meteo"
     assert reading.body.basis.spread.climatology == "archive"
-    assert not world.open_meteo.calls(ARCHIVE)
-    assert [one.query["latitude"] for one in world.power.requests].count("49.0000") == 1
+    assert not weather.open_meteo.calls(ARCHIVE)
+    assert [one.query["latitude"] for one in weather.nasa_power.requests].count("49.0000") == 1
 
 
-async def test_without_calibration_values_are_as_issued_and_no_archive_is_asked(world: World):
-    settings = msgspec.structs.replace(world.settings, calibrate_forecast=False)
-    async with HttpClient("test") as client:
-        store = SqlClimateStore(world.database)
-        section = weather_section(settings, world.clock, client, store, Hosts())
-        reading = await section.read(query(NEAR), Deadline.after(4))
-        await section.close()
+async def test_uncalibrated_values_are_as_issued_and_call_no_archive(weather, build_section):
+    section = build_section(calibrate_forecast=False)
+    reading = await weather.read(query(NEAR), section=section)
     assert reading.awaits is None
     assert reading.body.basis.spread is None
     for day in reading.body.days:
@@ -279,17 +275,17 @@ async def test_without_calibration_values_are_as_issued_and_no_archive_is_asked(
         assert day.precipitation_sum_p90 is None
 
 
-async def test_the_fallback_grid_stands_in_and_says_so(world: World):
-    write_grid(world.settings.data_dir)
-    body = (await world.read(query(NEAR))).body
+async def test_the_fallback_grid_stands_in_and_says_so(weather):
+    write_grid(weather.settings.data_dir)
+    body = (await weather.read(query(NEAR))).body
     assert body.basis.spread.climatology == "monthly_mean"
     assert "ITU-R" in {notice.name for notice in body.attribution}
     assert all(day.typical is None for day in body.days)
     assert all(day.temperature_max_p10 < day.temperature_max_p90 for day in body.days)
 
 
-async def test_a_cached_answer_is_given_until_the_climatology_has_come_and_not_after(world: World):
-    kept = CachedSection(world.section, world.clock)
+async def test_a_cached_answer_is_given_until_the_climatology_has_come_and_not_after(weather):
+    kept = CachedSection(weather.section, weather.clock)
     first = await kept.read(query(NEAR), Deadline.after(4))
     assert await kept.read(query(NEAR), Deadline.after(4)) is first
     await first.awaits
@@ -298,32 +294,32 @@ async def test_a_cached_answer_is_given_until_the_climatology_has_come_and_not_a
     assert await kept.read(query(NEAR), Deadline.after(4)) is second
 
 
-async def test_closing_ends_what_is_fetched_behind(world: World):
-    await world.read(query(NEAR))  # loads what it needs: a late forecast has the archive asked
-    await world.section.sources.archives.repository.flush()
-    world.open_meteo.server.requests.clear()
-    world.open_meteo.faults = {ARCHIVE: Answered(fault="hang")}
-    reading = await world.read(query(NEAR, Point(45.76, 4.84, "Europe/Paris")))
-    other = await world.read(query(NEAR, Point(43.3, 5.37, "Europe/Paris")))
-    while not world.open_meteo.calls(ARCHIVE):  # noqa: ASYNC110  the loop itself is waited for
+async def test_closing_ends_what_is_fetched_behind(weather):
+    await weather.read(query(NEAR))  # loads what it needs: a late forecast has the archive asked
+    await weather.section.sources.archives.repository.flush()
+    weather.open_meteo.server.requests.clear()
+    weather.open_meteo.faults = {ARCHIVE: FakeResponse(fault="hang")}
+    reading = await weather.read(query(NEAR, Point(45.76, 4.84, "Europe/Paris")))
+    other = await weather.read(query(NEAR, Point(43.3, 5.37, "Europe/Paris")))
+    while not weather.open_meteo.calls(ARCHIVE):  # noqa: ASYNC110  the loop itself is waited for
         await asyncio.sleep(0)
-    await world.section.close()
+    await weather.section.close()
     assert reading.awaits.cancelled()
     assert other.awaits.cancelled()
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
 @pytest.mark.parametrize(
     "today", [date(2026, 11, 21), date(2026, 12, 28), date(2027, 1, 5), date(2028, 2, 20)]
 )
-async def test_the_months_wanted_serve_every_stay_within_the_horizon(world: World, today: date):
+async def test_the_months_wanted_serve_every_stay_within_the_horizon(weather, today):
     """Over New Year too, where a stay that begins in January has its Januaries a year earlier."""
-    world.clock.now = datetime(today.year, today.month, today.day, 12, tzinfo=UTC)
-    await fetched_behind(world, Stay(today, today))
+    weather.clock.now = datetime(today.year, today.month, today.day, 12, tzinfo=UTC)
+    await fetched_behind(weather, Stay(today, today))
     for first in range(16):
         for last in (first, 15):
             stay = Stay(today + timedelta(first), today + timedelta(last))
-            assert await world.section.sources.archives.load(query(stay)) is not None, stay
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+            assert await weather.section.sources.archives.load(query(stay)) is not None, stay
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
     wanted = months_to_horizon(Stay(today, today), today)
     assert all(month_span(*month)[1] < today for month in wanted)

@@ -1,267 +1,289 @@
-"""The order of resort: whatever the providers do, the section answers from the best left."""
+"""The order of fallbacks: whatever the providers do, the section answers from the best left."""
 
 import asyncio
-import socket
-import time
+import itertools
+import threading
 from datetime import date, timedelta
 
-import msgspec
 import pytest
 
 from location_context.errors import StorageError, UpstreamUnavailable
 from location_context.point import Point
-from location_context.settings import Settings
 from location_context.stay import Stay
-from location_context.storage.datasets import SqlClimateStore
-from location_context.upstream.deadline import Deadline
-from location_context.upstream.host import Hosts
-from location_context.upstream.http import HttpClient
 from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST, refused
-from tests.fakes.server import Answered, Asked
-from tests.sections.weather.conftest import PARIS, query, weather_section, write_grid
+from tests.fakes.server import FakeRequest, FakeResponse
+from tests.sections.weather.conftest import (
+    CUSTOMER,
+    DOWN,
+    FAR,
+    HANG,
+    NEAR,
+    PARIS,
+    query,
+    write_grid,
+)
 
 pytestmark = pytest.mark.anyio
-TODAY = date(2026, 11, 21)
-NEAR = Stay(TODAY + timedelta(2), TODAY + timedelta(6))
-FAR = Stay(date(2027, 2, 3), date(2027, 2, 9))
-HANG, DOWN = Answered(fault="hang"), Answered(b"<html>Bad Gateway</html>", 502)
+FORECASTS = ("forecast", "Open-Meteo"), ("forecast", "MET Norway")
+ARCHIVES = ("reanalysis", "Open-Meteo"), ("reanalysis", "NASA POWER")
+GRID = ("monthly_mean", "ITU-R")
 
 
-def break_all(world, fault: Answered) -> None:
-    world.open_meteo.faults = {FORECAST: fault, ARCHIVE: fault}
-    world.norway.fault = world.power.fault = fault
-
-
-@pytest.mark.parametrize("stay", [NEAR, FAR], ids=["near", "far"])
-async def test_with_everything_silent_the_fallback_grid_answers_within_the_deadline(world, stay):
-    write_grid(world.settings.data_dir)
-    break_all(world, HANG)
-    began = time.monotonic()
-    reading = await world.read(query(stay, public=True), 2.5)  # the widget's deadline
-    assert time.monotonic() - began < 2.5
+async def degraded_reason(weather, stay: Stay, seconds: float = 4.0, section=None) -> str | None:
+    """Return the reason of an answer that is degraded when it has one and complete when not."""
+    reading = await weather.read(query(stay), seconds, section)
     body = reading.body
-    assert (body.applicable, body.mode, body.basis.kind) == (True, "climatology", "monthly_mean")
-    assert not reading.complete
+    assert body.degraded == (body.degraded_reason is not None) == (not reading.complete)
+    return body.degraded_reason
 
 
-@pytest.mark.parametrize("stay", [NEAR, FAR], ids=["near", "far"])
-async def test_with_everything_closed_the_fallback_grid_answers_at_once(
-    tmp_path, clock, database, stay
+@pytest.mark.parametrize(
+    ("faults", "stay", "basis", "reason"),  # of forecast, MET Norway, archive, NASA POWER
+    [
+        ((None, None, None, None), NEAR, FORECASTS[0], None),
+        ((DOWN, None, DOWN, None), NEAR, FORECASTS[1], "provider_unavailable"),
+        ((HANG, None, HANG, None), NEAR, FORECASTS[1], "late"),
+        ((DOWN, DOWN, None, None), NEAR, ARCHIVES[0], "forecast_unavailable"),
+        ((DOWN, DOWN, DOWN, DOWN), NEAR, GRID, "forecast_unavailable"),
+        ((HANG, HANG, HANG, HANG), NEAR, GRID, "forecast_unavailable"),
+        ((None, None, None, None), FAR, ARCHIVES[0], None),
+        ((DOWN, None, DOWN, None), FAR, ARCHIVES[1], "provider_unavailable"),
+        ((HANG, None, HANG, None), FAR, ARCHIVES[1], "late"),
+        ((DOWN, DOWN, DOWN, DOWN), FAR, GRID, "archive_unavailable"),
+        ((HANG, HANG, HANG, HANG), FAR, GRID, "archive_unavailable"),
+    ],
+)
+async def test_section_answers_from_the_best_source_and_names_what_failed(
+    weather, faults, stay, basis, reason
 ):
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        closed = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
-    settings = Settings(
-        data_dir=tmp_path, contact="a@b.example", open_meteo_forecast_url=closed,
-        open_meteo_archive_url=closed, met_norway_url=closed, nasa_power_url=closed,
-    )  # fmt: skip
-    async with HttpClient("test") as client:
-        section = weather_section(settings, clock, client, SqlClimateStore(database), Hosts())
-        with pytest.raises(UpstreamUnavailable):
-            await section.read(query(stay), Deadline.after(4))
-        write_grid(tmp_path)
-        began = time.monotonic()
-        reading = await section.read(query(stay), Deadline.after(4))
-        assert time.monotonic() - began < 2
-        assert reading.body.basis.kind == "monthly_mean"
-        await section.close()
+    write_grid(weather.settings.data_dir)
+    forecast, weather.met_norway.fault, archive, weather.nasa_power.fault = faults
+    weather.open_meteo.faults = {FORECAST: forecast, ARCHIVE: archive}
+    assert await degraded_reason(weather, stay, 2.5) == reason  # the widget's deadline
+    body = (await weather.read(query(stay), 2.5)).body
+    assert body.mode == ("forecast" if basis in FORECASTS else "climatology")
+    assert (body.basis.kind, body.basis.provider) == basis
 
 
-async def test_the_second_forecast_provider_answers_when_the_first_is_down(world):
-    world.open_meteo.faults = {FORECAST: DOWN}
-    reading = await world.read(query(NEAR))
-    assert reading.body.mode == "forecast"
-    assert reading.body.basis.provider == "MET Norway"
-    assert not reading.complete
-    assert world.norway.requests[0].headers["user-agent"].endswith("(test@example.org)")
+@pytest.mark.parametrize(
+    ("fault", "reason"), [(DOWN, "provider_unavailable"), (HANG, "late")], ids=["down", "silent"]
+)
+async def test_missing_height_degrades_the_answer_with_its_cause(weather, fault, reason):
+    weather.open_meteo.faults = {ELEVATION: fault}
+    assert await degraded_reason(weather, FAR) == reason
 
 
-async def test_a_silent_first_provider_leaves_time_for_the_second(world):
-    world.open_meteo.faults = {FORECAST: HANG}
-    began = time.monotonic()
-    reading = await world.read(query(NEAR), 2.5)
-    assert reading.body.basis.provider == "MET Norway"
-    assert time.monotonic() - began < 2.5
+async def test_spent_budget_is_the_reason_where_a_second_provider_answers(weather, build_section):
+    section = build_section(open_meteo_budget=("1/day",))
+    for stay in (NEAR, FAR):
+        assert await degraded_reason(weather, stay, section=section) == "budget_spent"
 
 
-async def test_without_a_contact_met_norway_is_not_configured_and_never_asked(world):
-    settings = Settings(
-        data_dir=world.settings.data_dir, open_meteo_forecast_url="", open_meteo_archive_url="",
-        met_norway_url=world.settings.met_norway_url, nasa_power_url="",
-    )  # fmt: skip
-    async with HttpClient("test") as client:
-        section = weather_section(
-            settings, world.clock, client, SqlClimateStore(world.database), Hosts()
-        )
-        states = {state.name: state.status for state in section.providers()}
-        assert states["met_norway"] == "not_configured"
-        with pytest.raises(UpstreamUnavailable):
-            await section.read(query(NEAR), Deadline.after(2))
-    assert not world.norway.requests
+async def test_met_norway_is_not_configured_and_never_called_without_a_contact(
+    weather, build_section
+):
+    urls = dict.fromkeys(
+        ("open_meteo_forecast_url", "open_meteo_archive_url", "nasa_power_url"), ""
+    )
+    section = build_section(contact="", **urls)
+    assert weather.states(section)["met_norway"].status == "not_configured"
+    with pytest.raises(UpstreamUnavailable):
+        await weather.read(query(NEAR), 2, section)
+    assert not weather.met_norway.requests
 
 
-async def test_without_any_forecast_the_stay_is_climatology_and_says_so(world):
-    world.open_meteo.faults = {FORECAST: DOWN}
-    world.norway.fault = DOWN
-    reading = await world.read(query(NEAR))
-    assert reading.body.mode == "climatology"
-    assert reading.body.basis.kind == "reanalysis"
-    assert not reading.complete
+async def test_keyed_calls_get_forecasts_while_guests_give_up_at_new_places(weather, build_section):
+    """Each call of the provider outlasts four guests, who go on to the next place."""
+    write_grid(weather.settings.data_dir)
+    section = build_section(**CUSTOMER, contact="")
+    new = (Point(44 + n % 120 * 0.3, 2.35 + n // 120, "Europe/Paris") for n in itertools.count())
+    given_up, changed = [0], threading.Condition()
+    respond = weather.open_meteo.server.respond
+
+    def respond_late(request: FakeRequest) -> FakeResponse:
+        with changed:
+            begun = given_up[0]
+            assert changed.wait_for(lambda: given_up[0] >= begun + 4, 30)
+        return respond(request)
+
+    async def visit() -> None:
+        while True:
+            await weather.read(query(NEAR, next(new), public=True), 0.2, section)
+            with changed:
+                given_up[0] += 1
+                changed.notify_all()
+
+    weather.open_meteo.server.respond = respond_late
+    guests = [asyncio.create_task(visit()) for _ in range(4)]
+    await asyncio.sleep(0)
+    bodies = [(await weather.read(query(NEAR, next(new)), 30, section)).body for _ in range(6)]
+    states = weather.states(section)
+    for guest in guests:
+        guest.cancel()
+    await asyncio.gather(*guests, return_exceptions=True)
+    with changed:
+        given_up[0] += 100
+        changed.notify_all()
+    assert {body.basis.provider for body in bodies} == {"Open-Meteo"}
+    forecast = states["open_meteo_forecast"]
+    assert (forecast.breaker, forecast.last_error_code) == ("closed", None)
 
 
-async def test_a_forecast_of_up_to_six_hours_ago_serves_while_the_provider_is_down(world):
-    await world.read(query(NEAR))
-    world.open_meteo.faults = {FORECAST: DOWN}
-    world.clock.advance(3 * 3600)
-    reading = await world.read(query(NEAR))
+async def test_source_that_was_overtaken_is_not_out_of_order(weather, build_section):
+    weather.open_meteo.slow_seconds = 9.0
+    section = build_section(**CUSTOMER)
+    body = (await weather.read(query(FAR), 8, section)).body
+    assert body.basis.provider == "NASA POWER"
+    archive = weather.states(section)["open_meteo_archive"]
+    assert archive.breaker == "closed"
+    assert archive.status in {"unknown", "operational"}
+
+
+async def test_forecast_serves_for_six_hours_while_its_provider_is_down(weather):
+    await weather.read(query(NEAR))
+    weather.open_meteo.faults = {FORECAST: DOWN}
+    weather.clock.advance(3 * 3600)
+    reading = await weather.read(query(NEAR))
     assert (reading.body.basis.provider, reading.body.stale) == ("Open-Meteo", True)
-    assert not reading.complete
-    world.clock.advance(3 * 3600 + 1)
-    reading = await world.read(query(NEAR))
+    assert reading.body.degraded_reason == "provider_unavailable"
+    weather.clock.advance(3 * 3600 + 1)
+    reading = await weather.read(query(NEAR))
     assert reading.body.basis.provider == "MET Norway"
 
 
-async def test_a_fresh_forecast_is_asked_for_again_after_thirty_minutes(world):
-    await world.read(query(NEAR))
-    world.clock.advance(29 * 60)
-    await world.read(query(NEAR))
-    assert len(world.open_meteo.calls(FORECAST)) == 1
-    world.clock.advance(2 * 60)
-    await world.read(query(NEAR))
-    assert len(world.open_meteo.calls(FORECAST)) == 2
+async def test_forecast_is_refreshed_after_thirty_minutes(weather):
+    await weather.read(query(NEAR))
+    weather.clock.advance(29 * 60)
+    await weather.read(query(NEAR))
+    assert len(weather.open_meteo.calls(FORECAST)) == 1
+    weather.clock.advance(2 * 60)
+    await weather.read(query(NEAR))
+    assert len(weather.open_meteo.calls(FORECAST)) == 2
 
 
 @pytest.mark.parametrize(
     ("said", "quiet"), [("Minutely", 60), ("Hourly", 3600), ("Daily", 12 * 3600)]
 )
-async def test_a_429_is_obeyed_for_as_long_as_its_words_say(world, said, quiet):
-    world.open_meteo.faults = {ARCHIVE: refused(f"{said} API request limit exceeded.", 429)}
-    reading = await world.read(query(FAR))
+async def test_429_pauses_calls_for_as_long_as_its_words_say(weather, said, quiet):
+    weather.open_meteo.faults = {ARCHIVE: refused(f"{said} API request limit exceeded.", 429)}
+    reading = await weather.read(query(FAR))
     assert reading.body.basis.provider == "NASA POWER"
-    world.open_meteo.faults = {}
-    world.clock.advance(quiet - 2)
+    weather.open_meteo.faults = {}
+    weather.clock.advance(quiet - 2)
     other = Point(52.0, 13.0, "Europe/Berlin")
-    assert (await world.read(query(FAR, other))).body.basis.provider == "NASA POWER"
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
-    world.clock.advance(70)
-    assert (await world.read(query(FAR, other))).body.basis.provider == "Open-Meteo"
+    assert (await weather.read(query(FAR, other))).body.basis.provider == "NASA POWER"
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
+    weather.clock.advance(70)
+    assert (await weather.read(query(FAR, other))).body.basis.provider == "Open-Meteo"
 
 
-async def test_nasa_power_answers_for_the_archive_and_says_so(world):
-    world.open_meteo.faults = {ARCHIVE: DOWN}
-    reading = await world.read(query(FAR))
+async def test_nasa_power_replaces_the_archive_with_one_call_for_all_months(weather):
+    weather.open_meteo.faults = {ARCHIVE: DOWN}
+    reading = await weather.read(query(FAR))
     body = reading.body
     assert (body.basis.provider, body.basis.model) == ("NASA POWER", "MERRA-2")
     assert all(day.condition for day in body.days)
     assert not reading.complete
-    assert len(world.power.requests) == 1
+    assert len(weather.nasa_power.requests) == 1
     summer = Stay(date(2027, 7, 3), date(2027, 7, 9))
-    await world.read(query(summer))
-    assert len(world.power.requests) == 1  # ten whole years came with the first
+    await weather.read(query(summer))
+    assert len(weather.nasa_power.requests) == 1  # ten whole years came with the first
 
 
-async def test_two_hundred_cold_stays_in_one_cell_cost_one_request_and_survive_their_leader(world):
-    world.power.fault = DOWN
+async def test_two_hundred_cold_stays_in_one_cell_share_one_call_that_survives_its_caller(weather):
+    weather.nasa_power.fault = DOWN
     points = [Point(48.80 + n / 10_000, 2.25, "Europe/Paris") for n in range(200)]
-    leader = asyncio.ensure_future(world.read(query(FAR, points[0]), 30))
-    others = [asyncio.ensure_future(world.read(query(FAR, one), 30)) for one in points[1:]]
+    leader = asyncio.ensure_future(weather.read(query(FAR, points[0]), 30))
+    others = [asyncio.ensure_future(weather.read(query(FAR, one), 30)) for one in points[1:]]
     await asyncio.sleep(0)
     leader.cancel()
     readings = await asyncio.gather(*others)
     assert {reading.body.basis.kind for reading in readings} == {"reanalysis"}
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_a_flood_of_widgets_never_exceeds_half_the_budget_and_keyed_calls_keep_theirs(world):
-    write_grid(world.settings.data_dir)
+async def test_widgets_spend_half_the_budget_at_most_and_keyed_calls_keep_theirs(weather):
+    write_grid(weather.settings.data_dir)
     spread = [Point(-60 + n, 3 * n - 170, "UTC") for n in range(8)]
     for one in spread:
-        await world.read(query(FAR, one, public=True))
-    assert sum(world.open_meteo.units) <= 240
-    reading = await world.read(query(FAR))
+        await weather.read(query(FAR, one, public=True))
+    assert sum(weather.open_meteo.units) <= 240
+    reading = await weather.read(query(FAR))
     assert reading.body.basis.provider == "Open-Meteo"
-    assert sum(world.open_meteo.units) <= 480
+    assert sum(weather.open_meteo.units) <= 480
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        Answered({"error": True, "reason": "No data is available for this location"}),
-        Answered({"daily": {"time": ["2026-11-23"], "temperature_2m_max": [1, 2]}}),
-        Answered({"daily": {"time": ["2026-13-23"], "temperature_2m_max": [1]}}),
-        Answered({"daily": {"time": ["2016-11-23"], "temperature_2m_max": [1]}}),
-        Answered({"daily": {"time": ["2026-11-23"], "temperature_2m_max": [900]}}),
-        Answered({"daily": {"time": [], "temperature_2m_max": []}}),
-        Answered({"daily": None}),
+        FakeResponse({"error": True, "reason": "No data is available for this location"}),
+        FakeResponse({"daily": {"time": ["2026-11-23"], "temperature_2m_max": [1, 2]}}),
+        FakeResponse({"daily": {"time": ["2026-13-23"], "temperature_2m_max": [1]}}),
+        FakeResponse({"daily": {"time": ["2016-11-23"], "temperature_2m_max": [1]}}),
+        FakeResponse({"daily": {"time": ["2026-11-23"], "temperature_2m_max": [900]}}),
+        FakeResponse({"daily": {"time": [], "temperature_2m_max": []}}),
+        FakeResponse({"daily": None}),
     ],
 )
-async def test_an_answer_that_is_not_a_forecast_goes_to_the_next_source(world, answer):
+async def test_invalid_answer_is_replaced_by_the_next_source(weather, answer):
     """Faults of any provider are tried on each by the kit (tests/test_conformance.py)."""
-    world.open_meteo.faults = {FORECAST: answer, ARCHIVE: answer}
-    reading = await world.read(query(NEAR))
+    weather.open_meteo.faults = {FORECAST: answer, ARCHIVE: answer}
+    reading = await weather.read(query(NEAR))
     assert reading.body.basis.provider == "MET Norway"
-    reading = await world.read(query(FAR))
+    reading = await weather.read(query(FAR))
     assert reading.body.basis.provider == "NASA POWER"
     assert b"NaN" not in reading.payload
 
 
-async def test_an_archive_of_nothing_but_nulls_is_not_kept_for_good(world):
-    world.open_meteo.missing = {date(2000, 1, 1) + timedelta(n) for n in range(366 * 30)}
-    assert (await world.read(query(FAR))).body.basis.provider == "NASA POWER"
-    world.open_meteo.missing = set()
-    world.clock.advance(86_401)
-    assert (await world.read(query(FAR))).body.basis.provider == "Open-Meteo"
+async def test_archive_of_nulls_is_not_stored_for_good(weather):
+    weather.open_meteo.missing = {date(2000, 1, 1) + timedelta(n) for n in range(366 * 30)}
+    assert (await weather.read(query(FAR))).body.basis.provider == "NASA POWER"
+    weather.open_meteo.missing = set()
+    weather.clock.advance(86_401)
+    assert (await weather.read(query(FAR))).body.basis.provider == "Open-Meteo"
 
 
-async def test_a_store_that_cannot_be_read_or_written_costs_nothing_but_requests(world):
+async def test_broken_store_costs_nothing_but_calls(weather, build_section):
     class Broken:
         async def load(self, *_):
             raise StorageError("gone")
 
         save = touch = load_elevation = save_elevations = extent = load
 
-    async with HttpClient(world.settings.user_agent) as client:
-        section = weather_section(world.settings, world.clock, client, Broken(), Hosts())
-        for stay in (NEAR, FAR):
-            reading = await section.read(query(stay), Deadline.after(4))
-            assert reading.body.basis.provider == "Open-Meteo"
-        assert len(world.open_meteo.calls(ARCHIVE)) == 1
-        dataset = await section.dataset()
-        assert dataset.rows == 0
-        await section.close()
+    section = build_section(store=Broken())
+    for stay in (NEAR, FAR):
+        reading = await weather.read(query(stay), section=section)
+        assert reading.body.basis.provider == "Open-Meteo"
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
+    assert (await section.dataset()).rows == 0
 
 
-async def test_the_height_of_paris_is_asked_for_once(world):
+async def test_height_of_a_point_is_fetched_once(weather):
     for stay in (FAR, NEAR, FAR):
-        await world.read(query(stay))
-    heights = world.open_meteo.calls(ELEVATION)
+        await weather.read(query(stay))
+    heights = weather.open_meteo.calls(ELEVATION)
     assert len(heights) == 1
     assert heights[0].query["latitude"] == f"{PARIS.lat:.4f}"
 
 
-async def test_a_zone_the_provider_does_not_know_is_left_to_it(world):
-    well = world.open_meteo.respond
+async def test_time_zone_unknown_to_the_provider_is_left_to_it(weather):
+    well = weather.open_meteo.respond
 
     def respond(asked):
         if asked.query.get("timezone") == "Europe/Kyiv":
             return refused("Invalid timezone")
-        return well(Asked(asked.path, {**asked.query, "timezone": "Europe/Paris"}, {}))
+        return well(FakeRequest(asked.path, {**asked.query, "timezone": "Europe/Paris"}, {}))
 
-    world.open_meteo.server.respond = respond
+    weather.open_meteo.server.respond = respond
     kyiv = Point(50.45, 30.52, "Europe/Kyiv", "UA", None)
     for stay in (NEAR, FAR):
-        assert (await world.read(query(stay, kyiv))).body.basis.provider == "Open-Meteo"
-    assert world.open_meteo.calls(ARCHIVE)[-1].query["timezone"] == "auto"
+        assert (await weather.read(query(stay, kyiv))).body.basis.provider == "Open-Meteo"
+    assert weather.open_meteo.calls(ARCHIVE)[-1].query["timezone"] == "auto"
 
 
-async def test_a_worker_spends_no_more_than_its_part_of_the_budget(world):
-    write_grid(world.settings.data_dir)
-    shared = msgspec.structs.replace(world.settings, budget_share=0.25)
-    async with HttpClient("test") as client:
-        section = weather_section(
-            shared, world.clock, client, SqlClimateStore(world.database), Hosts()
-        )
-        for lat in range(8):
-            await section.read(query(FAR, Point(float(lat), 10.0, "UTC")), Deadline.after(4))
-        await section.close()
-    assert 60 < sum(world.open_meteo.units) <= 120
+async def test_worker_spends_no_more_than_its_share_of_the_budget(weather, build_section):
+    write_grid(weather.settings.data_dir)
+    section = build_section(budget_share=0.25)
+    for lat in range(8):
+        await weather.read(query(FAR, Point(float(lat), 10.0, "UTC")), section=section)
+    assert 60 < sum(weather.open_meteo.units) <= 120

@@ -11,24 +11,17 @@ from location_context.localisation.language import Languages
 from location_context.point import Point
 from location_context.sections.weather.response import WeatherBody
 from location_context.sections.weather.summary_text import stay_text
-from location_context.settings import Secret, Settings
+from location_context.settings import Settings
 from location_context.stay import Stay, horizon
-from location_context.storage.datasets import SqlClimateStore
-from location_context.upstream.deadline import Deadline
-from location_context.upstream.host import Hosts
-from location_context.upstream.http import HttpClient
 from tests.fakes import weather_truth
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
-from tests.sections.weather.conftest import PARIS, query, weather_section
+from tests.sections.weather.conftest import CUSTOMER, FAR, NEAR, PARIS, TODAY, query
 
 pytestmark = pytest.mark.anyio
-TODAY = date(2026, 11, 21)
-NEAR = Stay(TODAY + timedelta(2), TODAY + timedelta(8))
-FAR = Stay(date(2027, 2, 3), date(2027, 2, 9))
 
 
-async def test_a_stay_within_the_horizon_is_a_forecast_of_its_days(world):
-    reading = await world.read(query(NEAR))
+async def test_a_stay_within_the_horizon_is_a_forecast_of_its_days(weather):
+    reading = await weather.read(query(NEAR))
     body = reading.body
     assert (body.mode, body.basis.kind, body.basis.provider) == (
         "forecast", "forecast", "Open-Meteo",
@@ -37,12 +30,12 @@ async def test_a_stay_within_the_horizon_is_a_forecast_of_its_days(world):
     assert body.forecast_until == TODAY + timedelta(15)
     assert reading.complete
     assert body.history == []
-    assert body.as_of == world.clock()
-    assert reading.fresh_until == world.clock() + timedelta(minutes=30)
+    assert body.as_of == weather.clock()
+    assert reading.fresh_until == weather.clock() + timedelta(minutes=30)
 
 
-async def test_what_the_provider_said_is_told_as_issued_and_what_is_not_weighed_as_it_is(world):
-    body = (await world.read(query(NEAR))).body
+async def test_what_the_provider_said_is_told_as_issued_and_what_is_not_weighed_as_it_is(weather):
+    body = (await weather.read(query(NEAR))).body
     height = weather_truth.terrain(PARIS.lat, PARIS.lng)
     for day in body.days:
         truth = weather_truth.day(PARIS.lat, PARIS.lng, day.date, height)
@@ -56,8 +49,8 @@ async def test_what_the_provider_said_is_told_as_issued_and_what_is_not_weighed_
         assert day.uv_index_max == 4.2
 
 
-async def test_a_stay_beyond_the_horizon_is_ten_years_of_its_dates(world):
-    reading = await world.read(query(FAR))
+async def test_a_stay_beyond_the_horizon_is_ten_years_of_its_dates(weather):
+    reading = await weather.read(query(FAR))
     body = reading.body
     assert (body.mode, body.basis.kind) == ("climatology", "reanalysis")
     assert body.basis.model == "era5_seamless"
@@ -65,15 +58,15 @@ async def test_a_stay_beyond_the_horizon_is_ten_years_of_its_dates(world):
     assert body.basis.samples_per_day == 310
     assert [year.year for year in body.history] == body.basis.years
     assert body.as_of == datetime(2025, 12, 31, 23, 59, 59, tzinfo=UTC)
-    assert not world.open_meteo.calls(FORECAST)
+    assert not weather.open_meteo.calls(FORECAST)
     assert reading.complete
     assert body.summary.text.startswith("Typically ")
     names = {notice.name for notice in body.attribution}
     assert {"Open-Meteo", "Copernicus Climate Change Service"} <= names
 
 
-async def test_history_is_the_same_dates_of_each_year(world):
-    body = (await world.read(query(FAR))).body
+async def test_history_is_the_same_dates_of_each_year(weather):
+    body = (await weather.read(query(FAR))).body
     shift = body.basis.temperature_correction
     cell = weather_truth.terrain(48.75, 2.25)
     for year in body.history:
@@ -87,8 +80,8 @@ async def test_history_is_the_same_dates_of_each_year(world):
         assert year.wet_days == sum(day["precipitation_sum"] >= 1 for day in days)
 
 
-async def test_both_modes_hold_the_same_keys(world):
-    payloads = [(await world.read(query(stay))).payload for stay in (NEAR, FAR)]
+async def test_both_modes_hold_the_same_keys(weather):
+    payloads = [(await weather.read(query(stay))).payload for stay in (NEAR, FAR)]
     near, far = (msgspec.json.decode(payload) for payload in payloads)
     assert near.keys() == far.keys()
     assert near["days"][0].keys() == far["days"][0].keys()
@@ -97,121 +90,116 @@ async def test_both_modes_hold_the_same_keys(world):
     msgspec.json.decode(msgspec.json.encode(near), type=WeatherBody)
 
 
-async def test_a_cold_week_costs_one_request_and_70_units_and_the_next_in_its_month_none(world):
-    await world.read(query(FAR))
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
-    heights = len(world.open_meteo.requests) - 1
-    assert sum(world.open_meteo.units) - heights <= 70
+async def test_a_cold_week_costs_one_request_and_70_units_and_the_next_in_its_month_none(weather):
+    await weather.read(query(FAR))
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
+    heights = len(weather.open_meteo.requests) - 1
+    assert sum(weather.open_meteo.units) - heights <= 70
     other = Stay(date(2027, 2, 18), date(2027, 2, 24))
     near_by = Point(48.80, 2.30, "Europe/Paris", "FR", "FR-IDF")
-    assert (await world.read(query(other, near_by))).body.basis.samples_per_day == 303
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert (await weather.read(query(other, near_by))).body.basis.samples_per_day == 303
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_a_cold_week_over_two_months_costs_one_request_and_110_units(world):
-    await world.read(query(Stay(date(2027, 7, 29), date(2027, 8, 4))))
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
-    assert sum(world.open_meteo.units) - (len(world.open_meteo.requests) - 1) <= 110
-    await world.read(query(Stay(date(2027, 8, 14), date(2027, 8, 20))))
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+async def test_a_cold_week_over_two_months_costs_one_request_and_110_units(weather):
+    await weather.read(query(Stay(date(2027, 7, 29), date(2027, 8, 4))))
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
+    assert sum(weather.open_meteo.units) - (len(weather.open_meteo.requests) - 1) <= 110
+    await weather.read(query(Stay(date(2027, 8, 14), date(2027, 8, 20))))
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_a_stay_around_a_stored_february_is_answered_by_the_first_archive(world):
-    await world.read(query(Stay(date(2027, 2, 8), date(2027, 2, 12))))
-    result = await world.read(query(Stay(date(2027, 1, 28), date(2027, 3, 3))))
+async def test_a_stay_around_a_stored_february_is_answered_by_the_first_archive(weather):
+    await weather.read(query(Stay(date(2027, 2, 8), date(2027, 2, 12))))
+    result = await weather.read(query(Stay(date(2027, 1, 28), date(2027, 3, 3))))
     assert result.body.basis.provider == "Open-Meteo"
     assert len(result.body.basis.years) == 10
-    assert not world.power.server.requests
+    assert not weather.nasa_power.server.requests
 
 
-async def test_what_was_fetched_is_held_after_a_restart(world):
-    first = await world.read(query(FAR))
-    await world.section.close()
-    world.open_meteo.requests.clear()
-    async with HttpClient(world.settings.user_agent) as client:
-        section = weather_section(
-            world.settings, world.clock, client, SqlClimateStore(world.database), Hosts()
-        )
-        again = await section.read(query(FAR), Deadline.after(4))
-        await section.close()
+async def test_restarted_section_answers_from_the_database(weather, build_section):
+    first = await weather.read(query(FAR))
+    await weather.section.close()
+    weather.open_meteo.requests.clear()
+    again = await weather.read(query(FAR), section=build_section())
     assert again.payload == first.payload
-    assert world.open_meteo.requests == []
+    assert weather.open_meteo.requests == []
 
 
-async def test_when_a_year_becomes_complete_only_that_year_is_asked_for(world):
-    await world.read(query(FAR))
-    world.clock.now = datetime(2027, 6, 1, 12, tzinfo=UTC)
+async def test_when_a_year_becomes_complete_only_that_year_is_asked_for(weather):
+    await weather.read(query(FAR))
+    weather.clock.now = datetime(2027, 6, 1, 12, tzinfo=UTC)
     stay = Stay(date(2028, 2, 3), date(2028, 2, 9))
-    body = (await world.read(query(stay))).body
+    body = (await weather.read(query(stay))).body
     assert body.basis.years == list(range(2017, 2027))
-    last = world.open_meteo.calls(ARCHIVE)[-1].query
+    last = weather.open_meteo.calls(ARCHIVE)[-1].query
     assert (last["start_date"], last["end_date"]) == ("2026-01-17", "2026-03-15")
 
 
-async def test_at_the_seam_day_16_decides_the_mode(world):
+async def test_at_the_seam_day_16_decides_the_mode(weather):
     last = horizon(TODAY)
     for end, mode in ((last, "forecast"), (last + timedelta(1), "climatology")):
         stay = Stay(last - timedelta(2), end)
-        assert (await world.read(query(stay))).body.mode == mode
+        assert (await weather.read(query(stay))).body.mode == mode
 
 
 @pytest.mark.parametrize(
     ("zone", "lat", "lng", "hour"),
     [("Pacific/Kiritimati", 1.87, -157.43, 11), ("Etc/GMT+12", 0.0, -176.0, 11)],
 )
-async def test_the_seam_follows_the_date_at_the_point(world, zone, lat, lng, hour):
-    world.clock.now = datetime(2026, 11, 21, hour, 0, tzinfo=UTC)
+async def test_the_seam_follows_the_date_at_the_point(weather, zone, lat, lng, hour):
+    weather.clock.now = datetime(2026, 11, 21, hour, 0, tzinfo=UTC)
     point = Point(lat, lng, zone)
-    today = point.today(world.clock())
+    today = point.today(weather.clock())
     assert today != TODAY
     for end, mode in ((horizon(today), "forecast"), (horizon(today) + timedelta(1), "climatology")):
-        body = (await world.read(query(Stay(end, end), point))).body
+        body = (await weather.read(query(Stay(end, end), point))).body
         assert (body.mode, body.forecast_until) == (mode, horizon(today))
         assert body.days[0].temperature_max is not None
 
 
-async def test_the_clock_moving_past_midnight_turns_climatology_into_a_forecast(world):
+async def test_the_clock_moving_past_midnight_turns_climatology_into_a_forecast(weather):
     stay = Stay(horizon(TODAY) + timedelta(1), horizon(TODAY) + timedelta(1))
-    reading = await world.read(query(stay))
+    reading = await weather.read(query(stay))
     assert reading.body.mode == "climatology"
-    world.clock.now = datetime(2026, 11, 21, 22, 59, 59, tzinfo=UTC)
-    reading = await world.read(query(stay))
+    weather.clock.now = datetime(2026, 11, 21, 22, 59, 59, tzinfo=UTC)
+    reading = await weather.read(query(stay))
     assert reading.fresh_until == datetime(2026, 11, 21, 23, 0, tzinfo=UTC)
-    world.clock.now = datetime(2026, 11, 21, 23, 0, 1, tzinfo=UTC)  # midnight in Paris
-    assert (await world.read(query(stay))).body.mode == "forecast"
+    weather.clock.now = datetime(2026, 11, 21, 23, 0, 1, tzinfo=UTC)  # midnight in Paris
+    assert (await weather.read(query(stay))).body.mode == "forecast"
 
 
 @pytest.mark.parametrize("days_ago", [1, 14, 15, 40, 91])
-async def test_a_stay_under_way_is_a_forecast_of_all_its_days(world, days_ago):
+async def test_a_stay_under_way_is_a_forecast_of_all_its_days(weather, days_ago):
     stay = Stay(TODAY - timedelta(days_ago), TODAY)
-    body = (await world.read(query(stay))).body
+    body = (await weather.read(query(stay))).body
     assert body.mode == "forecast"
     assert all(day.temperature_max is not None for day in body.days)
 
 
-async def test_past_days_are_unknown_under_a_provider_without_them(world):
-    world.open_meteo.lacking = {"temperature_2m_max"}
-    body = (await world.read(query(Stay(TODAY - timedelta(2), TODAY + timedelta(2))))).body
+async def test_past_days_are_unknown_under_a_provider_without_them(weather):
+    weather.open_meteo.lacking = {"temperature_2m_max"}
+    body = (await weather.read(query(Stay(TODAY - timedelta(2), TODAY + timedelta(2))))).body
     assert body.basis.provider == "MET Norway"
     known = [day.temperature_max is not None for day in body.days]
     assert known == [False, False, True, True, True]
 
 
-async def test_a_stay_that_has_ended_at_the_point_is_not_applicable(world):
-    body = (await world.read(query(Stay(TODAY - timedelta(3), TODAY - timedelta(1))))).body
+async def test_a_stay_that_has_ended_at_the_point_is_not_applicable(weather):
+    body = (await weather.read(query(Stay(TODAY - timedelta(3), TODAY - timedelta(1))))).body
     assert (body.applicable, body.reason) == (False, "stay_in_past")
-    world.clock.now = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
+    weather.clock.now = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
     for zone, lng, refused in (("Pacific/Kiritimati", -157.4, True), ("Etc/GMT+12", -176, False)):
         stay = Stay(TODAY, TODAY)
-        applicable = (await world.read(query(stay, Point(1.8, lng, zone)))).body.applicable
+        applicable = (await weather.read(query(stay, Point(1.8, lng, zone)))).body.applicable
         assert applicable != refused
-    assert len(world.open_meteo.calls(FORECAST)) == 1
+    assert len(weather.open_meteo.calls(FORECAST)) == 1
 
 
-async def test_new_year_inside_the_stay_belongs_to_the_year_of_its_start(world):
-    world.clock.now = datetime(2026, 6, 1, 12, tzinfo=UTC)
+async def test_new_year_inside_the_stay_belongs_to_the_year_of_its_start(weather):
+    weather.clock.now = datetime(2026, 6, 1, 12, tzinfo=UTC)
     stay = Stay(date(2026, 12, 29), date(2027, 1, 3))
-    body = (await world.read(query(stay))).body
+    body = (await weather.read(query(stay))).body
     assert [year.year for year in body.history] == list(range(2016, 2026))
     cell = weather_truth.cell_height(48.75, 2.25)
     first = date(2016, 12, 29)
@@ -220,13 +208,13 @@ async def test_new_year_inside_the_stay_belongs_to_the_year_of_its_start(world):
         for n in range(6)
     )
     assert body.history[0].precipitation_total == pytest.approx(rain, abs=0.051)
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_new_year_at_the_turn_uses_no_dates_that_have_not_come(world):
-    world.clock.now = datetime(2027, 1, 12, 12, tzinfo=UTC)
+async def test_new_year_at_the_turn_uses_no_dates_that_have_not_come(weather):
+    weather.clock.now = datetime(2027, 1, 12, 12, tzinfo=UTC)
     stay = Stay(date(2027, 12, 29), date(2028, 1, 3))
-    body = (await world.read(query(stay))).body
+    body = (await weather.read(query(stay))).body
     assert body.basis.provider == "Open-Meteo"
     assert body.basis.years[-1] in {2025, 2026}
     assert len(body.basis.years) == 10
@@ -241,8 +229,8 @@ async def test_new_year_at_the_turn_uses_no_dates_that_have_not_come(world):
         Stay(date(2028, 2, 29), date(2028, 5, 29)),
     ],
 )
-async def test_leap_days_are_answered_with_the_same_dates_of_other_years(world, stay):
-    body = (await world.read(query(stay))).body
+async def test_leap_days_are_answered_with_the_same_dates_of_other_years(weather, stay):
+    body = (await weather.read(query(stay))).body
     assert [day.date for day in body.days] == list(stay.dates())
     cell = weather_truth.terrain(48.75, 2.25)
     for year in body.history:
@@ -258,19 +246,14 @@ async def test_leap_days_are_answered_with_the_same_dates_of_other_years(world, 
         assert year.precipitation_total == pytest.approx(rain, abs=0.051)
 
 
-async def test_a_valley_and_a_peak_in_one_cell_answer_the_same_in_both_orders(world):
+async def test_valley_and_peak_in_one_cell_answer_the_same_in_both_orders(weather, build_section):
     valley = Point(46.02, 7.70, "Europe/Zurich", "CH", "CH-VS")
     peak = Point(45.98, 7.66, "Europe/Zurich", "CH", "CH-VS")
     answers = []
     for order in ((valley, peak), (peak, valley)):
-        async with HttpClient("test") as client:
-            store = _Forgetful()
-            section = weather_section(world.settings, world.clock, client, store, Hosts())
-            both = {
-                p: (await section.read(query(FAR, p), Deadline.after(4))).payload for p in order
-            }
-            answers.append((both[valley], both[peak]))
-            await section.close()
+        section = build_section(store=ForgetfulStore())
+        both = {p: (await weather.read(query(FAR, p), section=section)).payload for p in order}
+        answers.append((both[valley], both[peak]))
     assert answers[0] == answers[1]
     low, high = (msgspec.json.decode(one, type=WeatherBody) for one in answers[0])
     for body, point in ((low, valley), (high, peak)):
@@ -284,13 +267,13 @@ async def test_a_valley_and_a_peak_in_one_cell_answer_the_same_in_both_orders(wo
     )
     centres = {
         (one.query["latitude"], one.query["longitude"])
-        for one in world.open_meteo.requests
+        for one in weather.open_meteo.requests
         if one.path == ARCHIVE
     }
     assert centres == {("46.0000", "7.7500")}  # whoever asks, so that all months are at one height
 
 
-class _Forgetful:
+class ForgetfulStore:
     """A store that keeps nothing."""
 
     async def load(self, *_):
@@ -305,53 +288,53 @@ class _Forgetful:
     async def save_elevations(self, *_): ...
 
 
-async def test_without_a_height_no_correction_is_made(world):
-    world.open_meteo.terrain = lambda *_: math.nan
-    body = (await world.read(query(FAR))).body
+async def test_without_a_height_no_correction_is_made(weather):
+    weather.open_meteo.terrain = lambda *_: math.nan
+    body = (await weather.read(query(FAR))).body
     assert body.basis.point_elevation is None
     assert body.basis.temperature_correction is None
 
 
-async def test_the_sea_is_a_height_like_any_other(world):
-    world.open_meteo.terrain = lambda *_: 0.0
+async def test_the_sea_is_a_height_like_any_other(weather):
+    weather.open_meteo.terrain = lambda *_: 0.0
     for stay in (NEAR, FAR):
-        basis = (await world.read(query(stay))).body.basis
+        basis = (await weather.read(query(stay))).body.basis
         assert (basis.point_elevation, basis.grid_elevation) == (0.0, 0.0)
         assert basis.temperature_correction == 0.0
 
 
-async def test_missing_days_and_years_are_survived_and_said(world):
-    world.open_meteo.missing = {date(2020, 2, 1) + timedelta(n) for n in range(20)}
-    world.open_meteo.missing |= {date(2018, 2, 5)}
-    body = (await world.read(query(FAR))).body
+async def test_missing_days_and_years_are_survived_and_said(weather):
+    weather.open_meteo.missing = {date(2020, 2, 1) + timedelta(n) for n in range(20)}
+    weather.open_meteo.missing |= {date(2018, 2, 5)}
+    body = (await weather.read(query(FAR))).body
     assert 2020 not in body.basis.years
     assert body.basis.years[0] == 2015
     assert body.basis.samples_per_day == 309
-    assert len(world.open_meteo.calls(ARCHIVE)) == 2
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 2
 
 
-async def test_fewer_years_are_used_and_counted_in_words_when_the_provider_has_no_more(world):
-    world.open_meteo.missing = {date(1990, 1, 1) + timedelta(n) for n in range(365 * 30)}
-    body = (await world.read(query(FAR))).body
+async def test_fewer_years_are_used_and_counted_in_words_when_the_provider_has_no_more(weather):
+    weather.open_meteo.missing = {date(1990, 1, 1) + timedelta(n) for n in range(365 * 30)}
+    body = (await weather.read(query(FAR))).body
     assert body.basis.years == list(range(2020, 2026))
     assert body.summary.text.endswith(" From the 6 years that are known.")
 
 
-async def test_forecast_history_is_there_when_the_archive_is_held(world):
-    await world.read(query(Stay(date(2027, 11, 1), date(2027, 11, 7))))
+async def test_forecast_history_is_there_when_the_archive_is_held(weather):
+    await weather.read(query(Stay(date(2027, 11, 1), date(2027, 11, 7))))
     stay = Stay(date(2026, 11, 24), date(2026, 11, 28))
-    body = (await world.read(query(stay))).body
+    body = (await weather.read(query(stay))).body
     assert body.mode == "forecast"
     assert len(body.history) == 10
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert len(weather.open_meteo.calls(ARCHIVE)) == 1
     assert "Copernicus Climate Change Service" in {notice.name for notice in body.attribution}
     same = Stay(date(2027, 11, 24), date(2027, 11, 28))
-    assert (await world.read(query(same))).body.history == body.history
+    assert (await weather.read(query(same))).body.history == body.history
 
 
-async def test_imperial_units_are_converted_last(world):
-    metric = (await world.read(query(FAR))).body
-    imperial = (await world.read(query(FAR, units="imperial"))).body
+async def test_imperial_units_are_converted_last(weather):
+    metric = (await weather.read(query(FAR))).body
+    imperial = (await weather.read(query(FAR, units="imperial"))).body
     assert imperial.units.temperature == "°F"
     for one, other in zip(metric.days, imperial.days, strict=True):
         assert other.temperature_max == pytest.approx(one.temperature_max * 1.8 + 32, abs=0.15)
@@ -364,17 +347,17 @@ async def test_imperial_units_are_converted_last(world):
 
 @pytest.mark.parametrize("stay", [NEAR, FAR, Stay(FAR.start, FAR.start)])
 @pytest.mark.parametrize("tag", Languages.load().tags)
-async def test_the_summary_is_the_cards_sentence_in_plain_characters(world, stay, tag):
+async def test_the_summary_is_the_cards_sentence_in_plain_characters(weather, stay, tag):
     language = Languages.load().choose(tag)
-    body = (await world.read(query(stay, language=language))).body
+    body = (await weather.read(query(stay, language=language))).body
     headline = stay_text(body, TODAY, Formatter(language))
     assert body.summary.text == headline.replace("\u00a0", " ").replace("\u2060", "")
     assert not set("\u00a0\u2060") & set(body.summary.text)
 
 
-async def test_no_number_is_ever_nan(world):
+async def test_no_number_is_ever_nan(weather):
     for stay in (NEAR, FAR, Stay(FAR.start, FAR.start)):
-        reading = await world.read(query(stay))
+        reading = await weather.read(query(stay))
         assert b"NaN" not in reading.payload
         assert not any(
             isinstance(value, float) and not math.isfinite(value)
@@ -383,36 +366,32 @@ async def test_no_number_is_ever_nan(world):
         )
 
 
-async def test_status_names_the_providers_and_the_archive_kept(world):
-    await world.read(query(FAR))
-    await world.section.sources.archives.repository.flush()
-    names = [state.name for state in world.section.providers()]
+async def test_status_names_the_providers_and_the_archive_kept(weather):
+    await weather.read(query(FAR))
+    await weather.section.sources.archives.repository.flush()
+    names = [state.name for state in weather.section.providers()]
     assert names == [
         "open_meteo_forecast", "open_meteo_elevation", "met_norway", "open_meteo_archive",
         "nasa_power",
     ]  # fmt: skip
-    dataset = await world.section.dataset()
+    dataset = await weather.section.dataset()
     assert (dataset.rows, dataset.version) == (10, None)
-    assert any("climate fallback" in notice for notice in world.section.warnings())
+    assert any("climate fallback" in notice for notice in weather.section.warnings())
 
 
-async def test_free_access_is_noticed_only_on_the_free_hosts(world):
-    async with HttpClient("test") as client:
-        free = weather_section(Settings(), world.clock, client, _Forgetful(), Hosts())
-        assert "Open-Meteo free access: non-commercial use only" in free.warnings()
-        settings = Settings(open_meteo_api_key=Secret("k"))
-        paid = weather_section(settings, world.clock, client, _Forgetful(), Hosts())
-        assert not any("free access" in notice for notice in paid.warnings())
+async def test_free_access_is_a_warning_only_on_the_free_hosts(build_section):
+    urls = {
+        f"open_meteo_{name}_url": getattr(Settings(), f"open_meteo_{name}_url")
+        for name in ("forecast", "archive")
+    }
+    notice = "Open-Meteo free access: non-commercial use only"
+    assert notice in build_section(**urls).warnings()
+    assert notice not in build_section(**urls, **CUSTOMER).warnings()
 
 
-async def test_a_customers_key_goes_in_a_header_of_every_call_and_in_no_address(world):
-    settings = msgspec.structs.replace(
-        world.settings, open_meteo_api_key=type(world.settings.open_meteo_api_key)("k3y")
-    )
-    async with HttpClient("test") as client:
-        section = weather_section(settings, world.clock, client, _Forgetful(), Hosts())
-        for stay in (NEAR, FAR):
-            await section.read(query(stay), Deadline.after(4))
-        await section.close()
-    assert {one.headers.get("x-api-key") for one in world.open_meteo.requests} == {"k3y"}
-    assert not any("k3y" in one.target for one in world.open_meteo.requests)
+async def test_customers_key_is_a_header_of_every_call_and_in_no_address(weather, build_section):
+    section = build_section(store=ForgetfulStore(), **CUSTOMER)
+    for stay in (NEAR, FAR):
+        await weather.read(query(stay), section=section)
+    assert {one.headers.get("x-api-key") for one in weather.open_meteo.requests} == {"k3y"}
+    assert not any("k3y" in one.target for one in weather.open_meteo.requests)

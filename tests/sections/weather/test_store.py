@@ -4,7 +4,7 @@ import asyncio
 import math
 import zlib
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 
@@ -25,20 +25,15 @@ from location_context.sections.weather.records import (
     month_span,
 )
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
-from location_context.stay import Stay
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlClimateStore
 from location_context.storage.schema import climate_months
-from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.http import HttpClient
 from tests.fakes.open_meteo import ARCHIVE
-from tests.fakes.server import Answered
 from tests.moved_clock import MovedClock
-from tests.sections.weather.conftest import query, weather_section
+from tests.sections.weather.conftest import DOWN, FAR, query
 
 pytestmark = pytest.mark.anyio
-FAR, POWER = Stay(date(2027, 2, 3), date(2027, 2, 9)), "NASA POWER"
 FETCHED = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
@@ -154,29 +149,22 @@ async def test_a_month_fetched_before_its_days_were_final_is_fetched_again_later
     await repository.flush()
 
 
-async def test_what_siblings_stored_is_seen_by_a_worker_that_found_nothing_before(world):
-    async with HttpClient(world.settings.user_agent) as client:
-        hosts = Hosts()
-        worker, sibling = (
-            weather_section(
-                world.settings, world.clock, client, SqlClimateStore(world.database), hosts
-            )
-            for _ in range(2)
-        )
-        world.open_meteo.faults[ARCHIVE] = Answered(b"down", 502)
-        assert (await worker.read(query(FAR), Deadline.after(4))).body.basis.provider == POWER
-        world.open_meteo.faults.clear()
-        world.clock.advance(3600)
-        for provider in worker.sources.archives.providers:
-            provider.client.breaker.succeed()
-        await sibling.read(query(FAR), Deadline.after(4))
-        await sibling.sources.archives.repository.flush()
-        paid = len(world.open_meteo.calls(ARCHIVE))
-        body = (await worker.read(query(FAR), Deadline.after(4))).body
-        assert body.basis.provider == "Open-Meteo"
-        assert len(world.open_meteo.calls(ARCHIVE)) == paid
-        for section in (worker, sibling):
-            await section.close()
+async def test_worker_reads_what_another_one_has_stored(weather, build_section):
+    hosts = Hosts()
+    worker, other = build_section(hosts=hosts), build_section(hosts=hosts)
+    weather.open_meteo.faults[ARCHIVE] = DOWN
+    reading = await weather.read(query(FAR), section=worker)
+    assert reading.body.basis.provider == "NASA POWER"
+    weather.open_meteo.faults.clear()
+    weather.clock.advance(3600)
+    for provider in worker.sources.archives.providers:
+        provider.client.breaker.succeed()
+    await weather.read(query(FAR), section=other)
+    await other.sources.archives.repository.flush()
+    calls = len(weather.open_meteo.calls(ARCHIVE))
+    reading = await weather.read(query(FAR), section=worker)
+    assert reading.body.basis.provider == "Open-Meteo"
+    assert len(weather.open_meteo.calls(ARCHIVE)) == calls
 
 
 class Full(SqlClimateStore):

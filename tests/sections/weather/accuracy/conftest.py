@@ -28,7 +28,7 @@ PROVIDER = "Open-Meteo"
 
 
 @dataclass
-class Kept:
+class Scoring:
     """A scorekeeper, and what it asks."""
 
     clock: MovedClock
@@ -104,7 +104,7 @@ async def scorekeeping(clock, open_meteo, settings, database):
     """A scorekeeper over a database."""
     async with HttpClient(settings.user_agent) as client:
         context = SectionContext(settings, clock, client, {}, Hosts())
-        made = Kept(clock, open_meteo, database, OpenMeteoArchive(context), context)
+        made = Scoring(clock, open_meteo, database, OpenMeteoArchive(context), context)
         made.keeper = made.another()
         yield made
         for keeper in made.others:
@@ -112,14 +112,14 @@ async def scorekeeping(clock, open_meteo, settings, database):
 
 
 @pytest.fixture
-async def kept(clock, fakes, weather_settings, database):
+async def scoring(clock, fakes, weather_settings, database):
     """On SQLite and on PostgreSQL."""
     async with scorekeeping(clock, fakes[0], weather_settings, database) as made:
         yield made
 
 
 @pytest.fixture
-async def sqlite_kept(clock, fakes, weather_settings):
+async def sqlite_scoring(clock, fakes, weather_settings):
     """On SQLite alone, for what does not hang on the database."""
     async with (
         await Database.open(weather_settings) as database,

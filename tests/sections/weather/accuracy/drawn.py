@@ -1,4 +1,4 @@
-"""Forecasts drawn around days that came: a small world whose errors and bands are known."""
+"""Forecasts drawn around days that came: a small forecasts whose errors and bands are known."""
 
 from datetime import date, timedelta
 

@@ -57,7 +57,7 @@ class Tables(HTMLParser):
             self._cell += data
 
 
-def kept_scores(folder: Path) -> Settings:
+def stored_scores(folder: Path) -> Settings:
     """An installation with 150 days of forecasts, of which 120 are not too old."""
     archive = "http://127.0.0.1:9/v1/archive"  # which nobody asks
     settings = Settings(
@@ -86,7 +86,7 @@ def kept_scores(folder: Path) -> Settings:
 
 @pytest.fixture(scope="module")
 def score_settings(tmp_path_factory):
-    return kept_scores(tmp_path_factory.mktemp("score"))
+    return stored_scores(tmp_path_factory.mktemp("score"))
 
 
 @pytest.fixture(scope="module")

@@ -30,21 +30,21 @@ def unpacked(data):
 
 
 @pytest.fixture(scope="module")
-def world():
+def forecasts():
     rows, came = drawn(60)
     more, _ = drawn(40, "MET Norway", seed=2)
     return rows + more, came
 
 
 @pytest.fixture(scope="module")
-def report(world):
-    rows, came = world
+def report(forecasts):
+    rows, came = forecasts
     return make_report(rows, came.get)
 
 
-def outcomes(world, provider):
+def outcomes(forecasts, provider):
     """Each forecast value with what came, as (lead, columns at it, high, low, rain)."""
-    rows, came = world
+    rows, came = forecasts
     for row in rows:
         if row.provider != provider:
             continue
@@ -60,9 +60,11 @@ def outcomes(world, provider):
 
 @pytest.mark.parametrize("provider", ["Open-Meteo", "MET Norway"])
 @pytest.mark.parametrize("name", ["max", "min"])
-def test_every_figure_of_highs_and_lows_follows_from_the_stored_rows(world, report, provider, name):
+def test_every_figure_of_highs_and_lows_follows_from_the_stored_rows(
+    forecasts, report, provider, name
+):
     wrong, issued, typical, inside = (defaultdict(list) for _ in range(4))
-    for lead, at, high, low, _ in outcomes(world, provider):
+    for lead, at, high, low, _ in outcomes(forecasts, provider):
         came = high if name == "max" else low
         wrong[lead].append(at[BEST[name]] - came)
         issued[lead].append(at[ISSUED[name]] - came)
@@ -87,9 +89,9 @@ def root_mean_square(errors):
     return math.sqrt(sum(error * error for error in errors) / len(errors))
 
 
-def test_every_figure_of_rain_follows_from_the_stored_rows(world, report):
+def test_every_figure_of_rain_follows_from_the_stored_rows(forecasts, report):
     pairs = defaultdict(list)
-    for lead, at, _, _, rain in outcomes(world, "Open-Meteo"):
+    for lead, at, _, _, rain in outcomes(forecasts, "Open-Meteo"):
         pairs[lead].append(
             (at[CHANCE] / 100, at[ISSUED_CHANCE] / 100, at[TYPICAL_CHANCE] / 100, rain >= 1.0)
         )
@@ -125,8 +127,8 @@ def test_the_drawn_world_comes_out_as_it_was_drawn(report):
         assert one.typical_rmse == pytest.approx(4.0, abs=0.8)
 
 
-def test_without_observed_days_there_are_forecasts_and_no_pairs(world):
-    rows, _ = world
+def test_without_observed_days_there_are_forecasts_and_no_pairs(forecasts):
+    rows, _ = forecasts
     report = make_report(rows, lambda _: None)
     assert not report.verified
     assert [one.forecasts for one in report.providers] == [120, 80]

@@ -20,34 +20,34 @@ from location_context.sections.weather.records import (
 )
 from location_context.storage.datasets import SqlAccuracyStore
 from tests.fakes.open_meteo import ARCHIVE
-from tests.fakes.server import Answered
+from tests.fakes.server import FakeResponse
 from tests.sections.weather.accuracy.conftest import HERE, PROVIDER
 
 pytestmark = pytest.mark.anyio
 THERE = Cell(52.5, 13.4, "Europe/Berlin")
 
 
-async def stored(kept):
-    return await SqlAccuracyStore(kept.database).load_forecasts(kept.today - timedelta(400))
+async def stored(scoring):
+    return await SqlAccuracyStore(scoring.database).load_forecasts(scoring.today - timedelta(400))
 
 
-async def test_the_first_forecast_of_a_day_is_kept_whatever_worker_has_another(kept):
-    other = kept.another()
+async def test_the_first_forecast_of_a_day_is_kept_whatever_worker_has_another(scoring):
+    other = scoring.another()
     for wrong in (1.0, 2.0):
-        kept.record(wrong=wrong)
-        kept.record(wrong=wrong + 10, keeper=other)
-        await kept.keeper.flush()
+        scoring.record(wrong=wrong)
+        scoring.record(wrong=wrong + 10, keeper=other)
+        await scoring.keeper.flush()
         await other.flush()
-    (row,) = await stored(kept)
-    came = [kept.came(kept.today + timedelta(lead))["max"] for lead in range(16)]
+    (row,) = await stored(scoring)
+    came = [scoring.came(scoring.today + timedelta(lead))["max"] for lead in range(16)]
     assert np.allclose(unpack_forecasts([row])["issued_max"][0], np.array(came) + 1, atol=0.006)
-    await kept.next_day()
-    kept.record()
-    await kept.keeper.flush()
-    assert [one.issued_on for one in await stored(kept)] == [row.issued_on, kept.today]
+    await scoring.next_day()
+    scoring.record()
+    await scoring.keeper.flush()
+    assert [one.issued_on for one in await stored(scoring)] == [row.issued_on, scoring.today]
 
 
-async def test_a_forecast_that_is_asked_for_all_day_is_written_once(sqlite_kept, monkeypatch):
+async def test_a_forecast_that_is_asked_for_all_day_is_written_once(sqlite_scoring, monkeypatch):
     written, save = [], SqlAccuracyStore.save_forecasts
 
     def counted(store, rows):
@@ -56,72 +56,72 @@ async def test_a_forecast_that_is_asked_for_all_day_is_written_once(sqlite_kept,
 
     monkeypatch.setattr(SqlAccuracyStore, "save_forecasts", counted)
     for _ in range(48):
-        sqlite_kept.record()
-        await sqlite_kept.keeper.flush()
+        sqlite_scoring.record()
+        await sqlite_scoring.keeper.flush()
     assert len(written) == 1
 
 
 async def test_no_more_cells_are_kept_than_have_a_place_and_idle_ones_give_it_up(
-    sqlite_kept, monkeypatch
+    sqlite_scoring, monkeypatch
 ):
     monkeypatch.setattr(scorekeeper, "SCORED_CELLS", 2)
-    kept, keeper = sqlite_kept, sqlite_kept.keeper
+    scoring, keeper = sqlite_scoring, sqlite_scoring.keeper
     cells = [Cell(float(lat), 2.0, "Europe/Paris") for lat in range(40, 44)]
 
     async def day(*asked):
         for cell in asked:
-            kept.record(cells[cell], keeper=keeper)
+            scoring.record(cells[cell], keeper=keeper)
             await keeper.flush()
 
     await day(0, 1, 2)
-    assert {row.cell for row in await stored(kept)} == {cells[0].key, cells[1].key}
+    assert {row.cell for row in await stored(scoring)} == {cells[0].key, cells[1].key}
     for _ in range(scorekeeper.IDLE_DAYS + 1):
-        kept.clock.advance(86_400)
+        scoring.clock.advance(86_400)
         await day(0)
     await day(3, 2)
     await keeper.pass_once()
-    assert {row.cell for row in await stored(kept)} == {cells[0].key, cells[3].key}
+    assert {row.cell for row in await stored(scoring)} == {cells[0].key, cells[3].key}
 
 
-async def test_forecasts_older_than_120_days_go(kept):
-    keeper = kept.keeper
-    kept.record(keeper=keeper)
+async def test_forecasts_older_than_120_days_go(scoring):
+    keeper = scoring.keeper
+    scoring.record(keeper=keeper)
     await keeper.flush()
-    kept.clock.advance(86_400 * 120)
-    kept.record(keeper=keeper)
+    scoring.clock.advance(86_400 * 120)
+    scoring.record(keeper=keeper)
     await keeper.flush()
     await keeper.pass_once()
-    assert len(await stored(kept)) == 2
-    kept.clock.advance(86_400)
+    assert len(await stored(scoring)) == 2
+    scoring.clock.advance(86_400)
     await keeper.pass_once()
-    assert [row.issued_on for row in await stored(kept)] == [kept.today - timedelta(1)]
+    assert [row.issued_on for row in await stored(scoring)] == [scoring.today - timedelta(1)]
 
 
-async def test_one_request_verifies_a_cell_and_the_next_comes_five_days_later(kept):
+async def test_one_request_verifies_a_cell_and_the_next_comes_five_days_later(scoring):
     for _ in range(8):
-        kept.record()
-        await kept.next_day()
-    assert await kept.keeper.pass_once()
-    assert not await kept.keeper.pass_once()
-    assert not await kept.another().pass_once()
-    assert kept.requests == 1
-    (call,) = kept.open_meteo.calls(ARCHIVE)
+        scoring.record()
+        await scoring.next_day()
+    assert await scoring.keeper.pass_once()
+    assert not await scoring.keeper.pass_once()
+    assert not await scoring.another().pass_once()
+    assert scoring.requests == 1
+    (call,) = scoring.open_meteo.calls(ARCHIVE)
     assert "," not in call.query["start_date"]
-    assert kept.open_meteo.units[-1] < 8
+    assert scoring.open_meteo.units[-1] < 8
     for _ in range(4):
-        await kept.next_day()
-        assert not await kept.keeper.pass_once()
-    await kept.next_day()
-    assert await kept.keeper.pass_once()
-    assert kept.requests == 2
+        await scoring.next_day()
+        assert not await scoring.keeper.pass_once()
+    await scoring.next_day()
+    assert await scoring.keeper.pass_once()
+    assert scoring.requests == 2
 
 
-async def test_what_came_is_brought_to_the_height_of_the_forecast(kept):
+async def test_what_came_is_brought_to_the_height_of_the_forecast(scoring):
     for _ in range(20):
-        kept.record(wrong=0.5)
-        await kept.next_day()
-    await kept.keeper.pass_once()
-    (score,) = (await kept.keeper.report()).providers
+        scoring.record(wrong=0.5)
+        await scoring.next_day()
+    await scoring.keeper.pass_once()
+    (score,) = (await scoring.keeper.report()).providers
     assert score.temperature_max[0].pairs == 15  # all but the last five and today
     for one in (*score.temperature_max[:10], *score.temperature_min[:10]):
         assert one.mean_error == pytest.approx(0.5, abs=0.011)
@@ -129,57 +129,57 @@ async def test_what_came_is_brought_to_the_height_of_the_forecast(kept):
     assert {one.brier for one in score.rain[:10]} == {0.0}
 
 
-async def test_a_cell_that_the_archive_fails_for_is_asked_again_the_next_day(kept):
+async def test_a_cell_that_the_archive_fails_for_is_asked_again_the_next_day(scoring):
     for _ in range(8):
-        kept.record()
-        await kept.next_day()
-    kept.open_meteo.faults[ARCHIVE] = Answered(b"down", 502)
-    assert await kept.keeper.pass_once()
-    assert not await kept.keeper.pass_once()
-    kept.open_meteo.faults.clear()
-    assert not (await kept.keeper.report()).verified
-    await kept.next_day()
-    assert await kept.keeper.pass_once()
-    assert (await kept.keeper.report()).verified
+        scoring.record()
+        await scoring.next_day()
+    scoring.open_meteo.faults[ARCHIVE] = FakeResponse(b"down", 502)
+    assert await scoring.keeper.pass_once()
+    assert not await scoring.keeper.pass_once()
+    scoring.open_meteo.faults.clear()
+    assert not (await scoring.keeper.report()).verified
+    await scoring.next_day()
+    assert await scoring.keeper.pass_once()
+    assert (await scoring.keeper.report()).verified
 
 
-async def test_a_day_that_the_archive_never_has_is_given_up(sqlite_kept):
-    kept = sqlite_kept
-    kept.open_meteo.missing = {kept.today + timedelta(1)}
+async def test_a_day_that_the_archive_never_has_is_given_up(sqlite_scoring):
+    scoring = sqlite_scoring
+    scoring.open_meteo.missing = {scoring.today + timedelta(1)}
     for _ in range(60):
-        kept.record()
-        await kept.next_day()
-        await kept.keeper.pass_once()
-    first = kept.open_meteo.calls(ARCHIVE)[-1].query["start_date"]
-    assert first > str(kept.today - timedelta(60))
-    assert kept.requests <= 12
-    (score,) = (await kept.keeper.report()).providers
+        scoring.record()
+        await scoring.next_day()
+        await scoring.keeper.pass_once()
+    first = scoring.open_meteo.calls(ARCHIVE)[-1].query["start_date"]
+    assert first > str(scoring.today - timedelta(60))
+    assert scoring.requests <= 12
+    (score,) = (await scoring.keeper.report()).providers
     assert score.temperature_max[0].pairs >= 50
 
 
-async def test_nothing_is_asked_while_guests_have_spent_half_of_the_budget(sqlite_kept):
-    kept = sqlite_kept
+async def test_nothing_is_asked_while_guests_have_spent_half_of_the_budget(sqlite_scoring):
+    scoring = sqlite_scoring
     for _ in range(8):
-        kept.record()
-        await kept.next_day()
-    budget = kept.archive.client.host.budget
+        scoring.record()
+        await scoring.next_day()
+    budget = scoring.archive.client.host.budget
     while budget.spent_share() <= 0.5:
         assert budget.take(10)
-    assert not await kept.keeper.pass_once()
-    assert kept.requests == 0
+    assert not await scoring.keeper.pass_once()
+    assert scoring.requests == 0
 
 
-async def test_the_cell_asked_for_last_is_verified_first_and_one_at_a_time(sqlite_kept):
-    kept = sqlite_kept
-    kept.record(THERE)
-    await kept.next_day()
+async def test_the_cell_asked_for_last_is_verified_first_and_one_at_a_time(sqlite_scoring):
+    scoring = sqlite_scoring
+    scoring.record(THERE)
+    await scoring.next_day()
     for _ in range(8):
-        kept.record(HERE)
-        await kept.next_day()
+        scoring.record(HERE)
+        await scoring.next_day()
     for cell, lat in ((HERE, "49.0000"), (THERE, "52.5000")):
-        assert await kept.keeper.pass_once(), cell
-        assert kept.open_meteo.calls(ARCHIVE)[-1].query["latitude"] == lat
-    assert not await kept.keeper.pass_once()
+        assert await scoring.keeper.pass_once(), cell
+        assert scoring.open_meteo.calls(ARCHIVE)[-1].query["latitude"] == lat
+    assert not await scoring.keeper.pass_once()
 
 
 class Failing(SqlAccuracyStore):
@@ -204,44 +204,44 @@ class Failing(SqlAccuracyStore):
             raise StorageError("The database cannot be used: the disk is full.")
 
 
-async def test_a_store_that_fails_costs_the_score_and_nothing_else(sqlite_kept):
-    kept = sqlite_kept
-    store = Failing(kept.database)
-    keeper = kept.another(store)
-    kept.record(keeper=keeper)
+async def test_a_store_that_fails_costs_the_score_and_nothing_else(sqlite_scoring):
+    scoring = sqlite_scoring
+    store = Failing(scoring.database)
+    keeper = scoring.another(store)
+    scoring.record(keeper=keeper)
     await keeper.flush()
     assert not await keeper.pass_once()
-    assert await stored(kept) == []
+    assert await stored(scoring) == []
     store.well = True
-    kept.record(keeper=keeper)
+    scoring.record(keeper=keeper)
     await keeper.flush()
-    assert len(await stored(kept)) == 1
+    assert len(await stored(scoring)) == 1
 
 
-async def test_a_forecast_that_cannot_be_worked_out_costs_no_other(sqlite_kept):
-    kept = sqlite_kept
+async def test_a_forecast_that_cannot_be_worked_out_costs_no_other(sqlite_scoring):
+    scoring = sqlite_scoring
 
     async def broken():
         raise ZeroDivisionError
 
-    kept.keeper.record(PROVIDER, HERE, kept.today, None, broken)
-    kept.record(THERE)
-    await kept.keeper.flush()
-    assert [row.cell for row in await stored(kept)] == [THERE.key]
+    scoring.keeper.record(PROVIDER, HERE, scoring.today, None, broken)
+    scoring.record(THERE)
+    await scoring.keeper.flush()
+    assert [row.cell for row in await stored(scoring)] == [THERE.key]
 
 
-async def test_nothing_is_worked_out_before_the_guest_has_the_answer(sqlite_kept):
-    kept, worked = sqlite_kept, []
+async def test_nothing_is_worked_out_before_the_guest_has_the_answer(sqlite_scoring):
+    scoring, worked = sqlite_scoring, []
 
     async def columns():
         worked.append(True)
-        return kept.forecast()
+        return scoring.forecast()
 
-    kept.keeper.record(PROVIDER, HERE, kept.today, None, columns)
+    scoring.keeper.record(PROVIDER, HERE, scoring.today, None, columns)
     for _ in range(20):  # as many turns of others
         await asyncio.sleep(0)
     assert not worked
-    await kept.keeper.flush()
+    await scoring.keeper.flush()
     assert worked
 
 
