@@ -160,7 +160,7 @@ LINES = {
     "sections/astronomy": 2650,
     "sections/events": 5200,
     "sections/guide": 2600,
-    "sections/weather": 6250,
+    "sections/weather": 6300,
     "sections/weather/climate": 1500,  # the world's climatology: built, stored and served
     "settings": 750,
     "storage": 2450,

@@ -16,6 +16,7 @@ from location_context.settings.parsers import CLONE, variable
 
 DATABASE_FILE, PEPPER_FILE = "location-context.sqlite3", "key-pepper"
 GRID_FILE = "climate_fallback.npy"  # the fallback climate grid
+TERRAIN_FILE = "terrain.npy"  # heights for the cells of climate stores, made beside it
 _NAME, _RECORD = "location-context", "first-store"
 
 

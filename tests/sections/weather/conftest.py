@@ -76,7 +76,7 @@ def write_grid(data_dir: Path) -> None:
     values = np.zeros(SHAPE, np.int16)
     values[0] = (100 + 10 * np.arange(12))[:, None, None]
     values[1] = (600 + 10 * np.arange(12))[:, None, None]
-    grid.write(values, data_dir)
+    grid.write(values, data_dir / grid.GRID_FILE)
 
 
 @dataclass

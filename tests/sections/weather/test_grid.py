@@ -18,6 +18,9 @@ from tests.sections.weather.conftest import write_grid
 LAT, LNG = np.arange(241) * 0.75 - 90, np.arange(481) * 0.75 - 180
 FINE_LAT, FINE_LNG = np.arange(722) * 0.25 - 90.125, np.arange(1442) * 0.25 - 180.125
 
+TERRAIN = np.zeros((2164, 4324))
+TERRAIN[500:600, 2000:2100] = 700.4  # m, in the north
+
 
 def package(path, change=None):
     """A package of the same layout, made up: temperature by latitude and month, rain by both."""
@@ -34,6 +37,9 @@ def package(path, change=None):
                 held = io.BytesIO()
                 np.savez(held, field)
                 archive.writestr(name, held.getvalue())
+        held = io.BytesIO()
+        np.savez(held, TERRAIN)
+        archive.writestr("itur/data/1511/v2_topo.npz", held.getvalue())
     return path
 
 
@@ -41,8 +47,8 @@ def quiet(_: str) -> None: ...
 
 
 def test_the_grid_holds_what_the_package_holds(tmp_path):
-    values = grid.extract(package(tmp_path / "itur.whl"), quiet)
-    path = grid.write(values, tmp_path)
+    values, _ = grid.extract(package(tmp_path / "itur.whl"), quiet)
+    path = grid.write(values, tmp_path / FILE)
     assert path.stat().st_size < 6_000_000
     held = FallbackGrid(tmp_path)
     for lat, lng in ((48.8566, 2.3522), (-33.9, 151.2), (0.0, 180.0), (64.1, -179.9)):
@@ -119,7 +125,7 @@ def test_a_package_that_is_not_as_expected_is_refused_and_the_old_grid_stays(tmp
     write_grid(tmp_path)
     before = (tmp_path / FILE).read_bytes()
     with pytest.raises(OperatorError):
-        grid.write(grid.extract(package(tmp_path / "itur.whl", change), quiet), tmp_path)
+        grid.write(grid.extract(package(tmp_path / "itur.whl", change), quiet)[0], tmp_path / FILE)
     assert (tmp_path / FILE).read_bytes() == before
 
 
@@ -137,7 +143,7 @@ def test_a_write_that_breaks_off_leaves_the_old_grid_and_no_rest(tmp_path, monke
 
     monkeypatch.setattr(np, "save", broken)
     with pytest.raises(OperatorError, match="No space left"):
-        grid.write(np.zeros(SHAPE, np.int16), tmp_path)
+        grid.write(np.zeros(SHAPE, np.int16), tmp_path / FILE)
     assert [file.name for file in tmp_path.iterdir()] == [FILE]
 
 

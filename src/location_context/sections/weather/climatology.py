@@ -40,7 +40,6 @@ YEARS = 10
 SETTLED_DAYS = 10  # a year counts when its 31 December is so long past
 MISSING_SHARE = 0.2
 YEAR_PLACES, LEAP_PLACE = 366, 59  # of a year with 29 February, and where that is
-_FIRST_OF_2000 = date(2000, 1, 1).toordinal()
 
 # Row n has 1 at the condition that code n counts toward.
 MEMBERSHIP = np.zeros((100, len(records.CONDITION_CODES)))
@@ -229,19 +228,20 @@ def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
     return sorted(one for one in wanted if records.is_past(one, today))
 
 
+@lru_cache(maxsize=512)
 def places(stay: Stay) -> NDArray[np.int_]:
     """Return the place of each date, counted from 1 January of the stay's first year.
 
     Every year has 366 places, so that a date has the same one in each; that of 29 February stays
     empty in years without it.
     """
-    return np.array(
-        [_place_of(day) + YEAR_PLACES * (day.year - stay.start.year) for day in stay.dates()]
-    )
-
-
-def _place_of(day: date) -> int:
-    return day.replace(year=2000).toordinal() - _FIRST_OF_2000
+    year = stay.start.year
+    day = np.arange(stay.days) + stay.start.timetuple().tm_yday - 1
+    days = YEAR_PLACES if isleap(year) else YEAR_PLACES - 1
+    is_after = day >= days
+    day = np.where(is_after, day - days, day)
+    is_leap = np.where(is_after, isleap(year + 1), isleap(year))
+    return np.asarray(day + (~is_leap & (day >= LEAP_PLACE)) + YEAR_PLACES * is_after)
 
 
 @lru_cache(maxsize=512)
@@ -303,33 +303,41 @@ def year_bodies(stay: Stay, years: Sequence[int], rows: Floats, first: int) -> l
         rows: highs, lows and rain (3 x years x places).
         first: the place where they begin.
     """
-    found = []
-    for row, year in enumerate(years):
-        own = rows[:, row, _places_in(stay, year) - first]
-        known = np.isfinite(own)
-        count = known.sum(axis=-1)
-        total = np.where(known, own, 0.0).sum(axis=-1)
-        enough = count[2] >= (1 - MISSING_SHARE) * own.shape[1]
-        found.append(
-            YearBody(
-                year=year,
-                temperature_max_mean=float(total[0] / count[0]) if count[0] else math.nan,
-                temperature_min_mean=float(total[1] / count[1]) if count[1] else math.nan,
-                precipitation_total=float(total[2]) if enough else math.nan,
-                wet_days=int((own[2] >= WET_MM).sum()) if enough else None,
-            )
+    place = places(stay) - first
+    dates = np.full(len(years), stay.days)
+    if (places(stay) % YEAR_PLACES == LEAP_PLACE).any():
+        place = np.stack([_places_in(stay, year) for year in years]) - first
+        own = rows[:, np.arange(len(years))[:, None], place]
+        is_twice = np.diff(place, axis=1, prepend=-1) == 0  # the 28th, which is a date itself
+        own[:, is_twice] = np.nan
+        dates -= is_twice.sum(axis=1)
+    else:
+        own = rows[:, :, place]
+    known = np.isfinite(own)
+    count = known.sum(axis=-1)
+    total = np.where(known, own, 0.0).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        high, low = np.where(count[:2] > 0, total[:2] / count[:2], np.nan).tolist()
+        wet = (own[2] >= WET_MM).sum(axis=-1).tolist()
+    enough = (count[2] >= (1 - MISSING_SHARE) * dates).tolist()
+    return [
+        YearBody(
+            year=year,
+            temperature_max_mean=high[row],
+            temperature_min_mean=low[row],
+            precipitation_total=float(total[2, row]) if enough[row] else math.nan,
+            wet_days=wet[row] if enough[row] else None,
         )
-    return found
+        for row, year in enumerate(years)
+    ]
 
 
 def _places_in(stay: Stay, year: int) -> NDArray[np.int_]:
     """Return the stay's places when it begins in a year; 29 February may count as the 28th."""
     own = places(stay)
-    empty = [
-        place for place in own[own % YEAR_PLACES == LEAP_PLACE]
-        if not isleap(year + place // YEAR_PLACES)
-    ]  # fmt: skip
-    return np.unique(np.where(np.isin(own, empty), own - 1, own)) if empty else own
+    is_leap = np.array([isleap(year), isleap(year + 1)])[own // YEAR_PLACES]
+    is_empty = (own % YEAR_PLACES == LEAP_PLACE) & ~is_leap
+    return np.where(is_empty, own - 1, own)
 
 
 def latest(last: int, count: int = YEARS) -> Sequence[int]:

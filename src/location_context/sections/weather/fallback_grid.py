@@ -7,7 +7,8 @@ few pages. Bilinear in place; in season linear between the middles of the months
 `make` builds it from the package `itur`, fetched with pip for this alone, which carries the monthly
 grids of Recommendations ITU-R P.1510-1 (mean temperature, K, 0.75 degrees) and P.837-7 (rain, mm a
 month, 0.25 degrees, means of 50 years). The package is checked by its hash, read out of its archive
-without installing it, and thrown away. Rain is averaged onto the temperature's grid.
+without installing it, and thrown away. Rain is averaged onto the temperature's grid. The package's
+terrain (P.1511-2) is kept as well, for the cells of climate stores.
 """
 
 import io
@@ -29,7 +30,7 @@ from location_context.errors import OperatorError
 from location_context.point import Point
 from location_context.sections.contract import Attribution
 from location_context.sections.weather.records import FORECAST_FIELDS, Floats, Grid, WeatherSeries
-from location_context.settings.data_dir import GRID_FILE
+from location_context.settings.data_dir import GRID_FILE, TERRAIN_FILE
 from location_context.stay import Stay
 
 STEP = 0.75
@@ -49,6 +50,7 @@ REQUIREMENT = (
 )
 _TEMPERATURE = "itur/data/1510/v1_t_month{:02d}.npz"
 _RAIN = "itur/data/837/v7_mt_month{:02d}.npz"
+_TERRAIN, _TERRAIN_SHAPE = "itur/data/1511/v2_topo.npz", (2164, 4324)  # north up, from 180° west
 _ABSOLUTE_ZERO = 273.15
 STDERR = 2  # as a file descriptor
 _DAMAGED = (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError)
@@ -147,8 +149,9 @@ def make(data_dir: Path, say: Callable[[str], None]) -> Path:
     with tempfile.TemporaryDirectory(prefix="location-context-") as folder:
         say("Fetching the grids (156 MB, once) …")
         package = fetch(Path(folder))
-        values = extract(package, say)
-    path = write(values, data_dir)
+        values, terrain = extract(package, say)
+    write(terrain, data_dir / TERRAIN_FILE)
+    path = write(values, data_dir / GRID_FILE)
     say(f"The fallback grid is ready: {path.stat().st_size / 1e6:.1f} MB")
     return path
 
@@ -185,8 +188,10 @@ def _why(said: str) -> str:
     return " ".join(words).removeprefix("ERROR: ").rstrip(".:")
 
 
-def extract(package: Path, say: Callable[[str], None]) -> NDArray[np.int16]:
-    """Return the grid out of the package.
+def extract(
+    package: Path, say: Callable[[str], None]
+) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    """Return the grid and the terrain out of the package.
 
     Raises:
         OperatorError: the package is not as expected.
@@ -200,9 +205,12 @@ def extract(package: Path, say: Callable[[str], None]) -> NDArray[np.int16]:
                 rain = _field(archive, _RAIN.format(month + 1))
                 values[0, month] = _packed(kelvin - _ABSOLUTE_ZERO, (-95, 65))
                 values[1, month] = _packed(_coarse(rain), (0, 3200))
+            heights = _field(archive, _TERRAIN)
+            if heights.shape != _TERRAIN_SHAPE or not np.isfinite(heights).all():
+                raise ValueError("not the expected terrain")
     except _DAMAGED as error:
         raise OperatorError(f"The package itur cannot be read: {type(error).__name__}") from None
-    return values
+    return values, np.rint(heights[-3:1:-1, 2:-2]).astype(np.int16)  # without what overlaps
 
 
 def _field(archive: zipfile.ZipFile, name: str) -> Floats:
@@ -243,16 +251,15 @@ def _bilinear(fine: Floats, lat: Floats, lng: Floats) -> Floats:
     return np.asarray(low * (1 - up) + high * up)
 
 
-def write(values: NDArray[np.int16], data_dir: Path) -> Path:
-    """Write the grid into the data directory, whole or not at all.
+def write(values: NDArray[np.int16], path: Path) -> Path:
+    """Write an array into the data directory, whole or not at all.
 
     Raises:
         OperatorError: the directory cannot be written.
     """
-    path = data_dir / GRID_FILE
     try:
-        data_dir.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=data_dir, suffix=".part", delete=False) as part:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
             try:
                 np.save(part, values, allow_pickle=False)
                 part.flush()
@@ -263,5 +270,5 @@ def write(values: NDArray[np.int16], data_dir: Path) -> Path:
                 Path(part.name).unlink(missing_ok=True)
                 raise
     except OSError as error:
-        raise OperatorError(f"The grid cannot be written to {data_dir}: {error.strerror}") from None
+        raise OperatorError(f"{path} cannot be written: {error.strerror}") from None
     return path

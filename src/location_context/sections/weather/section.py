@@ -153,6 +153,7 @@ class Weather(section.Section[WeatherBody]):
     def warnings(self) -> Sequence[str]:
         warnings = [FREE_ACCESS] if self._free_access else []
         warnings += [NO_ARCHIVE for client in self.sources.clients if not client.is_in_plan]
+        warnings += self.sources.stores.damages()
         if not self.sources.fallback.exists:
             warnings.append("No fallback climate grid: location-context climate fallback")
         return warnings

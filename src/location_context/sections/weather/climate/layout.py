@@ -14,10 +14,12 @@ dates after New Year of a stay that began before it. Integers are `round((value 
 and -32768 is unknown. Any tool that reads `.npy` reads a store.
 """
 
+import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -25,6 +27,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from location_context.point import Point
 from location_context.sections.contract import Attribution
 from location_context.sections.weather import climatology, records
 from location_context.sections.weather.records import FIELDS, Floats
@@ -34,7 +37,7 @@ FORMAT = 1
 FOLDER = "climate"  # in the data directory
 PART = ".part"  # ends the name of a store under construction
 MANIFEST = "manifest.json"
-PLACES = climatology.YEAR_PLACES + LONGEST_DAYS - 1
+PLACES = climatology.YEAR_PLACES + LONGEST_DAYS
 UNKNOWN = -32768
 CELL_FIELDS = ("height", "relief", "land")
 
@@ -103,19 +106,26 @@ class Grid(msgspec.Struct, frozen=True):
         """Return the longitude from -180 up to 180."""
         return (self.west + column * self.lng_step + 180) % 360 - 180
 
-    def around(self, lat: float, lng: float) -> Iterator[tuple[int, int]]:
-        """Yield the nine cells around a point as rows and columns, the nearest centre first."""
-        row = round((lat - self.south) / self.lat_step)
-        place = (lng - self.west) % 360 / self.lng_step
-        near = []
-        for y in range(row - 1, row + 2):
-            for x in range(round(place) - 1, round(place) + 2):
-                column = x % self.columns if self.spans_globe else x
-                if 0 <= y < self.rows and 0 <= column < self.columns:
-                    up = (lat - self.lat(y)) ** 2
-                    along = ((place - x) * self.lng_step * np.cos(np.radians(lat))) ** 2
-                    near.append((up + along, y, column))
-        return ((y, column) for _, y, column in sorted(near))
+    def around(self, point: Point) -> list[tuple[int, int]]:
+        """Return the cells around a point as rows and columns, the nearest centre first.
+
+        Nothing where the point lies outside of the grid.
+        """
+        up = (point.lat - self.south) / self.lat_step
+        along = (point.lng - self.west) % 360 / self.lng_step
+        if not self.spans_globe and along > self.columns - 0.5:
+            along -= 360 / self.lng_step  # it may lie half a cell west of the first column
+        row, column = round(up), round(along)
+        if not (0 <= row < self.rows and (self.spans_globe or 0 <= column < self.columns)):
+            return []
+        narrow = math.cos(math.radians(point.lat)) * self.lng_step / self.lat_step
+        near = sorted(
+            ((y - up) ** 2 + ((x - along) * narrow) ** 2, y, x)
+            for y in range(max(row - 1, 0), min(row + 2, self.rows))
+            for x in range(column - 1, column + 2)
+            if self.spans_globe or 0 <= x < self.columns
+        )
+        return [(y, x % self.columns) for _, y, x in near]
 
 
 class TileState(msgspec.Struct, frozen=True):
@@ -189,19 +199,22 @@ def scales_of(fields: Sequence[str]) -> tuple[Scale, ...]:
     return tuple(map(Scale.of, names))
 
 
-def pack(values: Floats, scales: Sequence[Scale]) -> Packed:
+def pack(values: Floats, scales: tuple[Scale, ...]) -> Packed:
     """Return integers of values whose last axis is the scales'; NaN is unknown."""
-    scale = np.array([one.scale for one in scales])
-    offset = np.array([one.offset for one in scales])
+    scale, offset = _factors(scales)
     whole = np.rint((values - offset) / scale)
     return np.where(np.isnan(whole), UNKNOWN, np.clip(whole, -32767, 32767)).astype(np.int16)
 
 
-def unpack(packed: Packed, scales: Sequence[Scale]) -> Floats:
+def unpack(packed: Packed, scales: tuple[Scale, ...]) -> Floats:
     """Return the values of integers whose last axis is the scales', NaN where unknown."""
-    scale = np.array([one.scale for one in scales])
-    offset = np.array([one.offset for one in scales])
+    scale, offset = _factors(scales)
     return np.where(packed == UNKNOWN, np.nan, packed * scale + offset)
+
+
+@lru_cache(maxsize=64)
+def _factors(scales: tuple[Scale, ...]) -> tuple[Floats, Floats]:
+    return np.array([one.scale for one in scales]), np.array([one.offset for one in scales])
 
 
 def create(folder: Path, manifest: Manifest, index: NDArray[np.int32], cells: Packed) -> Arrays:
@@ -256,7 +269,7 @@ def open_arrays(folder: Path, manifest: Manifest, *, writable: bool = False) -> 
         wanted = np.int32 if name == "index" else np.int16
         if array.shape != shape or array.dtype != wanted:
             raise StoreDamaged(f"{name}.npy is not as the manifest says")
-        mapped[name] = array
+        mapped[name] = array if writable else array.view(np.ndarray)  # which is read quicker
     return Arrays(**mapped)
 
 

@@ -91,6 +91,12 @@ class Elevations:
         )
         return entry.value
 
+    async def stored(self, point: Point) -> float | None:
+        """Return the elevation if it was fetched before; None if not."""
+        spot = (point.lat, point.lng)
+        entry = self._cache.peek(spot)
+        return entry.value if entry else await self._repository.load_elevation(spot)
+
     async def _load(self, spot: Spot, *, public: bool) -> float | None:
         """Return the stored elevation, else the source's, which is then stored."""
         elevation = await self._repository.load_elevation(spot)

@@ -1,8 +1,9 @@
 """Sources: all that a stay's weather is read from, and the choice among it.
 
 Forecasts are cached per cell of their provider, and raced in order of preference. The
-order of all sources: a fresh forecast, a stale one, the next provider's, climatology from the
-archive that is stored or can be had, the next archive, and the fallback grid in the data directory.
+order of all sources: a fresh forecast, a stale one, the next provider's, climatology from a climate
+store in the data directory, from the archive that is stored or available, from the next archive,
+and the fallback grid in the data directory.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ import numpy as np
 from location_context.errors import ProviderError
 from location_context.sections.contract import DegradedReason, Query, degraded_by
 from location_context.sections.section import SectionContext
+from location_context.sections.weather.climate.store import ClimateStores
 from location_context.sections.weather.fallback_grid import FallbackGrid
 from location_context.sections.weather.providers.base import (
     ArchiveProvider,
@@ -232,6 +234,7 @@ class Sources:
             forecast_providers, clock, self.elevations.put, on_forecast, shared
         )
         self.archives = Archives(archive_providers, self.repository, clock, shared)
+        self.stores = ClimateStores(context.settings.data_dir)
         self.fallback = FallbackGrid(context.settings.data_dir)
         self.clients = [provider.client for provider in forecast_providers]
         self.clients.insert(1, self.elevations.client)  # beside the forecast that it belongs to
@@ -249,20 +252,26 @@ class Sources:
         if query.dates.within_horizon(query.point.today(self._clock())):
             sources = [
                 lambda: self._forecast(query, inner),
-                lambda: self.archives.fetch(query, inner),
+                lambda: self._climatology(query, inner),
             ]
             stagger = min(FORECAST_SECONDS, deadline.left() * FORECAST_SHARE)
             series = await FallbackChain(sources, deadline, math.inf, stagger=stagger).run()
         else:
-            series = await self.archives.fetch(query, inner)
+            series = await self._climatology(query, inner)
         return series or self.fallback.series(query.point, query.dates)
+
+    async def _climatology(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
+        """Return the climatology of a store, else that of an archive."""
+        stored = self.stores.series(query.point, query.dates)
+        return stored or await self.archives.fetch(query, deadline)
 
     async def _forecast(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
         """Return the forecast, with the climatology of its dates as far as that is stored."""
         series = await self.forecasts.fetch(query, deadline)
         if series is None:
             return None
-        typical = await self.archives.load(query)
+        stored = self.stores.series(query.point, query.dates)
+        typical = stored or await self.archives.load(query)
         if typical is None:
             return series
         return replace(series, typical=typical).crediting(typical.attribution)
@@ -272,6 +281,8 @@ class Sources:
     ) -> tuple[float | None, DegradedReason | None]:
         """Return the point's elevation if it comes soon, and why it is missing if it matters."""
         matters = series.grid is not None and series.grid.elevation is not None
+        if not matters and series.mode == "climatology":
+            return await self.elevations.stored(query.point), None
         soon = deadline.at_most(ELEVATION_WAIT if matters else ELEVATION_LOOKUP)
         try:
             elevation = await self.elevations.fetch(query.point, soon, public=query.public)

@@ -1,0 +1,145 @@
+"""The climate stores of the data directory: climatology without a provider.
+
+A store that was built, copied or removed is noticed at the next query, by the time at which the
+folder changed. Finer grids come first, then later years. A query reads one store, and its mapped
+files stay readable when the folder is replaced meanwhile.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import structlog
+
+from location_context.point import Point
+from location_context.sections.weather import climatology
+from location_context.sections.weather.climate import layout
+from location_context.sections.weather.climate.layout import Arrays, Manifest, StoreDamaged
+from location_context.sections.weather.records import Grid, WeatherSeries
+from location_context.stay import Stay
+
+SERIES_TTL = timedelta(days=1)
+FLAT_M = 100  # a cell of less relief is not corrected for height, which would be half a kelvin
+_DAMAGE = "The climate store {} cannot be used: {}. Build it again, or remove it"
+
+
+@dataclass(frozen=True)
+class ClimateStore:
+    """One store, mapped into memory."""
+
+    folder: Path
+    manifest: Manifest
+    arrays: Arrays
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Return the store of a folder.
+
+        Raises:
+            StoreDamaged: it is not whole, or of another version.
+        """
+        manifest = layout.read_manifest(folder)
+        return cls(folder, manifest, layout.open_arrays(folder, manifest))
+
+    def series(self, point: Point, stay: Stay) -> WeatherSeries | None:
+        """Return the climatology of the stay; None where the store has none for the point."""
+        found = self.find(point)
+        if found is None:
+            return None
+        slot, grid = found
+        manifest, own = self.manifest, climatology.places(stay)
+        first, last = int(own[0]), int(own[-1])
+        stats = layout.unpack(self.arrays.stats[slot, first : last + 1], manifest.fields)
+        stats = stats[own - first]
+        columns = {one.name: stats[:, place] for place, one in enumerate(manifest.fields)}
+        if np.isnan(columns["temperature_max"]).any():
+            return None
+        before = max(first - 1, 0)  # 28 February, for a stay that begins on the 29th
+        days = layout.unpack(self.arrays.history[slot, before : last + 1], manifest.history)
+        years = manifest.year_list
+        return WeatherSeries(
+            mode="climatology",
+            kind="reanalysis",
+            provider=manifest.title,
+            model=manifest.model,
+            columns=columns,
+            attribution=manifest.attribution,
+            ttl=SERIES_TTL,
+            as_of=datetime.combine(manifest.as_of, time(23, 59, 59), UTC),
+            years=years,
+            samples_per_day=int(columns.pop("samples").min()),
+            grid=grid,
+            representativeness=manifest.representativeness,
+            history=climatology.year_bodies(stay, years, days.transpose(2, 1, 0), before),
+        )
+
+    def find(self, point: Point) -> tuple[int, Grid] | None:
+        """Return the slot and grid of the point's cell; None outside of the region.
+
+        On land, the nearest cell that holds land stands in for one that is all sea.
+        """
+        grid, index, cells = self.manifest.grid, self.arrays.index, self.arrays.cells
+        around = [(index[row, column], row, column) for row, column in grid.around(point)]
+        if not around or around[0][0] < 0:
+            return None
+        if point.country is not None:
+            with_land = (one for one in around if one[0] >= 0 and cells[one[0], 2] != 0)
+            around[0] = next(with_land, around[0])
+        slot, row, column = around[0]
+        height, relief, _ = (int(value) for value in cells[slot])
+        is_hilly = height != layout.UNKNOWN and relief >= FLAT_M
+        elevation = float(height) if is_hilly else None
+        return int(slot), Grid(grid.lat(row), grid.lng(column), elevation)
+
+
+class ClimateStores:
+    """All stores of a data directory, the finest first."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._root = data_dir / layout.FOLDER
+        self._changed: int | None = None
+        self._stores: list[ClimateStore] = []
+        self._damages: list[str] = []
+
+    def series(self, point: Point, stay: Stay) -> WeatherSeries | None:
+        """Return the climatology of the first store that has the point; None where none does."""
+        for store in self.open():
+            if (series := store.series(point, stay)) is not None:
+                return series
+        return None
+
+    def open(self) -> list[ClimateStore]:
+        """Return the stores that can be used, opened again when the folder changed."""
+        try:
+            changed = self._root.stat().st_mtime_ns
+        except OSError:
+            changed = None
+        if changed != self._changed:
+            self._changed = changed
+            self._read()
+        return self._stores
+
+    def damages(self) -> list[str]:
+        """Return a sentence for each store that cannot be used."""
+        self.open()
+        return self._damages
+
+    def _read(self) -> None:
+        stores, self._damages = [], []
+        for folder in layout.folders(self._root.parent):
+            try:
+                stores.append(ClimateStore.open(folder))
+            except StoreDamaged as damage:
+                self._damages.append(_DAMAGE.format(folder.name, damage))
+                structlog.get_logger().warning(
+                    "climate_store_damaged", store=folder.name, why=str(damage)
+                )
+        self._stores = sorted(stores, key=_preference)
+
+
+def _preference(store: ClimateStore) -> tuple[float, int, float]:
+    grid, manifest = store.manifest.grid, store.manifest
+    built = manifest.built_at.timestamp() if manifest.built_at else 0.0
+    return grid.lat_step * grid.lng_step, -manifest.years[1], -built

@@ -1,0 +1,52 @@
+"""Terrain: heights for the cells of a climate store, from a file made beside the fallback grid.
+
+int16, 2160 x 4320 heights in m at 1/12 degree, from -90 north and from -180 east, 0 at sea:
+Recommendation ITU-R P.1511-2, out of the package that the fallback grid is made from.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from location_context.sections.weather.climate.layout import CELL_FIELDS, UNKNOWN, Grid, Packed
+from location_context.settings.data_dir import TERRAIN_FILE
+
+SHAPE = (2160, 4320)
+PER_DEGREE = 12
+
+
+def read(data_dir: Path) -> Packed | None:
+    """Return the terrain, mapped; None where the file is missing or not as expected."""
+    try:
+        terrain = np.load(data_dir / TERRAIN_FILE, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    is_whole = terrain.shape == SHAPE and terrain.dtype == np.int16
+    return np.asarray(terrain) if is_whole else None
+
+
+def describe(terrain: Packed | None, grid: Grid) -> Packed:
+    """Return height, relief and share of land of each cell (rows x columns x 3).
+
+    Height is the mean over the cell, the sea included, in m; relief the span that holds nine
+    tenths of it; land is in percent. All are unknown without terrain.
+    """
+    found = np.full((grid.rows, grid.columns, len(CELL_FIELDS)), UNKNOWN, np.int16)
+    if terrain is None:
+        return found
+    columns = _within([grid.lng(column) + 180 for column in range(grid.columns)], grid.lng_step)
+    for row in range(grid.rows):
+        (rows,) = _within([grid.lat(row) + 90], grid.lat_step)
+        inside = terrain[np.clip(rows, 0, SHAPE[0] - 1)[:, None, None], columns % SHAPE[1]]
+        low, high = np.quantile(inside, [0.05, 0.95], axis=(0, 2))
+        described = (inside.mean(axis=(0, 2)), high - low, 100 * (inside != 0).mean(axis=(0, 2)))
+        found[row] = np.rint(np.stack(described, axis=-1))
+    return found
+
+
+def _within(centres: list[float], step: float) -> NDArray[np.int_]:
+    """Return the places of terrain within half a step of each centre (centres x places)."""
+    count = max(1, round(step * PER_DEGREE))
+    first = np.rint(np.array(centres) * PER_DEGREE - count / 2).astype(int)
+    return first[:, None] + np.arange(count)

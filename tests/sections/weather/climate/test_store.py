@@ -1,0 +1,266 @@
+"""The climate store: it answers as the archive's API does, without asking anyone."""
+
+import shutil
+from datetime import UTC, date, datetime, timedelta
+
+import msgspec
+import numpy as np
+import pytest
+
+from location_context.point import Point
+from location_context.sections.weather.climate import layout
+from location_context.sections.weather.climate.layout import Grid
+from location_context.sections.weather.climate.store import ClimateStore, ClimateStores
+from location_context.sections.weather.records import FORECAST_FIELDS, ROW
+from location_context.stay import Stay
+from location_context.storage.database import Database
+from location_context.storage.datasets import SqlClimateStore
+from location_context.testing.server import FakeRequest, FakeResponse, FakeServer
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.http import HttpClient
+from tests.moved_clock import MovedClock
+from tests.sections.weather.climate.stores import (
+    NATIVE_NAMES,
+    POWER_GRID,
+    read_city,
+    seasons,
+    write_store,
+)
+from tests.sections.weather.conftest import PARIS, query, weather_section, write_grid
+
+pytestmark = pytest.mark.anyio
+FIRST = date(2015, 12, 1)
+DAYS = (date(2026, 4, 20) - FIRST).days
+FAR = Stay(date(2027, 7, 10), date(2027, 7, 16))
+NEAR = Stay(date(2026, 11, 23), date(2026, 11, 27))
+GOLDEN_STAYS = [
+    Stay(date(2025, 7, 10), date(2025, 7, 16)),
+    Stay(date(2025, 2, 20), date(2025, 3, 12)),
+    Stay(date(2028, 2, 27), date(2028, 3, 2)),
+    Stay(date(2028, 2, 29), date(2028, 2, 29)),
+    Stay(date(2024, 12, 28), date(2025, 1, 4)),
+    Stay(date(2024, 12, 31), date(2025, 4, 1)),
+]
+
+
+class PowerServer:
+    """NASA POWER's daily point, from one real series."""
+
+    def __init__(self, first: date, values: np.ndarray) -> None:
+        self._first, self._values = first, values
+        self.server = FakeServer(self.respond)
+
+    def respond(self, request: FakeRequest) -> FakeResponse:
+        start = datetime.strptime(request.query["start"], "%Y%m%d").date()  # noqa: DTZ007  a date
+        end = datetime.strptime(request.query["end"], "%Y%m%d").date()  # noqa: DTZ007  a date
+        series: dict[str, dict[str, float]] = {}
+        for name in request.query["parameters"].split(","):
+            field = NATIVE_NAMES.get(name)
+            row = self._values[ROW[field]] if field else None
+            series[name] = {}
+            for n in range((end - start).days + 1):
+                day = start + timedelta(n)
+                value = np.nan if row is None else row[(day - self._first).days]
+                series[name][f"{day:%Y%m%d}"] = -999.0 if np.isnan(value) else float(value)
+        lat, lng = float(request.query["latitude"]), float(request.query["longitude"])
+        return FakeResponse(
+            {
+                "geometry": {"coordinates": [lng, lat]},
+                "properties": {"parameter": series},
+                "header": {"api": {"version": "v2.9.7"}},
+            }
+        )
+
+
+@pytest.mark.parametrize("city", range(20))
+async def test_the_store_answers_as_the_api_does_in_twenty_cities(
+    weather_settings, shared_data, tmp_path, city
+):
+    path = sorted((shared_data / "climate").glob("nasa_weather_*.csv.gz"))[city]
+    (lat, lng), first, values = read_city(path)
+    clock = MovedClock(datetime(2024, 11, 21, 12, tzinfo=UTC))
+    point = Point(lat, lng, "UTC", "XX", None)
+    found = {}
+    power = PowerServer(first, values)
+    with power.server.running():
+        settings = msgspec.structs.replace(
+            weather_settings, open_meteo_forecast_url="", open_meteo_archive_url="",
+            met_norway_url="", nasa_power_url=power.server.url, data_dir=tmp_path / "api",
+        )  # fmt: skip
+        settings.data_dir.mkdir()
+        database = await Database.open(settings)
+        async with HttpClient("test") as client:
+            for name in ("api", "store"):
+                settings = msgspec.structs.replace(settings, data_dir=tmp_path / name)
+                if name == "store":
+                    write_store(
+                        tmp_path / name, {(lat, lng): values}, first, years=range(2014, 2024)
+                    )
+                section = weather_section(settings, clock, client, SqlClimateStore(database))
+                before = len(power.server.requests)
+                found[name] = [
+                    (await section.sources.fetch(query(stay, point), Deadline.after(20))).series
+                    for stay in GOLDEN_STAYS
+                ]
+                calls = len(power.server.requests) - before
+                assert (calls == 0) == (name == "store")
+                await section.close()
+        await database.close()
+    for stay, api, store in zip(GOLDEN_STAYS, found["api"], found["store"], strict=True):
+        assert list(api.years) == list(store.years)
+        assert api.samples_per_day == store.samples_per_day
+        for name, values in api.columns.items():
+            other = store.columns.get(name, np.full(stay.days, np.nan))
+            assert np.allclose(values, other, atol=tolerance(name), equal_nan=True), (stay, name)
+        for one, other in zip(api.history, store.history, strict=True):
+            for name in one.__struct_fields__:
+                pair = getattr(one, name), getattr(other, name)
+                assert np.allclose(*pair, atol=tolerance(name), equal_nan=True), (stay, name)
+
+
+def tolerance(name: str) -> float:
+    """Return what a number of the answer may differ by: K, mm, percent; else nothing."""
+    limits = {"temperature": 0.05, "precipitation_probability": 0.5, "precipitation": 0.1,
+              "humidity": 0.5}  # fmt: skip
+    return next((limit for start, limit in limits.items() if name.startswith(start)), 0.0)
+
+
+def world_store(data_dir, **more):
+    return write_store(
+        data_dir, {(PARIS.lat, PARIS.lng): seasons(FIRST, DAYS)}, FIRST, **more
+    )  # fmt: skip
+
+
+async def test_a_far_stay_is_answered_from_the_store_and_no_provider_is_called(world):
+    world_store(world.settings.data_dir)
+    body = (await world.read(query(FAR))).body
+    assert (body.mode, body.basis.kind, body.basis.provider) == (
+        "climatology", "reanalysis", "NASA POWER",
+    )  # fmt: skip
+    assert body.basis.years == list(range(2016, 2026))
+    assert body.basis.samples_per_day == 310
+    assert len(body.history) == 10
+    assert not body.degraded
+    assert not (*world.open_meteo.requests, *world.norway.requests, *world.power.requests)
+    assert [notice.name for notice in body.attribution][:1] == ["NASA POWER"]
+
+
+async def test_a_near_stay_costs_one_forecast_and_is_calibrated_in_its_first_answer(world):
+    world_store(world.settings.data_dir)
+    body = (await world.read(query(NEAR))).body
+    assert body.basis.spread.climatology == "archive"
+    assert body.days[0].typical.years == list(range(2016, 2026))
+    assert len(world.open_meteo.requests) == 1
+    assert not (*world.norway.requests, *world.power.requests)
+
+
+async def test_a_point_outside_the_region_falls_to_the_archive(world):
+    world_store(world.settings.data_dir)
+    body = (await world.read(query(FAR, Point(41.9, 12.5, "Europe/Rome", "IT", None)))).body
+    assert body.basis.provider == "Open-Meteo"
+
+
+async def test_the_finer_of_two_stores_answers_first(world):
+    world_store(world.settings.data_dir)
+    fine = Grid(south=-90, west=-180, lat_step=0.25, lng_step=0.25, rows=721, columns=1440)
+    world_store(world.settings.data_dir, grid=fine, name="fine")
+    body = (await world.read(query(FAR))).body
+    assert body.basis.grid_distance < 15
+
+
+async def test_a_hilly_cell_is_corrected_to_the_points_height(world):
+    world_store(world.settings.data_dir, described=(600, 800, 100))
+    body = (await world.read(query(FAR))).body
+    assert body.basis.grid_elevation == 600
+    correction = (600 - body.basis.point_elevation) * 0.0065
+    assert body.basis.temperature_correction == pytest.approx(correction, abs=0.05)
+    assert len(world.open_meteo.requests) == 1  # for the point's height
+
+
+@pytest.mark.parametrize(("country", "slot"), [("FR", 1), (None, 0)])
+def test_a_point_on_land_takes_the_nearest_cell_that_holds_land(tmp_path, country, slot):
+    sea, land = (43.0, 5.0), (43.5, 5.0)
+    folder = write_store(tmp_path, {sea: seasons(FIRST, DAYS), land: seasons(FIRST, DAYS)}, FIRST)
+    cells = np.load(folder / "cells.npy")
+    cells[:, 2] = 0, 60
+    np.save(folder / "cells.npy", cells)
+    point = Point(43.2, 5.0, "Europe/Paris", country, None)
+    assert ClimateStore.open(folder).find(point)[0] == slot
+
+
+@pytest.mark.parametrize(
+    ("lat", "lng", "cell"),
+    [
+        (48.8566, 2.3522, (278, 292)), (90, 0, (360, 288)), (-90, -180, (0, 0)),
+        (0, 180, (180, 0)), (0, 179.9, (180, 0)), (0, -179.7, (180, 0)), (0.3, 179.5, (181, 575)),
+    ],
+)  # fmt: skip
+def test_the_nearest_cell_is_found_up_to_the_poles_and_over_the_date_line(lat, lng, cell):
+    assert POWER_GRID.around(Point(lat, lng, "UTC"))[0] == cell
+
+
+def test_a_regional_grid_has_nothing_beyond_half_a_cell():
+    grid = Grid(south=40, west=-10, lat_step=0.5, lng_step=0.5, rows=11, columns=21)
+    inside = [(40, -10), (39.76, -10.24), (45.24, 0.24)]
+    outside = [(39.7, -5), (45.3, -5), (42, -10.3), (42, 0.3), (42, 170)]
+    assert all(grid.around(Point(*place, "UTC")) for place in inside)
+    assert not any(grid.around(Point(*place, "UTC")) for place in outside)
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (lambda folder: (folder / "stats.npy").write_bytes(b"\x93NUMPY"), "stats.npy"),
+        (lambda folder: cut(folder / "history.npy"), "history.npy"),
+        (lambda folder: (folder / "index.npy").unlink(), "index.npy"),
+        (lambda folder: (folder / "manifest.json").write_text("{"), "manifest.json cannot be read"),
+        (lambda folder: (folder / "manifest.json").unlink(), "manifest.json"),
+        (lambda folder: (folder / "manifest.json").write_text('{"format": 9}'), "its format is 9"),
+        (lambda folder: (folder / "manifest.json").write_text("[1]"), "its format is None"),
+        (lambda folder: np.save(folder / "cells.npy", np.zeros((1, 3))), "cells.npy"),
+    ],
+)
+async def test_a_damaged_store_is_named_and_the_next_source_answers(world, damage, why):
+    folder = world_store(world.settings.data_dir)
+    damage(folder)
+    (sentence,) = [one for one in world.section.warnings() if "climate store" in one]
+    assert folder.name in sentence
+    assert why in sentence
+    body = (await world.read(query(FAR))).body
+    assert body.basis.provider == "Open-Meteo"
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-1000])
+
+
+async def test_a_store_is_served_as_soon_as_it_is_there_and_until_it_is_removed(world):
+    write_grid(world.settings.data_dir)
+    assert (await world.read(query(FAR))).body.basis.provider == "Open-Meteo"
+    folder = world_store(world.settings.data_dir)
+    assert (await world.read(query(FAR))).body.basis.provider == "NASA POWER"
+    shutil.rmtree(folder)
+    assert (await world.read(query(FAR))).body.basis.provider == "Open-Meteo"
+
+
+def test_a_cell_that_lacks_a_year_is_unknown_as_a_whole(tmp_path):
+    values = seasons(FIRST, DAYS)
+    gap = (date(2020, 1, 1) - FIRST).days
+    values[ROW["temperature_max"], gap : gap + 100] = np.nan
+    write_store(tmp_path, {(PARIS.lat, PARIS.lng): values}, FIRST)
+    assert ClimateStores(tmp_path).series(PARIS, FAR) is None
+
+
+def test_integers_hold_every_plausible_value_within_half_a_scale():
+    random = np.random.default_rng(3)
+    fields = [name for name in FORECAST_FIELDS if name != "precipitation_probability"]
+    scales = layout.scales_of(fields)
+    for scale in scales:
+        if scale.name == "samples":
+            continue
+        name = scale.name.removesuffix("_p10").removesuffix("_p90")
+        field = layout.FIELDS[name]
+        highest = min(field.highest, 655.34) if scale.offset else field.highest
+        values = np.append(random.uniform(field.lowest, highest, 500), [field.lowest, np.nan])
+        again = layout.unpack(layout.pack(values[:, None], (scale,)), (scale,))[:, 0]
+        assert np.allclose(again, values, atol=scale.scale / 2 + 1e-9, equal_nan=True), scale.name
