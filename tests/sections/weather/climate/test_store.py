@@ -131,9 +131,9 @@ def world_store(data_dir, **more):
     )  # fmt: skip
 
 
-async def test_a_far_stay_is_answered_from_the_store_and_no_provider_is_called(world):
-    world_store(world.settings.data_dir)
-    body = (await world.read(query(FAR))).body
+async def test_a_far_stay_is_answered_from_the_store_and_no_provider_is_called(weather):
+    world_store(weather.settings.data_dir)
+    body = (await weather.read(query(FAR))).body
     assert (body.mode, body.basis.kind, body.basis.provider) == (
         "climatology", "reanalysis", "NASA POWER",
     )  # fmt: skip
@@ -141,40 +141,44 @@ async def test_a_far_stay_is_answered_from_the_store_and_no_provider_is_called(w
     assert body.basis.samples_per_day == 310
     assert len(body.history) == 10
     assert not body.degraded
-    assert not (*world.open_meteo.requests, *world.norway.requests, *world.power.requests)
+    assert not (
+        *weather.open_meteo.requests,
+        *weather.met_norway.requests,
+        *weather.nasa_power.requests,
+    )
     assert [notice.name for notice in body.attribution][:1] == ["NASA POWER"]
 
 
-async def test_a_near_stay_costs_one_forecast_and_is_calibrated_in_its_first_answer(world):
-    world_store(world.settings.data_dir)
-    body = (await world.read(query(NEAR))).body
+async def test_a_near_stay_costs_one_forecast_and_is_calibrated_in_its_first_answer(weather):
+    world_store(weather.settings.data_dir)
+    body = (await weather.read(query(NEAR))).body
     assert body.basis.spread.climatology == "archive"
     assert body.days[0].typical.years == list(range(2016, 2026))
-    assert len(world.open_meteo.requests) == 1
-    assert not (*world.norway.requests, *world.power.requests)
+    assert len(weather.open_meteo.requests) == 1
+    assert not (*weather.met_norway.requests, *weather.nasa_power.requests)
 
 
-async def test_a_point_outside_the_region_falls_to_the_archive(world):
-    world_store(world.settings.data_dir)
-    body = (await world.read(query(FAR, Point(41.9, 12.5, "Europe/Rome", "IT", None)))).body
+async def test_a_point_outside_the_region_falls_to_the_archive(weather):
+    world_store(weather.settings.data_dir)
+    body = (await weather.read(query(FAR, Point(41.9, 12.5, "Europe/Rome", "IT", None)))).body
     assert body.basis.provider == "Open-Meteo"
 
 
-async def test_the_finer_of_two_stores_answers_first(world):
-    world_store(world.settings.data_dir)
+async def test_the_finer_of_two_stores_answers_first(weather):
+    world_store(weather.settings.data_dir)
     fine = Grid(south=-90, west=-180, lat_step=0.25, lng_step=0.25, rows=721, columns=1440)
-    world_store(world.settings.data_dir, grid=fine, name="fine")
-    body = (await world.read(query(FAR))).body
+    world_store(weather.settings.data_dir, grid=fine, name="fine")
+    body = (await weather.read(query(FAR))).body
     assert body.basis.grid_distance < 15
 
 
-async def test_a_hilly_cell_is_corrected_to_the_points_height(world):
-    world_store(world.settings.data_dir, described=(600, 800, 100))
-    body = (await world.read(query(FAR))).body
+async def test_a_hilly_cell_is_corrected_to_the_points_height(weather):
+    world_store(weather.settings.data_dir, described=(600, 800, 100))
+    body = (await weather.read(query(FAR))).body
     assert body.basis.grid_elevation == 600
     correction = (600 - body.basis.point_elevation) * 0.0065
     assert body.basis.temperature_correction == pytest.approx(correction, abs=0.05)
-    assert len(world.open_meteo.requests) == 1  # for the point's height
+    assert len(weather.open_meteo.requests) == 1  # for the point's height
 
 
 @pytest.mark.parametrize(("country", "slot"), [("FR", 1), (None, 0)])
@@ -220,13 +224,13 @@ def test_a_regional_grid_has_nothing_beyond_half_a_cell():
         (lambda folder: np.save(folder / "cells.npy", np.zeros((1, 3))), "cells.npy"),
     ],
 )
-async def test_a_damaged_store_is_named_and_the_next_source_answers(world, damage, why):
-    folder = world_store(world.settings.data_dir)
+async def test_a_damaged_store_is_named_and_the_next_source_answers(weather, damage, why):
+    folder = world_store(weather.settings.data_dir)
     damage(folder)
-    (sentence,) = [one for one in world.section.warnings() if "climate store" in one]
+    (sentence,) = [one for one in weather.section.warnings() if "climate store" in one]
     assert folder.name in sentence
     assert why in sentence
-    body = (await world.read(query(FAR))).body
+    body = (await weather.read(query(FAR))).body
     assert body.basis.provider == "Open-Meteo"
 
 
@@ -234,13 +238,13 @@ def cut(path):
     path.write_bytes(path.read_bytes()[:-1000])
 
 
-async def test_a_store_is_served_as_soon_as_it_is_there_and_until_it_is_removed(world):
-    write_grid(world.settings.data_dir)
-    assert (await world.read(query(FAR))).body.basis.provider == "Open-Meteo"
-    folder = world_store(world.settings.data_dir)
-    assert (await world.read(query(FAR))).body.basis.provider == "NASA POWER"
+async def test_a_store_is_served_as_soon_as_it_is_there_and_until_it_is_removed(weather):
+    write_grid(weather.settings.data_dir)
+    assert (await weather.read(query(FAR))).body.basis.provider == "Open-Meteo"
+    folder = world_store(weather.settings.data_dir)
+    assert (await weather.read(query(FAR))).body.basis.provider == "NASA POWER"
     shutil.rmtree(folder)
-    assert (await world.read(query(FAR))).body.basis.provider == "Open-Meteo"
+    assert (await weather.read(query(FAR))).body.basis.provider == "Open-Meteo"
 
 
 def test_a_cell_that_lacks_a_year_is_unknown_as_a_whole(tmp_path):
