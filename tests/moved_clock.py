@@ -18,5 +18,6 @@ class MovedClock:
         """For what counts in seconds, such as a monotonic clock."""
         return self.now.timestamp()
 
-    def advance(self, seconds: float) -> None:
-        self.now += timedelta(seconds=seconds)
+    def advance(self, seconds: float = 0.0, **units: float) -> None:
+        """Move by seconds, or by `timedelta`'s other units, such as `hours=2`."""
+        self.now += timedelta(seconds=seconds, **units)

@@ -17,6 +17,7 @@ URI = jsonschema_rs.validator_for({"type": "string", "format": "uri"}, validate_
         ("https://a.example/100%/caf%C3%A9", "https://a.example/100%25/caf%C3%A9"),
         ("http://[2001:db8::1]/a", "http://[2001:db8::1]/a"),
         (" https://a.example ", "https://a.example"),
+        (" https://a.example/?q=ö#x ", "https://a.example/?q=%C3%B6#x"),
     ],
 )  # fmt: skip
 def test_an_address_is_sent_as_a_uri_and_one_that_is_stays_as_it_came(came, sent):
@@ -27,7 +28,9 @@ def test_an_address_is_sent_as_a_uri_and_one_that_is_stays_as_it_came(came, sent
 
 @pytest.mark.parametrize(
     "text",
-    ["", "a.example", "javascript:alert(1)", "https://", "https://a b.example/", "http://[::1",
+    [None, "", "a.example", "javascript:alert(1)", "data:text/html,x", "//a.example", "http://",
+     "ftp://a.example", "https://a.example/\nx", "x" * 3000, "https://", "https://a b.example/",
+     "http://[", "http://[::1",
      "https://a.example/" + 2000 * "a", "https://" + 70 * "ü" + ".example/", 'https://a".example/',
      "https://a.example:port/", "https://ü.example:99999/"],
 )  # fmt: skip

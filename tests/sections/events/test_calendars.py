@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from location_context.sections.events.imports.ics import CpuTimeExceeded, cpu_time_limit, read_ics
-from location_context.sections.events.imports.reading import RejectedEntry
-from location_context.sections.events.records import ProviderEvent, When
+from location_context.sections.events.records import When
 from tests.sections.events.calendar_cases import FILES, SERIES, TIMES, ZONES, at
-from tests.sections.events.readings import task
+from tests.sections.events.readings import split, task
 
 # The alarm of a series may strike while garbage is collected; it repeats until it is received.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -40,11 +39,10 @@ def _shown(when: When | None) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_a_strange_calendar_comes_out_as_it_is_meant(name):
     case = CASES[name]
-    found = list(read_ics(case.data, WINDOW))
-    entries = [one for one in found if isinstance(one, ProviderEvent)]
+    entries, rejected = split(read_ics(case.data, WINDOW))
     shown = [f"{one.title}, {_shown(one.start)}, {_shown(one.end)}" for one in entries]
     assert sorted(shown) == sorted(case.shown)
-    refused = [one.reason for one in found if isinstance(one, RejectedEntry)]
+    refused = [one.reason for one in rejected]
     assert len(refused) == len(case.refused)
     assert all(map(str.startswith, sorted(refused), sorted(case.refused)))
 
@@ -53,7 +51,7 @@ def test_a_refusal_names_the_event():
     data = at("DTSTART:20261205T190000Z") + at("DTSTART:soon").replace(
         b"SUMMARY:A", b"SUMMARY:Ball"
     )
-    (refused,) = (one for one in read_ics(data, WINDOW) if isinstance(one, RejectedEntry))
+    _, (refused,) = split(read_ics(data, WINDOW))
     assert refused.location == "Ball"
 
 

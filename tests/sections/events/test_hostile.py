@@ -9,7 +9,6 @@ import pytest
 
 from location_context.sections.events.imports.importer import (
     ImportRejected,
-    calendar_id,
     read_calendar,
 )
 from location_context.sections.events.imports.reading import (
@@ -95,22 +94,9 @@ def _page(count: int) -> str:
 
 
 @pytest.mark.parametrize("flood", [_table, _page])
-async def test_of_a_hundred_thousand_events_all_that_fit_the_bound_are_stored_and_it_is_said(
-    open_section, tmp_path, flood
-):
-    file = tmp_path / "flood"
-    file.write_text(flood(100_000))
-    async with open_section() as opened:
-        source = Calendar(
-            id=calendar_id("x"),
-            kind="import",
-            source=str(file),
-            lat=48.1,
-            lng=11.5,
-            timezone="Europe/Berlin",
-        )
-        imported = await opened.section._feeds.import_calendar(source)
-        (stored,) = await opened.section._feeds.calendars()
+async def test_flood_of_events_is_stored_up_to_the_bound_and_reported(opened, flood):
+    imported = await opened.import_file(flood(100_000).encode(), "flood")
+    (stored,) = await opened.feeds.calendars()
     assert imported.calendar.rows == stored.rows == MAX_ENTRIES
     assert [(refused.location, refused.reason) for refused in imported.rejected] == [
         ("the rest", "it holds more than 50,000 events; the first 50,000 are stored")

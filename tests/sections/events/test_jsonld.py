@@ -1,6 +1,7 @@
 """JSON-LD in pages and files."""
 
 from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
@@ -8,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from location_context.sections.events.imports.jsonld import read_jsonld
-from location_context.sections.events.imports.reading import Reading, RejectedEntry
+from location_context.sections.events.imports.reading import Reading
 from location_context.sections.events.records import ProviderEvent
 from tests.sections.events.hostile import page
-from tests.sections.events.readings import task
+from tests.sections.events.readings import split, task
 
 WINDOW = task(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris", "jsonld")
 EVENT = {
@@ -24,20 +25,12 @@ EVENT = {
 }  # fmt: skip
 
 
-def _split(found) -> tuple[list[ProviderEvent], list[RejectedEntry]]:
-    found = list(found)
-    return (
-        [one for one in found if isinstance(one, ProviderEvent)],
-        [one for one in found if isinstance(one, RejectedEntry)],
-    )
-
-
 def _read(value: object) -> list[ProviderEvent]:
-    return _split(read_jsonld(msgspec.json.encode(value), WINDOW))[0]
+    return split(read_jsonld(msgspec.json.encode(value), WINDOW))[0]
 
 
 def test_an_event_in_a_page_is_read_with_all_it_says():
-    (entry,), refused = _split(read_jsonld(page(msgspec.json.encode(EVENT)), WINDOW))
+    (entry,), refused = split(read_jsonld(page(msgspec.json.encode(EVENT)), WINDOW))
     assert refused == []
     assert entry.start.at == datetime(2026, 12, 3, 19, tzinfo=UTC)
     assert (entry.title, entry.category, entry.place.name) == ("Phoenix", "concert", "Olympia")
@@ -74,8 +67,6 @@ def test_an_event_is_found_wherever_it_stands(wrapped):
     ],
 )
 def test_dates_are_read_as_they_are_meant(start, end, expected):
-    from zoneinfo import ZoneInfo  # noqa: PLC0415  only here
-
     (entry,) = _read(EVENT | {"startDate": start, "endDate": end})
     zone = ZoneInfo("Europe/Paris")
     shown = entry.start.local(zone).isoformat(), entry.end and entry.end.local(zone).isoformat()
@@ -120,16 +111,13 @@ def test_real_files_are_read(shared_data):
     folder = shared_data / "events" / "jsonld"
     songkick = (folder / "songkick_elysian_fields_2015.raw.jsonld").read_bytes()
     window = task(date(2015, 1, 1), date(2015, 12, 31), "America/New_York")
-    (concert,), _ = _split(read_jsonld(songkick, window))
+    (concert,), _ = split(read_jsonld(songkick, window))
     assert concert.start.at == datetime(2015, 10, 31, 23, 30, tzinfo=UTC)
-    assert (concert.category, concert.place.lat, concert.place.lng) == (
-        "concert",
-        40.660109,
-        -73.953193,
-    )
+    place = concert.place
+    assert (concert.category, place.lat, place.lng) == ("concert", 40.660109, -73.953193)
     festival = (folder / "marsai_festival_2026_all_day.jsonld").read_bytes()
     window = task(date(2026, 1, 1), date(2026, 12, 31), "Europe/Paris")
-    (entry,), _ = _split(read_jsonld(festival, window))
+    (entry,), _ = split(read_jsonld(festival, window))
     assert (entry.start.day, entry.end.day, entry.all_day) == (
         date(2026, 6, 15), date(2026, 6, 20), True,
     )  # fmt: skip
@@ -140,7 +128,7 @@ def test_what_came_before_a_broken_script_is_kept():
     data = page(
         msgspec.json.encode(EVENT), b"{broken", msgspec.json.encode(EVENT | {"name": "Air"})
     )
-    entries, refused = _split(Reading(data, WINDOW).found())
+    entries, refused = split(Reading(data, WINDOW).found())
     assert [entry.title for entry in entries] == ["Phoenix", "Air"]
     assert [one.location for one in refused] == ["script 2"]
 
@@ -166,7 +154,7 @@ def test_a_page_is_read_in_its_encoding(encoding):
     script = msgspec.json.encode(EVENT | {"name": "Fête"})
     said = b'<meta charset="windows-1252">' if encoding == "cp1252" else b""
     data = page(script).replace(b"<head>", b"<head>" + said).decode().encode(encoding)
-    (entry,), _ = _split(read_jsonld(data, WINDOW))
+    (entry,), _ = split(read_jsonld(data, WINDOW))
     assert entry.title == "Fête"
 
 
@@ -174,7 +162,7 @@ def test_line_breaks_markup_lists_and_value_objects_are_read():
     script = msgspec.json.encode(
         EVENT | {"name": [{"@value": "<i>Rock</i> &amp;|Roll"}], "startDate": ["2026-12-03"]}
     )
-    (entry,), refused = _split(read_jsonld(page(script.replace(b"|", b"\n")), WINDOW))
+    (entry,), refused = split(read_jsonld(page(script.replace(b"|", b"\n")), WINDOW))
     assert (entry.title, entry.start.day, refused) == ("Rock & Roll", date(2026, 12, 3), [])
 
 

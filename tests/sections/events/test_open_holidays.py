@@ -10,7 +10,7 @@ from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Host
 from tests.fakes import open_holidays
 from tests.fakes.open_holidays import holiday
-from tests.fakes.server import FakeResponse, FakeServer
+from tests.fakes.server import FakeResponse
 
 pytestmark = pytest.mark.anyio
 ANDALUSIA = [f"ES-AN-{part}" for part in ("AL", "CA", "CO", "GR", "HL", "JA", "MA", "SE")]
@@ -87,19 +87,18 @@ SHOWN = [
 ]  # fmt: skip
 
 
-async def test_a_row_is_shown_where_the_part_it_names_lies(open_section):
+async def test_a_row_is_shown_where_the_part_it_names_lies(open_with):
     found = []
-    with FakeServer(lambda _: FakeResponse([])).running() as provider:
-        async with open_section(open_holidays_url=provider.url) as opened:
-            opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
-            opened.section._providers[2].client.host = Host()  # more than 30 a minute
-            for place, row, _ in SHOWN:
-                provider.respond = lambda _, row=row: FakeResponse([row])
-                opened.clock.move(days=8)  # so that it is asked anew
-                reading = await opened.read(PLACES[place], "2027-09-10", "2027-09-10")
-                events = getattr(reading.body, "events", ())
-                regions = [e.regions for e in events if e.sources == ["open_holidays"]]
-                found.append((place, row, regions[0] if regions else None))
+    async with open_with("open_holidays", lambda _: FakeResponse([])) as (opened, provider):
+        opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
+        opened.provider("open_holidays").client.host = Host()  # more than 30 a minute
+        for place, row, _ in SHOWN:
+            provider.respond = lambda _, row=row: FakeResponse([row])
+            opened.clock.advance(days=8)  # so that it is asked anew
+            reading = await opened.read(PLACES[place], "2027-09-10", "2027-09-10")
+            events = getattr(reading.body, "events", ())
+            regions = [e.regions for e in events if e.sources == ["open_holidays"]]
+            found.append((place, row, regions[0] if regions else None))
     assert found == SHOWN
 
 
@@ -152,35 +151,32 @@ async def _schools(opened, place: str, first: str, last: str | None = None):
     return [(e.start, e.end, e.regions) for e in schools if e.sources == ["open_holidays"]]
 
 
-async def test_true_dates_of_parts_groups_and_exceptions_come_out_right(open_section):
-    with FakeServer(open_holidays.respond).running() as provider:
-        async with open_section(open_holidays_url=provider.url) as opened:
-            opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
-            found = [(p, day, await _schools(opened, p, day)) for p, day, _ in TRUE]
+async def test_true_dates_of_parts_groups_and_exceptions_come_out_right(open_with):
+    async with open_with("open_holidays", open_holidays.respond) as (opened, _):
+        opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
+        found = [(p, day, await _schools(opened, p, day)) for p, day, _ in TRUE]
     assert found == TRUE
 
 
-async def test_every_town_in_czechia_has_its_own_spring_week(open_section):
-    with FakeServer(open_holidays.respond).running() as provider:
-        async with open_section(open_holidays_url=provider.url) as opened:
-            opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
-            found = {
-                place: [first for first, *_ in await _schools(opened, place, "2026-02-01",
-                                                              "2026-03-16")]
-                for place in SPRING_WEEKS
-            }  # fmt: skip
+async def test_every_town_in_czechia_has_its_own_spring_week(open_with):
+    async with open_with("open_holidays", open_holidays.respond) as (opened, _):
+        opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
+        found = {
+            place: [first for first, *_ in await _schools(opened, place, "2026-02-01",
+                                                          "2026-03-16")]
+            for place in SPRING_WEEKS
+        }  # fmt: skip
     assert found == SPRING_WEEKS
 
 
-async def test_where_it_tells_nothing_of_a_region_the_library_s_holidays_stand(open_section):
-    with FakeServer(open_holidays.respond).running() as provider:
-        async with open_section(open_holidays_url=provider.url) as opened:
-            sources = {}
-            for place in ("Munich", "Hamburg"):
-                reading = await opened.read(PLACES[place], "2026-12-28", "2026-12-28")
-                sources[place] = [
-                    e.sources for e in reading.body.events if e.category == "school_holiday"
-                ]
+async def test_where_it_tells_nothing_of_a_region_the_library_s_holidays_stand(open_with):
+    async with open_with("open_holidays", open_holidays.respond) as (opened, _):
+        sources = {}
+        for place in ("Munich", "Hamburg"):
+            reading = await opened.read(PLACES[place], "2026-12-28", "2026-12-28")
+            sources[place] = [
+                e.sources for e in reading.body.events if e.category == "school_holiday"
+            ]
     assert sources == {"Munich": [["open_holidays"]], "Hamburg": [["holidays"]]}
 
 
@@ -211,37 +207,34 @@ def test_letters_that_iso_gives_another_place_are_told_apart():
     assert regions_of(["RO-BU"]) == ("RO-B",)
 
 
-async def test_a_name_comes_in_the_asked_language_else_in_english_else_as_it_is(open_section):
+async def test_a_name_comes_in_the_asked_language_else_in_english_else_as_it_is(open_with):
     rows = [holiday("2027-09-07", "2027-09-14", {"fr": "Vacances"}, "DE-BY"), _row("DE-BY")]
-    with FakeServer(lambda _: FakeResponse(rows)).running() as provider:
-        async with open_section(open_holidays_url=provider.url) as opened:
-            titles = {}
-            for tag in ("de", "it"):
-                reading = await opened.read(PLACES["Munich"], "2027-09-10", "2027-09-10", lang=tag)
-                titles[tag] = {e.title for e in reading.body.events if "open" in e.sources[0]}
+    async with open_with("open_holidays", lambda _: FakeResponse(rows)) as (opened, _):
+        titles = {}
+        for tag in ("de", "it"):
+            reading = await opened.read(PLACES["Munich"], "2027-09-10", "2027-09-10", lang=tag)
+            titles[tag] = {e.title for e in reading.body.events if "open" in e.sources[0]}
     assert titles == {"de": {"Winterferien", "Vacances"}, "it": {"Winter Holidays", "Vacances"}}
 
 
-async def test_rows_that_share_an_id_are_two_when_their_dates_differ(open_section):
+async def test_rows_that_share_an_id_are_two_when_their_dates_differ(open_with):
     rows = [
         _row("DE-BY") | {"id": "same"},
         _row("DE-BY") | {"id": "same", "startDate": "2027-09-08"},
     ]
-    with FakeServer(lambda _: FakeResponse(rows)).running() as provider:
-        async with open_section(open_holidays_url=provider.url) as opened:
-            query = opened.query(PLACES["Munich"], "2027-09-10", "2027-09-10")
-            result = await opened.section._providers[2].fetch_events(query, Deadline.after(60))
+    async with open_with("open_holidays", lambda _: FakeResponse(rows)) as (opened, _):
+        query = opened.query(PLACES["Munich"], "2027-09-10", "2027-09-10")
+        result = await opened.provider("open_holidays").fetch_events(query, Deadline.after(60))
     assert [one.start.day.day for one in result.events] == [6, 8]
 
 
-async def test_a_year_is_asked_for_once_a_week(open_section):
-    with FakeServer(open_holidays.respond).running() as provider:
-        async with open_section(open_holidays_url=provider.url) as opened:
-            for _ in range(2):
-                await opened.read(PLACES["Munich"], "2026-12-28", "2026-12-29")
-            opened.clock.move(days=8)
+async def test_a_year_is_asked_for_once_a_week(open_with):
+    async with open_with("open_holidays", open_holidays.respond) as (opened, provider):
+        for _ in range(2):
             await opened.read(PLACES["Munich"], "2026-12-28", "2026-12-29")
-            asked = [one.query for one in provider.requests]
+        opened.clock.advance(days=8)
+        await opened.read(PLACES["Munich"], "2026-12-28", "2026-12-29")
+        asked = [one.query for one in provider.requests]
     assert len(asked) == 2
     assert date.fromisoformat(asked[0]["validFrom"]) <= date(2026, 1, 1)
     assert asked[0]["validTo"] == "2026-12-31"

@@ -1,6 +1,5 @@
 """PredictHQ: what is asked of it, and what its rows become, on traps and on recorded answers."""
 
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -9,21 +8,21 @@ import pytest
 
 from location_context.sections.events.fields import parse_rows
 from location_context.sections.events.providers.predicthq import parse_event
-from location_context.settings import Secret
 from location_context.upstream.budget import Budget
-from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Host
-from tests.fakes.predicthq import TOKEN, event, responding
-from tests.fakes.server import FakeResponse, FakeServer
+from tests.fakes.predicthq import event, responding
+from tests.fakes.server import FakeResponse
+from tests.sections.events.conftest import PARIS
 
 pytestmark = pytest.mark.anyio
-PARIS = ZoneInfo("Europe/Paris")
-CITY = (48.8566, 2.3522)
+ZONE = ZoneInfo("Europe/Paris")
 DAY = ("2026-12-25", "2026-12-25")
+EVENING = ("2026-12-03T19:00:00Z", "2026-12-03T21:00:00Z")
+CHRISTMAS = ("2026-12-25T19:00:00Z", "2026-12-25T21:00:00Z")
 
 
 def _one(row: dict):
-    return next(parse_rows([row], lambda row: parse_event(row, PARIS)), None)
+    return next(parse_rows([row], lambda row: parse_event(row, ZONE)), None)
 
 
 # start, end, zone, and what is answered: start, end, whole days
@@ -64,8 +63,8 @@ TIMES = {
 def test_times_become_local(name):
     start, end, zone, expected, expected_end, all_day = TIMES[name]
     parsed = _one(event("A", start, end, timezone=zone))
-    assert parsed.start.local(PARIS).isoformat() == expected
-    assert (parsed.end.local(PARIS).isoformat() if parsed.end else None) == expected_end
+    assert parsed.start.local(ZONE).isoformat() == expected
+    assert (parsed.end.local(ZONE).isoformat() if parsed.end else None) == expected_end
     assert parsed.all_day is all_day
 
 
@@ -94,11 +93,10 @@ OUT = {
 
 @pytest.mark.parametrize("name", OUT)
 def test_left_out(name):
-    assert _one(event("A", "2026-12-03T19:00:00Z", "2026-12-03T21:00:00Z", **OUT[name])) is None
+    assert _one(event("A", *EVENING, **OUT[name])) is None
 
 
 def test_longitude_comes_first_also_in_a_geometry():
-    times = ("2026-12-03T19:00:00Z", "2026-12-03T21:00:00Z")
     for changes in (
         {"location": [2.3282, 48.8702]},
         {
@@ -106,30 +104,28 @@ def test_longitude_comes_first_also_in_a_geometry():
             "geo": {"geometry": {"type": "Point", "coordinates": [2.3282, 48.8702]}},
         },
     ):
-        place = _one(event("A", *times, **changes)).place
+        place = _one(event("A", *EVENING, **changes)).place
         assert (place.lat, place.lng) == (48.8702, 2.3282)
         assert (place.name, place.address) == ("L'Olympia", "Paris, France")
 
 
 def test_without_a_venue_the_address_is_that_of_the_place():
     geo = {"address": {"formatted_address": "Centennial Olympic Park Drive, Atlanta, GA 30303"}}
-    times = ("2026-12-03T19:00:00Z", "2026-12-03T21:00:00Z")
-    place = _one(event("A", *times, entities=[], geo=geo)).place
+    place = _one(event("A", *EVENING, entities=[], geo=geo)).place
     assert (place.name, place.address) == (None, "Centennial Olympic Park Drive, Atlanta, GA 30303")
 
 
 def test_a_postponed_or_predicted_event_says_so():
-    times = ("2026-12-03T19:00:00Z", "2026-12-03T21:00:00Z")
-    assert _one(event("A", *times, postponed="2026-11-01T00:00:00Z")).status == "postponed"
-    assert _one(event("A", *times, state="predicted")).status == "estimated"
-    assert _one(event("A", *times)).status == "confirmed"
+    assert _one(event("A", *EVENING, postponed="2026-11-01T00:00:00Z")).status == "postponed"
+    assert _one(event("A", *EVENING, state="predicted")).status == "estimated"
+    assert _one(event("A", *EVENING)).status == "confirmed"
 
 
 @pytest.mark.parametrize(
     ("given", "rank"), [(60, 60.0), (0, 0.0), (101, None), ("high", None), (True, None)]
 )
 def test_a_rank_is_from_0_to_100_or_not_known(given, rank):
-    parsed = _one(event("A", "2026-12-03T19:00:00Z", "2026-12-03T21:00:00Z", rank=given))
+    parsed = _one(event("A", *EVENING, rank=given))
     assert parsed.rank == rank
 
 
@@ -175,48 +171,31 @@ def test_newer_recorded_answers_become_the_local_times_that_they_name_themselves
     assert (len(parsed), shifted) == (3, 2)
 
 
-async def test_it_is_asked_for_what_is_active_in_the_week_within_the_tile(open_section):
-    with FakeServer(responding([])).running() as provider:
-        async with open_section(
-            predicthq_url=provider.url + "/v1/events/", predicthq_api_key=Secret(TOKEN)
-        ) as opened:
-            await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-26")
-    (asked,) = provider.requests
-    assert asked.path == "/v1/events/"
-    assert asked.query["within"] == "40km@48.92,2.46"
-    assert asked.query["active.gte"] == "2026-12-21T00:00:00"
-    assert asked.query["active.lte"] == "2026-12-27T23:59:59"
-    assert asked.query["active.tz"] == "Europe/Paris"
-    assert asked.query["brand_unsafe.exclude"] == "true"
+async def test_request_names_the_week_and_the_tile(open_with):
+    async with open_with("predicthq", responding([])) as (opened, provider):
+        await opened.read(PARIS, "2026-12-24", "2026-12-26")
+    (request,) = provider.requests
+    expected = {
+        "within": "40km@48.92,2.46",
+        "active.gte": "2026-12-21T00:00:00",
+        "active.lte": "2026-12-27T23:59:59",
+        "active.tz": "Europe/Paris",
+        "brand_unsafe.exclude": "true",
+    }
+    assert expected.items() <= request.query.items()
 
 
 def _ranked(count: int) -> list[dict]:
     """Concerts of one day with ranks from 0 to 100, in no order."""
-    times = ("2026-12-25T19:00:00Z", "2026-12-25T21:00:00Z")
-    return [event(f"Concert {n}", *times, rank=n * 37 % 101) for n in range(count)]
+    return [event(f"Concert {n}", *CHRISTMAS, rank=n * 37 % 101) for n in range(count)]
 
 
-@asynccontextmanager
-async def _asking(open_section, rows, **plan):
-    """The stand-in, the opened section, and a way to hear the provider on a day in Paris."""
-    with FakeServer(responding(rows, **plan)).running() as provider:
-        async with open_section(
-            predicthq_url=provider.url, predicthq_api_key=Secret(TOKEN)
-        ) as opened:
-
-            async def fetch(**changes):
-                query = opened.query(CITY, *DAY, **changes)
-                return await opened.section._providers[4].fetch_events(query, Deadline.after(60))
-
-            yield provider, opened, fetch
-
-
-async def test_of_700_events_ranked_0_to_100_the_answer_holds_the_highest(open_section):
+async def test_of_700_events_ranked_0_to_100_the_answer_holds_the_highest(open_with):
     rows = _ranked(700)
     highest = sorted((row["rank"] for row in rows), reverse=True)
-    async with _asking(open_section, rows) as (_, opened, fetch):
-        result = await fetch()
-        body = (await opened.read(CITY, *DAY)).body
+    async with open_with("predicthq", responding(rows)) as (opened, _):
+        result = await opened.fetch("predicthq", PARIS, *DAY)
+        body = (await opened.read(PARIS, *DAY)).body
     ranks = sorted((one.rank for one in result.events), reverse=True)
     assert ranks == highest[: len(ranks)]
     assert len(ranks) >= 200
@@ -226,77 +205,71 @@ async def test_of_700_events_ranked_0_to_100_the_answer_holds_the_highest(open_s
 
 
 async def test_where_there_is_more_than_was_read_coverage_says_partial_and_it_can_be_cached(
-    open_section,
+    open_with,
 ):
-    async with _asking(open_section, _ranked(700)) as (provider, opened, fetch):
-        result = await fetch()
-        reading = await opened.read(CITY, *DAY)
+    async with open_with("predicthq", responding(_ranked(700))) as (opened, provider):
+        result = await opened.fetch("predicthq", PARIS, *DAY)
+        reading = await opened.read(PARIS, *DAY)
     coverage = {one.provider: one.status for one in reading.body.coverage}
     assert (len(result.events), result.status, coverage["predicthq"]) == (600, "partial", "partial")
     assert (reading.complete, reading.body.degraded) == (True, False)
     assert [one.query["offset"] for one in provider.requests] == ["0", "200", "400"]
 
 
-async def test_what_was_read_to_the_end_is_not_partial(open_section):
-    async with _asking(open_section, _ranked(350)) as (provider, _, fetch):
-        result = await fetch()
+async def test_what_was_read_to_the_end_is_not_partial(open_with):
+    async with open_with("predicthq", responding(_ranked(350))) as (opened, provider):
+        result = await opened.fetch("predicthq", PARIS, *DAY)
     assert (len(result.events), result.status) == (350, "ok")
     assert len(provider.requests) == 2
 
 
-async def test_a_plan_that_shows_no_more_is_partial(open_section):
-    async with _asking(open_section, _ranked(350), most=100) as (provider, _, fetch):
-        result = await fetch()
+async def test_a_plan_that_shows_no_more_is_partial(open_with):
+    async with open_with("predicthq", responding(_ranked(350), most=100)) as (opened, provider):
+        result = await opened.fetch("predicthq", PARIS, *DAY)
     assert (len(result.events), result.status, result.degraded_reason) == (100, "partial", None)
     assert len(provider.requests) == 1
 
 
-async def test_a_further_page_that_the_budget_does_not_pay_leaves_the_highest_ranks(open_section):
-    async with _asking(open_section, _ranked(700)) as (provider, opened, fetch):
-        opened.section._providers[4].client.host = Host(Budget({60.0: 1}))
-        result = await fetch()
+async def test_a_further_page_that_the_budget_does_not_pay_leaves_the_highest_ranks(open_with):
+    async with open_with("predicthq", responding(_ranked(700))) as (opened, provider):
+        opened.provider("predicthq").client.host = Host(Budget({60.0: 1}))
+        result = await opened.fetch("predicthq", PARIS, *DAY)
     assert (len(result.events), result.status, result.degraded_reason) == (200, "partial", None)
     assert min(one.rank for one in result.events) >= 71
     assert len(provider.requests) == 1
 
 
-async def test_events_not_announced_yet_are_asked_for_and_estimated(open_section):
-    times = ("2026-12-25T19:00:00Z", "2026-12-25T21:00:00Z")
-    rows = [event("Sure", *times), event("Likely", *times, state="predicted")]
-    async with _asking(open_section, rows) as (provider, _, fetch):
-        result = await fetch()
+async def test_events_not_announced_yet_are_asked_for_and_estimated(open_with):
+    rows = [event("Sure", *CHRISTMAS), event("Likely", *CHRISTMAS, state="predicted")]
+    async with open_with("predicthq", responding(rows)) as (opened, provider):
+        result = await opened.fetch("predicthq", PARIS, *DAY)
     assert {one.title: one.status for one in result.events} == {
         "Sure": "confirmed", "Likely": "estimated",
     }  # fmt: skip
     assert provider.requests[0].query["state"] == "active,predicted"
 
 
-async def test_a_plan_without_predicted_events_is_learned_for_a_day(open_section):
-    times = ("2026-12-25T19:00:00Z", "2026-12-25T21:00:00Z")
-    plan = {"without": frozenset({"predicted"})}
-    async with _asking(open_section, [event("Sure", *times)], **plan) as (provider, opened, fetch):
-        first = await fetch()
-        opened.clock.move(hours=4)
-        second = await fetch()
-        opened.clock.move(hours=21)
-        await fetch()
+async def test_a_plan_without_predicted_events_is_learned_for_a_day(open_with):
+    respond = responding([event("Sure", *CHRISTMAS)], without=frozenset({"predicted"}))
+    async with open_with("predicthq", respond) as (opened, provider):
+        first = await opened.fetch("predicthq", PARIS, *DAY)
+        opened.clock.advance(hours=4)
+        second = await opened.fetch("predicthq", PARIS, *DAY)
+        opened.clock.advance(hours=21)
+        await opened.fetch("predicthq", PARIS, *DAY)
         asked = [one.query["state"] for one in provider.requests]
-        code = opened.section._providers[4].state().last_error_code
+        code = opened.states()["predicthq"].last_error_code
     assert [one.title for one in first.events] == [one.title for one in second.events] == ["Sure"]
     assert asked == ["active,predicted", "active", "active", "active,predicted", "active"]
     assert (first.status, code) == ("ok", None)
 
 
-async def test_what_is_refused_for_another_reason_teaches_nothing_of_the_plan(open_section):
+async def test_403_for_another_reason_says_nothing_of_the_plan(open_with):
     def refuse(_):
         return FakeResponse({"error": "Bearer token scope insufficient"}, status=403)
 
-    with FakeServer(refuse).running() as provider:
-        async with open_section(
-            predicthq_url=provider.url, predicthq_api_key=Secret(TOKEN)
-        ) as opened:
-            query = opened.query(CITY, *DAY)
-            for _ in range(2):
-                result = await opened.section._providers[4].fetch_events(query, Deadline.after(60))
+    async with open_with("predicthq", refuse) as (opened, provider):
+        for _ in range(2):
+            result = await opened.fetch("predicthq", PARIS, *DAY)
     assert result.status == "unavailable"
     assert [one.query["state"] for one in provider.requests] == ["active,predicted", "active"] * 2

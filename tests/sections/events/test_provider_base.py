@@ -17,7 +17,8 @@ from location_context.testing import check_provider
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import HttpClient
 from tests.fakes.server import FakeResponse, FakeServer
-from tests.sections.events.conftest import MovableClock, _languages
+from tests.moved_clock import MovedClock
+from tests.sections.events.conftest import _languages
 
 pytestmark = pytest.mark.anyio
 FIELDS = {
@@ -72,9 +73,16 @@ def _context(tmp_path, clock, client, url: str) -> SectionContext:
     return SectionContext(Settings(data_dir=tmp_path), clock, client, environ=environ)
 
 
+async def _results_of(tmp_path, items: object, *queries: Query):
+    """Return what the provider makes of these items, its state and the server's requests."""
+    with FakeServer(lambda _: FakeResponse({"data": {"items": items}})).running() as server:
+        results, state = await _results(tmp_path, server.url, *queries)
+    return results, state, server.requests
+
+
 async def _results(tmp_path, url: str, *queries: Query):
     async with HttpClient("test") as client:
-        context = _context(tmp_path, MovableClock(), client, url)
+        context = _context(tmp_path, MovedClock(), client, url)
         provider = Harbour.build(context)
         results = [await provider.fetch_events(query, Deadline.after(5)) for query in queries]
         await provider.close()
@@ -82,8 +90,8 @@ async def _results(tmp_path, url: str, *queries: Query):
 
 
 async def test_a_table_of_fields_makes_events_and_neighbours_share_one_call(tmp_path):
-    with FakeServer(lambda _: FakeResponse({"data": {"items": [ROW]}})).running() as server:
-        results, state = await _results(tmp_path, server.url, _query(), _query(48.8571))
+    queries = _query(), _query(48.8571)
+    results, state, requests = await _results_of(tmp_path, [ROW], *queries)
     (event,) = results[0].events
     assert (event.id, event.source, event.title, event.category) == (
         "7", "harbour", "Regatta", "sport",
@@ -93,9 +101,9 @@ async def test_a_table_of_fields_makes_events_and_neighbours_share_one_call(tmp_
     assert (event.place.name, event.place.lat, event.place.lng) == ("Pier", 48.9, 2.35)
     assert (event.url, event.rank) == ("https://harbour.example/7", 41.0)
     assert results[1].events == results[0].events
-    assert [one.query["at"] for one in server.requests] == ["48.92,2.46"]  # the tile's centre
-    assert [one.query["from"] for one in server.requests] == ["2026-12-21"]  # the week's Monday
-    assert server.requests[0].headers["x-key"] == "quay"
+    assert [one.query["at"] for one in requests] == ["48.92,2.46"]  # the tile's centre
+    assert [one.query["from"] for one in requests] == ["2026-12-21"]  # the week's Monday
+    assert requests[0].headers["x-key"] == "quay"
     assert (results[0].status, state.status) == ("ok", "operational")
 
 
@@ -104,16 +112,13 @@ async def test_a_table_of_fields_makes_events_and_neighbours_share_one_call(tmp_
     [{"uid": None}, {"name": None}, {"from": None}, {"from": "soon"}, {"from": "0001-01-01"}],
 )
 async def test_a_row_without_what_an_event_needs_does_not_take_the_others_with_it(tmp_path, change):
-    rows = [ROW | change, 5, ROW]
-    with FakeServer(lambda _: FakeResponse({"data": {"items": rows}})).running() as server:
-        ((result,), _) = await _results(tmp_path, server.url, _query())
+    (result,), *_ = await _results_of(tmp_path, [ROW | change, 5, ROW], _query())
     assert [event.title for event in result.events] == ["Regatta"]
 
 
 async def test_an_end_before_the_start_and_odd_optional_fields_are_unknown(tmp_path):
     odd = {"to": "2026-12-24T13:00", "where": "Pier", "weight": 900, "link": 3, "tags": []}
-    with FakeServer(lambda _: FakeResponse({"data": {"items": [ROW | odd]}})).running() as server:
-        ((result,), _) = await _results(tmp_path, server.url, _query())
+    (result,), *_ = await _results_of(tmp_path, [ROW | odd], _query())
     (event,) = result.events
     assert (event.end, event.place.lat, event.rank, event.url, event.category) == (
         None, None, None, None, "other",
@@ -128,10 +133,9 @@ async def test_a_body_of_another_shape_is_the_provider_s_failure(tmp_path, body)
 
 
 async def test_where_it_covers_nothing_or_has_no_address_it_is_not_asked(tmp_path):
-    with FakeServer(lambda _: FakeResponse({"data": {"items": [ROW]}})).running() as server:
-        ((abroad,), _) = await _results(tmp_path, server.url, _query(country="DE"))
-        ((unset,), state) = await _results(tmp_path, "", _query())
-    assert (abroad.status, unset.status, server.requests) == ("not_covered", "not_configured", [])
+    (abroad,), _, requests = await _results_of(tmp_path, [ROW], _query(country="DE"))
+    (unset,), state = await _results(tmp_path, "", _query())
+    assert (abroad.status, unset.status, requests) == ("not_covered", "not_configured", [])
     assert state.status == "not_configured"
 
 

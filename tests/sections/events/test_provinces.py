@@ -95,15 +95,14 @@ def test_where_the_province_is_not_known_neither_is_whether_its_days_are_kept():
     assert is_observed_at((), border) is True
 
 
-async def test_whit_monday_is_kept_in_south_tyrol_and_a_patron_s_day_in_trento_alone(open_section):
+async def test_whit_monday_is_kept_in_south_tyrol_and_a_patron_s_day_in_trento_alone(opened):
     places = {"Bolzano": (46.498, 11.354), "Trento": (46.067, 11.121), "Riva": (45.886, 10.841)}
-    async with open_section() as opened:
-        opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
-        kept = {}
-        for name, place in places.items():
-            for day in ("2026-05-25", "2026-06-26"):
-                body = (await opened.read(place, day, day)).body
-                kept[name, day[5:]] = [e.title for e in getattr(body, "events", ())]
+    opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
+    kept = {}
+    for name, place in places.items():
+        for day in ("2026-05-25", "2026-06-26"):
+            body = (await opened.read(place, day, day)).body
+            kept[name, day[5:]] = [e.title for e in getattr(body, "events", ())]
     assert kept == {
         ("Bolzano", "05-25"): ["Pentecost Monday"], ("Bolzano", "06-26"): [],
         ("Trento", "05-25"): [], ("Trento", "06-26"): ["Saint Vigilius's Day"],

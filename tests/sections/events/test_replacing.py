@@ -11,19 +11,13 @@ import pytest
 from location_context.errors import OperatorError
 from location_context.sections import sandbox as processes
 from location_context.sections.events.imports import reading
-from location_context.sections.events.imports.importer import calendar_id
-from location_context.sections.events.records import Calendar
 from location_context.upstream import deadline
-from tests.fakes.server import FakeResponse, FakeServer
+from tests.fakes.server import FakeResponse
+from tests.sections.events.conftest import ICS, calendar_of
 from tests.sections.events.hostile import PAGES
 
 pytestmark = pytest.mark.anyio
-PARIS = (48.8566, 2.3522)
-EVENT = (
-    b"BEGIN:VEVENT\nUID:1\nSUMMARY:Choir\nDTSTART:20261202T190000Z\nDTEND:20261202T210000Z\n"
-    b"END:VEVENT\n"
-)
-GOOD = b"BEGIN:VCALENDAR\n" + EVENT + b"END:VCALENDAR\n"
+GOOD = ICS % b"Choir"
 WITHOUT_EVENTS = {
     "a calendar": b"BEGIN:VCALENDAR\nVERSION:2.0\nEND:VCALENDAR\n",
     "a calendar of cancellations": GOOD.replace(b"UID:1", b"UID:1\nSTATUS:CANCELLED"),
@@ -50,133 +44,95 @@ OF_FEEDS = ["nothing", "a page", "nothing but refusals"]
 EMPTY_FEEDS = ["a calendar of cancellations", "a table", "a page whose events are over"]
 
 
-def _calendar(kind: str, source: str) -> Calendar:
-    return Calendar(id=calendar_id(source), kind=kind, source=source, lat=PARIS[0], lng=PARIS[1])
-
-
-async def _titles(opened) -> list[str]:
-    reading = await opened.read(PARIS, "2026-12-01", "2026-12-03")
-    return [event.title for event in getattr(reading.body, "events", [])]
-
-
 @pytest.mark.parametrize("file_name", ["town.ics", "town.csv"])
 @pytest.mark.parametrize("name", UNREADABLE)
-async def test_what_cannot_be_read_changes_nothing(open_section, tmp_path, name, file_name):
-    file = tmp_path / file_name
-    async with open_section() as opened:
-        feeds = opened.section._feeds
-        file.write_bytes(GOOD)
-        await feeds.import_calendar(_calendar("import", str(file)))
-        stored = await feeds.calendars()
-        file.write_bytes(UNREADABLE[name])
-        for allow_empty in (False, True):
-            with pytest.raises(OperatorError, match="othing was changed"):
-                await feeds.import_calendar(_calendar("import", str(file)), allow_empty=allow_empty)
-            assert await feeds.calendars() == stored
-            assert await _titles(opened) == ["Choir"]
+async def test_unreadable_file_changes_nothing(opened, name, file_name):
+    await opened.import_file(GOOD, file_name)
+    stored = await opened.feeds.calendars()
+    for allow_empty in (False, True):
+        with pytest.raises(OperatorError, match="othing was changed"):
+            await opened.import_file(UNREADABLE[name], file_name, allow_empty=allow_empty)
+        assert await opened.feeds.calendars() == stored
+        assert await opened.titles() == ["Choir"]
 
 
 @pytest.mark.parametrize("name", OF_FEEDS)
-async def test_what_cannot_be_read_is_no_new_import(open_section, tmp_path, name):
-    file = tmp_path / "town.ics"
-    file.write_bytes(UNREADABLE[name])
-    async with open_section() as opened:
-        with pytest.raises(OperatorError):
-            await opened.section._feeds.import_calendar(_calendar("import", str(file)))
-        assert await opened.section._feeds.calendars() == []
+async def test_unreadable_file_is_not_stored_as_a_new_calendar(opened, name):
+    with pytest.raises(OperatorError):
+        await opened.import_file(UNREADABLE[name])
+    assert await opened.feeds.calendars() == []
 
 
 @pytest.mark.parametrize("name", WITHOUT_EVENTS)
-async def test_a_calendar_without_events_empties_only_where_that_is_allowed(
-    open_section, tmp_path, name
-):
-    file = tmp_path / "town"
-    file.write_bytes(GOOD)
-    async with open_section() as opened:
-        feeds = opened.section._feeds
-        await feeds.import_calendar(_calendar("import", str(file)))
-        file.write_bytes(WITHOUT_EVENTS[name])
-        with pytest.raises(OperatorError, match="--allow-empty"):
-            await feeds.import_calendar(_calendar("import", str(file)))
-        assert await _titles(opened) == ["Choir"]
-        imported = await feeds.import_calendar(_calendar("import", str(file)), allow_empty=True)
-        assert (imported.calendar.rows, imported.rejected) == (0, [])
-        assert await _titles(opened) == []
+async def test_calendar_without_events_replaces_others_only_where_allowed(opened, name):
+    await opened.import_file(GOOD, "town")
+    with pytest.raises(OperatorError, match="--allow-empty"):
+        await opened.import_file(WITHOUT_EVENTS[name], "town")
+    assert await opened.titles() == ["Choir"]
+    imported = await opened.import_file(WITHOUT_EVENTS[name], "town", allow_empty=True)
+    assert (imported.calendar.rows, imported.rejected) == (0, [])
+    assert await opened.titles() == []
 
 
 @pytest.mark.parametrize("name", OF_FEEDS)
-async def test_a_feed_that_answers_200_with_no_calendar_keeps_its_events_and_says_why(
-    open_section, name
-):
-    with FakeServer(lambda _: FakeResponse(GOOD)).running() as server:
-        async with open_section(feeds_allow_private=True) as opened:
-            feeds = opened.section._feeds
-            await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
-            server.respond = lambda _: FakeResponse(UNREADABLE[name])
-            for _ in range(3):
-                opened.clock.move(hours=2)
-                assert await feeds.refresh_outdated() == 1
-                (listed,) = await feeds.calendars()
-                assert listed.failed_with
-                assert await _titles(opened) == ["Choir"]
-            with pytest.raises(OperatorError):  # nor when the operator adds it once more
-                await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
-            assert await _titles(opened) == ["Choir"]
+async def test_feed_that_answers_200_without_a_calendar_keeps_its_events(opened, feed, name):
+    await opened.import_feed(feed)
+    feed.respond = lambda _: FakeResponse(UNREADABLE[name])
+    for _ in range(3):
+        opened.clock.advance(hours=2)
+        assert await opened.feeds.refresh_outdated() == 1
+        (listed,) = await opened.feeds.calendars()
+        assert listed.failed_with
+        assert await opened.titles() == ["Choir"]
+    with pytest.raises(OperatorError):  # nor when the operator adds it once more
+        await opened.import_feed(feed)
+    assert await opened.titles() == ["Choir"]
 
 
 @pytest.mark.parametrize("name", EMPTY_FEEDS)
-async def test_a_feed_is_emptied_when_it_came_without_events_twice_in_a_row(open_section, name):
-    answers = [FakeResponse(GOOD, headers={"ETag": '"1"'})]
+async def test_feed_is_emptied_by_its_second_answer_in_a_row_without_events(opened, feed, name):
+    good = FakeResponse(GOOD, headers={"ETag": '"1"'})
+    answers = [good]
 
-    def respond(asked):
+    def respond(request):
         (given,) = answers
-        if (etag := given.headers.get("ETag")) and asked.headers.get("if-none-match") == etag:
+        if (etag := given.headers.get("ETag")) and request.headers.get("if-none-match") == etag:
             return FakeResponse(status=304)
         return given
 
-    with FakeServer(respond).running() as server:
-        async with open_section(feeds_allow_private=True) as opened:
-            feeds = opened.section._feeds
-            await feeds.import_calendar(_calendar("feed", server.url + "/a"))
-            empty = FakeResponse(WITHOUT_EVENTS[name], headers={"ETag": '"2"'})
-            broken = FakeResponse(status=500)
-            good = answers[0]
-            for answer, expected in [
-                (empty, ["Choir"]), (broken, ["Choir"]), (empty, ["Choir"]), (good, ["Choir"]),
-                (empty, ["Choir"]), (empty, []), (empty, []), (good, ["Choir"]),
-            ]:  # fmt: skip
-                answers[:] = [answer]
-                opened.clock.move(hours=2)
-                await feeds.refresh_outdated()
-                assert await _titles(opened) == expected
-                (listed,) = await feeds.calendars()
-                kept_nevertheless = answer is not good and bool(expected)
-                assert bool(listed.failed_with) == kept_nevertheless
+    feed.respond = respond
+    await opened.import_feed(feed)
+    empty = FakeResponse(WITHOUT_EVENTS[name], headers={"ETag": '"2"'})
+    broken = FakeResponse(status=500)
+    for answer, expected in [
+        (empty, ["Choir"]), (broken, ["Choir"]), (empty, ["Choir"]), (good, ["Choir"]),
+        (empty, ["Choir"]), (empty, []), (empty, []), (good, ["Choir"]),
+    ]:  # fmt: skip
+        answers[:] = [answer]
+        opened.clock.advance(hours=2)
+        await opened.feeds.refresh_outdated()
+        assert await opened.titles() == expected
+        (listed,) = await opened.feeds.calendars()
+        assert bool(listed.failed_with) == (answer is not good and bool(expected))
 
 
-async def test_a_part_never_replaces_a_whole(open_section, tmp_path, monkeypatch):
+async def test_part_of_a_file_never_replaces_the_whole(opened, monkeypatch):
     """The reading is stopped after it found an event."""
     monkeypatch.setitem(reading.CPU_SECONDS, "jsonld", 1)
-    file = tmp_path / "town.html"
     good = (
         b'<script type="application/ld+json">'
         b'{"@type": "Event", "name": "%b", "startDate": "2026-12-02"}</script>'
     )
-    async with open_section() as opened:
-        feeds = opened.section._feeds
-        file.write_bytes(b"<html>" + good % b"Choir" + good % b"Organ")
-        await feeds.import_calendar(_calendar("import", str(file)))
-        assert sorted(await _titles(opened)) == ["Choir", "Organ"]
-        file.write_bytes(good % b"Choir" + PAGES["a tag of 300,000 attributes"]())
-        with pytest.raises(OperatorError, match="more than 1 second of the processor"):
-            await feeds.import_calendar(_calendar("import", str(file)))
-        assert sorted(await _titles(opened)) == ["Choir", "Organ"]
+    await opened.import_file(b"<html>" + good % b"Choir" + good % b"Organ", "town.html")
+    assert sorted(await opened.titles()) == ["Choir", "Organ"]
+    part = good % b"Choir" + PAGES["a tag of 300,000 attributes"]()
+    with pytest.raises(OperatorError, match="more than 1 second of the processor"):
+        await opened.import_file(part, "town.html")
+    assert sorted(await opened.titles()) == ["Choir", "Organ"]
 
 
-async def test_twenty_thousand_rows_are_all_read_while_the_wall_clock_runs_away(
-    open_section, tmp_path, monkeypatch
-):
-    """As on a machine that is busy: an hour passes whenever somebody looks at the clock."""
+async def test_busy_machine_does_not_cut_an_import_short(opened, monkeypatch):
+    """An hour passes whenever somebody looks at the wall clock."""
     moment = [time.monotonic()]
 
     class Busy:
@@ -185,15 +141,14 @@ async def test_twenty_thousand_rows_are_all_read_while_the_wall_clock_runs_away(
             moment[0] += 3600
             return moment[0]
 
-    file = tmp_path / "town.csv"
     rows = (f"Event {n},2026-12-{n % 28 + 1:02}T19:{n % 60:02}\n" for n in range(20_000))
+    file = opened.folder / "town.csv"
     file.write_text("title,start\n" + "".join(rows))
-    async with open_section() as opened:
-        monkeypatch.setattr(deadline, "time", Busy)
-        counted: list[int] = []
-        imported = await opened.section._feeds.import_calendar(
-            _calendar("import", str(file)), progress=counted.append
-        )
+    monkeypatch.setattr(deadline, "time", Busy)
+    counted: list[int] = []
+    imported = await opened.feeds.import_calendar(
+        calendar_of("import", str(file)), progress=counted.append
+    )
     assert (imported.calendar.rows, imported.rejected) == (20_000, [])
     assert counted == sorted(counted)
     assert counted[-1] == 20_000
@@ -214,28 +169,20 @@ def _stopped_at_once(monkeypatch) -> queue.Queue[subprocess.Popen]:
     return started
 
 
-async def test_a_child_that_only_sleeps_is_ended(open_section, tmp_path, monkeypatch):
-    file = tmp_path / "town.ics"
-    file.write_bytes(GOOD)
+async def test_reading_process_that_only_sleeps_is_killed(opened, monkeypatch):
     monkeypatch.setattr(processes, "WALL_SECONDS", 0.2)
     started = _stopped_at_once(monkeypatch)
-    async with open_section() as opened:
-        with pytest.raises(OperatorError, match=r"more than 0\.2 seconds"):
-            await opened.section._feeds.import_calendar(_calendar("import", str(file)))
+    with pytest.raises(OperatorError, match=r"more than 0\.2 seconds"):
+        await opened.import_file(GOOD)
     assert started.get().returncode == -signal.SIGKILL
 
 
-async def test_who_gives_up_an_import_ends_its_child(open_section, tmp_path, monkeypatch):
+async def test_cancelled_import_kills_its_reading_process(opened, monkeypatch):
     """A server that ends, or Ctrl-C: nobody waits for a limit of minutes."""
-    file = tmp_path / "town.ics"
-    file.write_bytes(GOOD)
     started = _stopped_at_once(monkeypatch)
-    async with open_section() as opened:
-        taking = asyncio.create_task(
-            opened.section._feeds.import_calendar(_calendar("import", str(file)))
-        )
-        child = await asyncio.to_thread(started.get)
-        taking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await taking
-        assert await asyncio.to_thread(child.wait, 2) == -signal.SIGKILL
+    taking = asyncio.create_task(opened.import_file(GOOD))
+    child = await asyncio.to_thread(started.get)
+    taking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    assert await asyncio.to_thread(child.wait, 2) == -signal.SIGKILL

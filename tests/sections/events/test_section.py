@@ -12,15 +12,11 @@ from location_context.sections.events.providers.open_holidays import OpenHoliday
 from location_context.sections.events.providers.predicthq import PredictHQ
 from location_context.sections.events.providers.ticketmaster import LOGO_WARNING, Ticketmaster
 from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
-from location_context.settings import Secret
-from location_context.upstream.deadline import Deadline
 from tests.fakes import open_holidays, predicthq, ticketmaster
 from tests.fakes.server import FakeResponse, FakeServer
+from tests.sections.events.conftest import MUNICH, PARIS, SEA
 
 pytestmark = pytest.mark.anyio
-PARIS, MUNICH, SEA = (48.8566, 2.3522), (48.137, 11.575), (0.0, -30.0)
-TICKETMASTER = {"ticketmaster_api_key": Secret(ticketmaster.KEY)}
-PREDICTHQ = {"predicthq_api_key": Secret(predicthq.TOKEN)}
 
 
 def _body(reading: SectionResult) -> dict:
@@ -33,9 +29,8 @@ def _coverage(body: dict) -> dict[str, str]:
     return {one["provider"]: one["status"] for one in body["coverage"]}
 
 
-async def test_new_year_in_paris_is_answered_from_nothing_but_the_package(open_section):
-    async with open_section() as opened:
-        reading = await opened.read(PARIS, "2026-12-30", "2027-01-03")
+async def test_new_year_in_paris_is_answered_from_nothing_but_the_package(opened):
+    reading = await opened.read(PARIS, "2026-12-30", "2027-01-03")
     body = _body(reading)
     (event,) = body["events"]
     assert (event["title"], event["start"], event["end"]) == (
@@ -51,9 +46,8 @@ async def test_new_year_in_paris_is_answered_from_nothing_but_the_package(open_s
     }  # fmt: skip
 
 
-async def test_the_answer_carries_every_field_of_the_contract(open_section):
-    async with open_section() as opened:
-        body = _body(await opened.read(PARIS, "2026-12-30", "2027-01-03", units="imperial"))
+async def test_the_answer_carries_every_field_of_the_contract(opened):
+    body = _body(await opened.read(PARIS, "2026-12-30", "2027-01-03", units="imperial"))
     assert list(body) == [
         "type", "applicable", "point", "units", "as_of", "stale", "degraded", "degraded_reason",
         "attribution", "stay", "radius", "events", "omitted", "coverage",
@@ -66,9 +60,8 @@ async def test_the_answer_carries_every_field_of_the_contract(open_section):
     assert {a["name"] for a in body["attribution"]} == {"holidays", "OpenStreetMap", "GeoNames"}
 
 
-async def test_a_stay_that_has_ended_at_the_point_is_past(open_section):
-    async with open_section() as opened:
-        reading = await opened.read(PARIS, "2026-11-18", "2026-11-20")
+async def test_a_stay_that_has_ended_at_the_point_is_past(opened):
+    reading = await opened.read(PARIS, "2026-11-18", "2026-11-20")
     body = msgspec.json.decode(reading.payload)
     assert body == {
         "type": "not_applicable", "applicable": False, "reason": "stay_in_past",
@@ -76,9 +69,8 @@ async def test_a_stay_that_has_ended_at_the_point_is_past(open_section):
     }  # fmt: skip
 
 
-async def test_no_events_says_who_was_asked(open_section):
-    async with open_section() as opened:
-        reading = await opened.read(SEA, "2026-12-24", "2026-12-26")
+async def test_no_events_says_who_was_asked(opened):
+    reading = await opened.read(SEA, "2026-12-24", "2026-12-26")
     body = msgspec.json.decode(reading.payload)
     assert (body["applicable"], body["reason"]) == (False, "no_events")
     assert _coverage(body)["holidays"] == "not_covered"
@@ -93,7 +85,7 @@ async def test_the_same_concert_from_two_providers_is_one_with_both_sources(open
         FakeServer(predicthq.responding([found])).running() as other,
     ):
         urls = {"ticketmaster_url": one.url + "/d", "predicthq_url": other.url + "/v1/events/"}
-        async with open_section(**urls, **TICKETMASTER, **PREDICTHQ) as opened:
+        async with open_section(**urls) as opened:
             body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-05"))
         asked = one.requests[0].query
     (event,) = body["events"]
@@ -108,38 +100,39 @@ async def test_the_same_concert_from_two_providers_is_one_with_both_sources(open
     assert body["as_of"].startswith("2026-11-21T08:00:00")
 
 
-def test_each_provider_is_named_in_the_words_that_it_asks_for():
-    found = {
-        one.name: one
-        for one in (one.attribution for one in (Ticketmaster, PredictHQ, OpenHolidays))
-    }
-    assert found["PredictHQ"].text == "Events by PredictHQ"
-    assert found["PredictHQ"].url == "https://www.predicthq.com/"
-    assert found["Ticketmaster"].text == "Powered by Ticketmaster"
-    assert found["Ticketmaster"].url == "https://www.ticketmaster.com/"
-    ours = found["OpenHolidays API"]
-    assert ours.text == (
-        "Contains information from the OpenHolidays API, which is made available here under the "
-        "Open Database License (ODbL), https://opendatacommons.org/licenses/odbl/1-0/"
-    )
-    assert ours.license == "ODbL 1.0"
+@pytest.mark.parametrize(
+    ("provider", "url", "text"),
+    [
+        (PredictHQ, "https://www.predicthq.com/", "Events by PredictHQ"),
+        (Ticketmaster, "https://www.ticketmaster.com/", "Powered by Ticketmaster"),
+        (
+            OpenHolidays,
+            "https://www.openholidaysapi.org/",
+            (
+                "Contains information from the OpenHolidays API, which is made available here under "
+                "the Open Database License (ODbL), https://opendatacommons.org/licenses/odbl/1-0/"
+            ),
+        ),
+    ],
+)
+def test_notice_of_a_provider_has_the_words_that_it_requires(provider, url, text):
+    assert (provider.attribution.url, provider.attribution.text) == (url, text)
 
 
 async def test_who_has_a_ticketmaster_key_is_told_of_the_rule_about_its_logo(open_section):
     async with open_section() as opened:
         assert opened.section.warnings() == []
-    async with open_section(ticketmaster_url="http://127.0.0.1:9", **TICKETMASTER) as opened:
+    async with open_section(ticketmaster_url="http://127.0.0.1:9") as opened:
         assert opened.section.warnings() == [LOGO_WARNING]
 
 
-async def test_a_provider_that_never_answers_is_unavailable_at_the_deadline(open_section):
-    with FakeServer(lambda _: FakeResponse(fault="hang")).running() as silent:
-        async with open_section(ticketmaster_url=silent.url, **TICKETMASTER) as opened:
-            ticketmaster = opened.section._providers[3]
-            first = await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=3.0)
-            still_asking = len(ticketmaster.cache._in_flight)
-            again = await opened.read(PARIS, "2026-12-24", "2026-12-27", seconds=1.0)
-            state = next(one for one in opened.section.providers() if one.name == "ticketmaster")
+async def test_a_provider_that_never_answers_is_unavailable_at_the_deadline(open_with):
+    async with open_with("ticketmaster", lambda _: FakeResponse(fault="hang")) as (opened, _):
+        ticketmaster = opened.provider("ticketmaster")
+        first = await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=3.0)
+        still_asking = len(ticketmaster.cache._in_flight)
+        again = await opened.read(PARIS, "2026-12-24", "2026-12-27", seconds=1.0)
+        state = opened.states()["ticketmaster"]
     assert still_asking == 1  # the answer came at the deadline, not when the call was given up
     assert state.breaker == "closed"  # late for a caller is not its failing
     for reading in (first, again):
@@ -147,44 +140,46 @@ async def test_a_provider_that_never_answers_is_unavailable_at_the_deadline(open
         assert not reading.complete
 
 
-async def test_what_came_late_is_there_for_the_next_caller(open_section):
+async def test_what_came_late_is_there_for_the_next_caller(open_with):
     sold = ticketmaster.event("Phoenix", ticketmaster.at("2026-12-25", "20:00:00"))
     answer, may_answer = ticketmaster.responding([sold]), threading.Event()
-    with FakeServer(lambda asked: (may_answer.wait(60), answer(asked))[1]).running() as slow:
-        async with open_section(ticketmaster_url=slow.url, **TICKETMASTER) as opened:
-            first = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=1.5))
-            may_answer.set()
-            asked = opened.section._providers[3]
-            for task in list(asked.cache._in_flight._tasks.values()):
-                await task
-            second = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26"))
+
+    def respond_late(request):
+        may_answer.wait(60)
+        return answer(request)
+
+    async with open_with("ticketmaster", respond_late) as (opened, slow):
+        first = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=1.5))
+        may_answer.set()
+        asked = opened.provider("ticketmaster")
+        for task in list(asked.cache._in_flight._tasks.values()):
+            await task
+        second = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26"))
     assert "Phoenix" not in {event["title"] for event in first["events"]}
     assert "Phoenix" in {event["title"] for event in second["events"]}
     assert len(slow.requests) == 1
 
 
-async def test_a_held_answer_is_used_and_called_stale_when_newer_cannot_be_had(open_section):
+async def test_a_held_answer_is_used_and_called_stale_when_newer_cannot_be_had(open_with):
     sold = ticketmaster.event("Phoenix", ticketmaster.at("2026-12-25", "20:00:00"))
-    with FakeServer(ticketmaster.responding([sold])).running() as provider:
-        async with open_section(ticketmaster_url=provider.url, **TICKETMASTER) as opened:
-            await opened.read(PARIS, "2026-12-24", "2026-12-26")
-            provider.respond = lambda _: FakeResponse(b"<html>down</html>", status=502)
-            opened.clock.move(hours=4)
-            reading = await opened.read(PARIS, "2026-12-24", "2026-12-26")
+    async with open_with("ticketmaster", ticketmaster.responding([sold])) as (opened, provider):
+        await opened.read(PARIS, "2026-12-24", "2026-12-26")
+        provider.respond = lambda _: FakeResponse(b"<html>down</html>", status=502)
+        opened.clock.advance(hours=4)
+        reading = await opened.read(PARIS, "2026-12-24", "2026-12-26")
     body = _body(reading)
     assert "Phoenix" in {event["title"] for event in body["events"]}
     assert body["stale"]
     assert _coverage(body)["ticketmaster"] == "stale"
-    assert not reading.complete
+    assert (reading.complete, body["degraded_reason"]) == (False, "provider_unavailable")
     assert body["as_of"].startswith("2026-11-21T08:00:00")
 
 
-async def test_school_holidays_of_the_region_come_from_open_holidays(open_section):
-    with FakeServer(open_holidays.respond).running() as provider:
-        async with open_section(open_holidays_url=provider.url) as opened:
-            before = await opened.read(MUNICH, "2026-12-23", "2026-12-23")
-            later = _body(await opened.read(MUNICH, "2026-12-28", "2026-12-29"))
-            await opened.read(MUNICH, "2026-11-28", "2026-12-29")
+async def test_school_holidays_of_the_region_come_from_open_holidays(open_with):
+    async with open_with("open_holidays", open_holidays.respond) as (opened, provider):
+        before = await opened.read(MUNICH, "2026-12-23", "2026-12-23")
+        later = _body(await opened.read(MUNICH, "2026-12-28", "2026-12-29"))
+        await opened.read(MUNICH, "2026-11-28", "2026-12-29")
         assert len(provider.requests) == 1
     assert not msgspec.json.decode(before.payload)["applicable"]  # Berlin's begin that day
     (school,) = [e for e in later["events"] if e["category"] == "school_holiday"]
@@ -205,7 +200,7 @@ async def test_school_holidays_of_the_region_come_from_open_holidays(open_sectio
 async def test_no_answer_of_a_provider_breaks_the_section(open_section, answer):
     with FakeServer(lambda _: answer).running() as provider:
         urls = {"open_holidays_url": provider.url, "predicthq_url": provider.url}
-        async with open_section(**urls, **PREDICTHQ) as opened:
+        async with open_section(**urls) as opened:
             body = _body(await opened.read(MUNICH, "2026-12-25", "2026-12-25"))
             states = {state.name: state.status for state in opened.section.providers()}
     titles = {event["title"] for event in body["events"]}
@@ -224,17 +219,19 @@ async def test_a_200_that_is_not_its_shape_counts_against_every_provider(open_se
     with FakeServer(lambda _: FakeResponse(body)).running() as provider:
         names = "open_holidays", "ticketmaster", "predicthq"
         urls = {f"{name}_url": provider.url for name in names}
-        async with open_section(**urls, **TICKETMASTER, **PREDICTHQ) as opened:
+        async with open_section(**urls) as opened:
             for year in (2026, 2027, 2028):
                 found = _body(await opened.read(MUNICH, f"{year}-12-25", f"{year}-12-25"))
-            states = {state.name: state for state in opened.section.providers()}
+            states = opened.states()
     for name in names:
+        state = states[name]
         assert _coverage(found)[name] == "unavailable", name
-        assert states[name].last_error_code == "invalid_answer", name
-        assert (states[name].breaker, states[name].status) == ("open", "outage"), name
+        assert (state.last_error_code, state.breaker, state.status) == (
+            "invalid_answer", "open", "outage",
+        ), name  # fmt: skip
 
 
-async def test_dates_at_the_ends_of_time_do_not_take_the_section_with_them(open_section):
+async def test_dates_at_the_ends_of_time_do_not_take_the_section_with_them(open_with):
     for lat, lng in (PARIS, (21.307, -157.858), (35.68, 139.69)):
         here = {"location": [lng, lat]}
         rows = [
@@ -244,11 +241,10 @@ async def test_dates_at_the_ends_of_time_do_not_take_the_section_with_them(open_
                             timezone="UTC", **here),
             predicthq.event("Phoenix", "2026-12-25T12:00:00Z", "2026-12-25T14:00:00Z", **here),
         ]  # fmt: skip
-        with FakeServer(predicthq.responding(rows)).running() as provider:
-            async with open_section(predicthq_url=provider.url, **PREDICTHQ) as opened:
-                query = opened.query((lat, lng), "2026-12-25", "2026-12-25")
-                found = await opened.section._providers[4].fetch_events(query, Deadline.after(60))
-                await opened.section.read(query, Deadline.after(60))
+        async with open_with("predicthq", predicthq.responding(rows)) as (opened, _):
+            day = (lat, lng), "2026-12-25", "2026-12-25"
+            found = await opened.fetch("predicthq", *day)
+            await opened.read(*day, 60)
         assert [one.title for one in found.events] == ["Phoenix"]
 
 
@@ -261,10 +257,9 @@ class _Mistaken(base.EventProvider):
         raise ZeroDivisionError
 
 
-async def test_a_mistake_in_one_provider_costs_its_own_events_only(open_section, capfd):
-    async with open_section() as opened:
-        opened.section._providers = (*opened.section._providers, _Mistaken())
-        reading = await opened.read(PARIS, "2026-12-25", "2026-12-25")
+async def test_a_mistake_in_one_provider_costs_its_own_events_only(opened, capfd):
+    opened.section._providers = (*opened.section._providers, _Mistaken())
+    reading = await opened.read(PARIS, "2026-12-25", "2026-12-25")
     body = _body(reading)
     assert [event["title"] for event in body["events"]] == ["Christmas Day"]
     assert _coverage(body)["mistaken"] == "unavailable"
@@ -272,36 +267,23 @@ async def test_a_mistake_in_one_provider_costs_its_own_events_only(open_section,
     assert "provider_failed" in "".join(capfd.readouterr())
 
 
-async def test_held_answers_have_bounds_and_the_oldest_go_first(open_section, monkeypatch):
+async def test_cached_answers_are_bounded_and_the_oldest_are_dropped(open_with, monkeypatch):
     monkeypatch.setattr(base, "MAX_CACHED_EVENTS", 100)
     day = ticketmaster.at("2026-12-25", "20:00:00")
     rows = [ticketmaster.event(f"Event {n}", day) for n in range(30)]
-    with FakeServer(ticketmaster.responding(rows)).running() as provider:
-        async with open_section(
-            ticketmaster_url=provider.url, ticketmaster_budget=("4000/day",), **TICKETMASTER
-        ) as opened:
-            ticketmaster_provider = opened.section._providers[3]
-            lats = [48.0 + n / 4 for n in range(6)]  # each with a tile of its own
-            for lat in [*lats, lats[-1], lats[0]]:
-                query = opened.query((lat, 2.35), "2026-12-25", "2026-12-25")
-                await ticketmaster_provider.fetch_events(query, Deadline.after(60))
+    budget, respond = ("4000/day",), ticketmaster.responding(rows)
+    async with open_with("ticketmaster", respond, ticketmaster_budget=budget) as (opened, provider):
+        lats = [48.0 + n / 4 for n in range(6)]  # each with a tile of its own
+        for lat in [*lats, lats[-1], lats[0]]:
+            await opened.fetch("ticketmaster", (lat, 2.35), "2026-12-25", "2026-12-25")
+        entries = opened.provider("ticketmaster").cache._entries
     assert len(provider.requests) == 7  # the last is still held, the first no longer
-    assert len(ticketmaster_provider.cache._entries) == 3
+    assert len(entries) == 3
 
 
-async def test_what_is_no_answer_at_all_shows_in_the_provider_s_state(open_section):
-    with FakeServer(lambda _: FakeResponse({"error": True})).running() as provider:
-        async with open_section(predicthq_url=provider.url, **PREDICTHQ) as opened:
-            await opened.read(MUNICH, "2026-12-25", "2026-12-25")
-            states = {state.name: state for state in opened.section.providers()}
-    assert states["predicthq"].last_error_code is not None
-    assert states["predicthq"].status == "degraded"
-
-
-async def test_beyond_what_open_holidays_knows_the_library_s_school_holidays_stand_in(open_section):
-    with FakeServer(open_holidays.respond).running() as provider:
-        async with open_section(open_holidays_url=provider.url) as opened:
-            body = _body(await opened.read(MUNICH, "2027-12-27", "2027-12-27"))
+async def test_beyond_what_open_holidays_knows_the_library_s_school_holidays_stand_in(open_with):
+    async with open_with("open_holidays", open_holidays.respond) as (opened, _):
+        body = _body(await opened.read(MUNICH, "2027-12-27", "2027-12-27"))
     schools = [e for e in body["events"] if e["category"] == "school_holiday"]
     assert [e["sources"] for e in schools] == [["holidays"]]
 
@@ -313,26 +295,24 @@ def _stored(title: str, day: date, place: tuple[float, float]) -> ProviderEvent:
     )  # fmt: skip
 
 
-async def test_the_operators_own_events_count_within_the_radius(open_section):
+async def test_the_operators_own_events_count_within_the_radius(opened):
     day = date(2026, 12, 2)
     near, far = (48.9566, 2.3522), (49.2, 2.3522)
-    async with open_section() as opened:
-        await opened.store.replace(
-            Calendar(id="cal", kind="import", source="file", rows=2),
-            [_stored("near", day, near), _stored("far", day, far)],
-        )
-        body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-03"))
+    await opened.store.replace(
+        Calendar(id="cal", kind="import", source="file", rows=2),
+        [_stored("near", day, near), _stored("far", day, far)],
+    )
+    body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-03"))
     assert [event["title"] for event in body["events"]] == ["near"]
     assert body["events"][0]["venue"]["distance"] == pytest.approx(11.12, abs=0.01)
 
 
-async def test_fifty_events_at_most_ten_a_day_and_the_rest_is_counted(open_section):
+async def test_fifty_events_at_most_ten_a_day_and_the_rest_is_counted(opened):
     days = [date(2026, 12, n) for n in range(1, 9)]
     rows = [_stored(f"{day} {n:02}", day, PARIS) for day in days for n in range(15)]
-    async with open_section() as opened:
-        calendar = Calendar(id="cal", kind="import", source="file", rows=len(rows))
-        await opened.store.replace(calendar, rows)
-        body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-08"))
+    calendar = Calendar(id="cal", kind="import", source="file", rows=len(rows))
+    await opened.store.replace(calendar, rows)
+    body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-08"))
     shown = [event["start"] for event in body["events"]]
     assert len(shown) == 50
     assert max(shown.count(day) for day in shown) <= 10
@@ -341,9 +321,7 @@ async def test_fifty_events_at_most_ten_a_day_and_the_rest_is_counted(open_secti
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-async def test_more_imported_events_than_are_read_are_partial_and_of_every_day(
-    open_section, reverse
-):
+async def test_more_imported_events_than_are_read_are_partial_and_of_every_day(opened, reverse):
     """200 events a day for 60 days; the order of the key changes nothing."""
     first, last = date(2026, 12, 1), date(2027, 1, 29)
     names = sorted((f"{n:05}" for n in range(12_000)), reverse=reverse)
@@ -356,9 +334,8 @@ async def test_more_imported_events_than_are_read_are_partial_and_of_every_day(
         )
         for number, name in enumerate(names)
     ]  # fmt: skip
-    async with open_section() as opened:
-        await opened.store.replace(Calendar(id="c", kind="import", source="c"), stored)
-        body = _body(await opened.read(PARIS, f"{first}", f"{last}", 30))
+    await opened.store.replace(Calendar(id="c", kind="import", source="c"), stored)
+    body = _body(await opened.read(PARIS, f"{first}", f"{last}", 30))
     own = [one for one in body["events"] if one["sources"] == ["calendars"]]
     coverage = {one["provider"]: one["status"] for one in body["coverage"]}
     assert coverage["calendars"] == "partial"
@@ -368,7 +345,7 @@ async def test_more_imported_events_than_are_read_are_partial_and_of_every_day(
     assert {one["start"][11:16] for one in own} == {"09:00"}  # the first of its day
 
 
-async def test_imported_events_beyond_the_radius_do_not_make_the_rest_partial(open_section):
+async def test_imported_events_beyond_the_radius_do_not_make_the_rest_partial(opened):
     stored = [
         ProviderEvent(
             id=f"c:{number}", source="calendars", title=f"Event {number}", category="community",
@@ -377,8 +354,7 @@ async def test_imported_events_beyond_the_radius_do_not_make_the_rest_partial(op
         )
         for number in range(4_000)
     ]  # fmt: skip
-    async with open_section() as opened:
-        await opened.store.replace(Calendar(id="c", kind="import", source="c"), stored)
-        body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-01", 30))
+    await opened.store.replace(Calendar(id="c", kind="import", source="c"), stored)
+    body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-01", 30))
     assert [one["title"] for one in body["events"]] == ["Event 0"]
     assert {"provider": "calendars", "status": "ok"} in body["coverage"]

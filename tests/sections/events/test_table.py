@@ -9,15 +9,13 @@ from hypothesis import strategies as st
 
 from location_context.sections.events.imports.reading import RejectedEntry, read_table
 from location_context.sections.events.records import ProviderEvent
-from tests.sections.events.readings import task
+from tests.sections.events.readings import split, task
 
 WINDOW = task(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
 
 
 def _read(data: bytes) -> tuple[list[ProviderEvent], list[RejectedEntry]]:
-    found = list(read_table(data, WINDOW))
-    entries = [one for one in found if isinstance(one, ProviderEvent)]
-    return entries, [one for one in found if isinstance(one, RejectedEntry)]
+    return split(read_table(data, WINDOW))
 
 
 TABLE = """\

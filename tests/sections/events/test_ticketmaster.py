@@ -10,7 +10,7 @@ from location_context.sections.events.fields import parse_rows
 from location_context.sections.events.providers.ticketmaster import geohash, parse_event
 from location_context.settings import Secret
 from tests.fakes.server import FakeResponse, FakeServer
-from tests.fakes.ticketmaster import KEY, at, event, responding
+from tests.fakes.ticketmaster import at, event, responding
 
 pytestmark = pytest.mark.anyio
 PARIS = ZoneInfo("Europe/Paris")
@@ -187,14 +187,11 @@ def test_a_price_is_numbers_or_not_known(given, price):
     assert (parsed.price and (parsed.price.min, parsed.price.max, parsed.price.currency)) == price
 
 
-async def test_only_web_addresses_come_through(open_section):
+async def test_only_web_addresses_come_through(open_with):
     sold = event("A", at("2026-12-24", "20:00:00"), url="javascript:alert(1)",
                  images=[{"ratio": "16_9", "width": 640, "url": "data:text/html,x"}])  # fmt: skip
-    with FakeServer(responding([sold])).running() as provider:
-        async with open_section(
-            ticketmaster_url=provider.url, ticketmaster_api_key=Secret(KEY)
-        ) as opened:
-            reading = await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-24")
+    async with open_with("ticketmaster", responding([sold])) as (opened, _):
+        reading = await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-24")
     (parsed,) = reading.body.events
     assert (parsed.title, parsed.url, parsed.image) == ("A", None, None)
 
@@ -262,12 +259,9 @@ async def test_a_wrong_key_makes_the_provider_unavailable_and_never_shows(open_s
         "no page",
     ],
 )
-async def test_an_answer_that_makes_no_sense_leaves_the_section_standing(open_section, answer):
-    with FakeServer(lambda _: answer).running() as provider:
-        async with open_section(
-            ticketmaster_url=provider.url, ticketmaster_api_key=Secret(KEY)
-        ) as opened:
-            reading = await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-26")
+async def test_an_answer_that_makes_no_sense_leaves_the_section_standing(open_with, answer):
+    async with open_with("ticketmaster", lambda _: answer) as (opened, _):
+        reading = await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-26")
     assert [event.title for event in reading.body.events] == ["Christmas Day"]
 
 

@@ -135,7 +135,7 @@ async def _section_with(open_section, sell, listed=None):
     """The section before both providers, or before the first alone."""
     with FakeServer(sell).running() as seller, FakeServer(listed or sell).running() as lister:
         urls = {"ticketmaster_url": seller.url, "predicthq_url": lister.url if listed else ""}
-        async with open_section(**urls, **KEYS, **PACE) as opened:
+        async with open_section(**urls, **PACE) as opened:
             yield opened, seller, lister
 
 
