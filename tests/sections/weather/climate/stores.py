@@ -64,7 +64,8 @@ def write_store(
     fields: Sequence[str] = CITY_FIELDS,
     grid: Grid = POWER_GRID,
     described: Sequence[int] = (layout.UNKNOWN, layout.UNKNOWN, layout.UNKNOWN),
-    name: str | None = None,
+    region: str = "test",
+    built_at: datetime = datetime(2026, 11, 1, tzinfo=UTC),
 ) -> Path:
     """Write a store that has these points' cells, and return its folder."""
     index = np.full((grid.rows, grid.columns), -1, np.int32)
@@ -74,17 +75,14 @@ def write_store(
     manifest = Manifest(
         source="power", title="NASA POWER", model="MERRA-2", years=(years[0], years[-1]),
         grid=grid, fields=layout.scales_of(fields), history=HISTORY_SCALES,
-        representativeness=(1.7, 1.7), attribution=(NOTICE,), region="test", slots=len(cells),
+        representativeness=(1.7, 1.7), attribution=(NOTICE,), region=region, slots=len(cells),
         tiles=(TileState(Tile(0, 0, 15, 15), 0, len(cells), ""),),
-        built_at=datetime(2026, 11, 1, tzinfo=UTC),
+        built_at=built_at,
     )  # fmt: skip
-    folder = data_dir / layout.FOLDER / (name or manifest.name)
-    part = folder.with_suffix(layout.PART)
+    part = data_dir / layout.FOLDER / f"{manifest.name}{layout.PART}"
     rows = np.tile(np.array(described, np.int16), (len(cells), 1))
     arrays = layout.create(part, manifest, index, rows)
     for slot, values in enumerate(cells.values()):
         stats, history = build_tile(values[None], first, years, fields)
         arrays.stats[slot], arrays.history[slot] = stats[0], history[0]
-    layout.finish(part, manifest)
-    part.rename(folder)
-    return folder
+    return layout.publish(part, manifest)

@@ -1,6 +1,7 @@
 """The climate store: it answers as the archive's API does, without asking anyone."""
 
 import shutil
+import threading
 from datetime import UTC, date, datetime, timedelta
 
 import msgspec
@@ -167,7 +168,7 @@ async def test_a_point_outside_the_region_falls_to_the_archive(weather):
 async def test_the_finer_of_two_stores_answers_first(weather):
     world_store(weather.settings.data_dir)
     fine = Grid(south=-90, west=-180, lat_step=0.25, lng_step=0.25, rows=721, columns=1440)
-    world_store(weather.settings.data_dir, grid=fine, name="fine")
+    world_store(weather.settings.data_dir, grid=fine)
     body = (await weather.read(query(FAR))).body
     assert body.basis.grid_distance < 15
 
@@ -245,6 +246,34 @@ async def test_a_store_is_served_as_soon_as_it_is_there_and_until_it_is_removed(
     assert (await weather.read(query(FAR))).body.basis.provider == "NASA POWER"
     shutil.rmtree(folder)
     assert (await weather.read(query(FAR))).body.basis.provider == "Open-Meteo"
+
+
+async def test_stores_replaced_under_load_give_whole_answers_of_one_store(weather):
+    data_dir, place = weather.settings.data_dir, (PARIS.lat, PARIS.lng)
+    means = [0.0, 40.0]
+    worlds = [seasons(FIRST, DAYS, mean) for mean in means]
+    replaced = threading.Event()
+
+    def replace() -> None:
+        for number in range(12):
+            built_at = datetime(2026, 11, 1, 0, number, tzinfo=UTC)
+            write_store(data_dir, {place: worlds[number % 2]}, FIRST, built_at=built_at)
+        replaced.set()
+
+    write_store(data_dir, {place: worlds[0]}, FIRST, built_at=datetime(2026, 10, 1, tzinfo=UTC))
+    thread = threading.Thread(target=replace)
+    thread.start()
+    seen = set()
+    while not replaced.is_set():
+        body = (await weather.read(query(FAR))).body
+        assert body.basis.provider == "NASA POWER"
+        highs = [day.temperature_max for day in body.days]
+        records = [record.temperature_max_mean for record in body.history]
+        (store,) = {min(means, key=lambda mean: abs(mean + 12 - v)) for v in (*highs, *records)}
+        seen.add(store)
+    thread.join()
+    assert seen == {*means}
+    assert len(layout.folders(data_dir)) == 1
 
 
 def test_a_cell_that_lacks_a_year_is_unknown_as_a_whole(tmp_path):

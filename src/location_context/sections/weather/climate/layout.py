@@ -16,6 +16,7 @@ and -32768 is unknown. Any tool that reads `.npy` reads a store.
 
 import math
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -159,6 +160,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         return f"{self.source}-{self.years[0]}-{self.years[1]}"
 
+    def replaced_by(self, other: Self) -> bool:
+        """Return True if another store has the same source, grid and region, and no older years."""
+        same = (self.source, self.grid, self.region) == (other.source, other.grid, other.region)
+        return same and other.years[1] >= self.years[1]
+
     @property
     def year_list(self) -> range:
         return range(self.years[0], self.years[1] + 1)
@@ -281,6 +287,33 @@ def finish(folder: Path, manifest: Manifest) -> None:
         file.flush()
         os.fsync(file.fileno())
     part.replace(folder / MANIFEST)
+
+
+def publish(part: Path, manifest: Manifest) -> Path:
+    """Put a whole store in place under a free name, remove those it replaces, and return it.
+
+    A server has the old store or the new one at any moment, never neither.
+    """
+    finish(part, manifest)
+    root = part.parent
+    names = (f"{manifest.name}{number}" for number in ("", *(f"-{n}" for n in range(2, 10_000))))
+    folder = next(root / name for name in names if not (root / name).exists())
+    part.rename(folder)
+    for other in folders(root.parent):
+        try:
+            replaced = other != folder and read_manifest(other).replaced_by(manifest)
+        except StoreDamaged:
+            continue
+        if replaced:
+            remove(other)
+    return folder
+
+
+def remove(folder: Path) -> None:
+    """Remove a store; a server that has it open reads on."""
+    hidden = folder.with_name(f"{folder.name}.removed{PART}")
+    folder.rename(hidden)
+    shutil.rmtree(hidden)
 
 
 def folders(data_dir: Path) -> list[Path]:

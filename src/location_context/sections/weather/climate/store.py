@@ -112,14 +112,16 @@ class ClimateStores:
 
     def open(self) -> list[ClimateStore]:
         """Return the stores that can be used, opened again when the folder changed."""
-        try:
-            changed = self._root.stat().st_mtime_ns
-        except OSError:
-            changed = None
-        if changed != self._changed:
-            self._changed = changed
+        while (changed := self._when_changed()) != self._changed:
+            self._changed = changed  # and once more, if it changes while it is read
             self._read()
         return self._stores
+
+    def _when_changed(self) -> int | None:
+        try:
+            return self._root.stat().st_mtime_ns
+        except OSError:
+            return None
 
     def damages(self) -> list[str]:
         """Return a sentence for each store that cannot be used."""
@@ -133,9 +135,8 @@ class ClimateStores:
                 stores.append(ClimateStore.open(folder))
             except StoreDamaged as damage:
                 self._damages.append(_DAMAGE.format(folder.name, damage))
-                structlog.get_logger().warning(
-                    "climate_store_damaged", store=folder.name, why=str(damage)
-                )
+                log = structlog.get_logger()
+                log.warning("climate_store_damaged", store=folder.name, why=str(damage))
         self._stores = sorted(stores, key=_preference)
 
 
