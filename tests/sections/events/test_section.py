@@ -100,19 +100,18 @@ async def test_the_same_concert_from_two_providers_is_one_with_both_sources(open
     assert body["as_of"].startswith("2026-11-21T08:00:00")
 
 
+ODBL = (
+    "Contains information from the OpenHolidays API, which is made available here under the "
+    "Open Database License (ODbL), https://opendatacommons.org/licenses/odbl/1-0/"
+)
+
+
 @pytest.mark.parametrize(
     ("provider", "url", "text"),
     [
         (PredictHQ, "https://www.predicthq.com/", "Events by PredictHQ"),
         (Ticketmaster, "https://www.ticketmaster.com/", "Powered by Ticketmaster"),
-        (
-            OpenHolidays,
-            "https://www.openholidaysapi.org/",
-            (
-                "Contains information from the OpenHolidays API, which is made available here under "
-                "the Open Database License (ODbL), https://opendatacommons.org/licenses/odbl/1-0/"
-            ),
-        ),
+        (OpenHolidays, "https://www.openholidaysapi.org/", ODBL),
     ],
 )
 def test_notice_of_a_provider_has_the_words_that_it_requires(provider, url, text):
