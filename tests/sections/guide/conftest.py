@@ -1,18 +1,20 @@
 """Fixtures of the guide's tests: a database of each kind, and an importer into it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
+from typing import Any
 
 import pytest
 
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer
 from location_context.sections.guide.imports.reading import read
+from location_context.sections.guide.records import Restaurant
 from location_context.settings import Settings
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlGuideStore
 from tests.moved_clock import MovedClock
-from tests.sections.guide.samples import country_at
+from tests.sections.guide.samples import METADATA, country_at
 
 
 @pytest.fixture
@@ -37,3 +39,14 @@ def gazetteer() -> Gazetteer:
 def world_importer(guides: SqlGuideStore, gazetteer: Gazetteer) -> Importer:
     """An importer that knows the real countries."""
     return Importer(guides, MovedClock(), partial(read, country_at=gazetteer.country))
+
+
+@pytest.fixture
+def import_rows(importer: Importer, guides: SqlGuideStore) -> Callable[[bytes], Any]:
+    """Import a file and return its restaurants from west to east."""
+
+    async def work(data: bytes) -> list[Restaurant]:
+        version, _ = await importer.run(data, METADATA)
+        return sorted(await guides.load(version.number), key=lambda one: one.lng)
+
+    return work

@@ -35,6 +35,14 @@ def restaurant(number: int, **changes: Any) -> Restaurant:
     return Restaurant(**(values | changes))
 
 
+def around(*distances: tuple[str, float]) -> list[Restaurant]:
+    """Return restaurants of a tier, so many km north of Paris."""
+    return [
+        restaurant(n, tier=tier, lat=PARIS.lat + km / 111.195, lng=PARIS.lng)
+        for n, (tier, km) in enumerate(distances)
+    ]
+
+
 def scattered(count: int, seed: int = 1) -> list[Restaurant]:
     """Restaurants crowded around places where geometry is hard, the rest anywhere."""
     chance = random.Random(seed)

@@ -6,21 +6,14 @@ import msgspec
 import pytest
 
 from location_context.errors import OperatorError
-from location_context.sections.guide.imports.importer import Importer, ImportRejected
-from location_context.sections.guide.records import Restaurant
-from location_context.storage.datasets import SqlGuideStore
+from location_context.sections.guide.imports.importer import ImportRejected
 from tests.sections.guide.samples import METADATA, csv_of, open_csv, open_row
 
 pytestmark = pytest.mark.anyio
 
 
-async def imported(importer: Importer, guides: SqlGuideStore, data: bytes) -> list[Restaurant]:
-    version, _ = await importer.run(data, METADATA)
-    return sorted(await guides.load(version.number), key=lambda r: r.lng)
-
-
-async def test_a_row_of_the_open_csv_keeps_every_field(importer, guides):
-    (one,) = await imported(importer, guides, open_csv(open_row(1)))
+async def test_a_row_of_the_open_csv_keeps_every_field(import_rows):
+    (one,) = await import_rows(open_csv(open_row(1)))
     assert msgspec.to_builtins(one) | {"id": ""} == {
         "id": "",
         "name": "Chez Exemple 1",
@@ -40,34 +33,34 @@ async def test_a_row_of_the_open_csv_keeps_every_field(importer, guides):
 
 
 @pytest.mark.parametrize("award", ["3 Stars", "3 Acme Stars", "Three Stars", "★★★", "3 star"])
-async def test_the_words_of_every_year_are_the_same_tier(importer, guides, award):
-    (one,) = await imported(importer, guides, open_csv(open_row(Award=award)))
+async def test_the_words_of_every_year_are_the_same_tier(import_rows, award):
+    (one,) = await import_rows(open_csv(open_row(Award=award)))
     assert one.tier == "three_star"
 
 
-async def test_a_bom_line_feeds_semicolons_and_a_break_inside_quotes_do_no_harm(importer, guides):
+async def test_a_bom_line_feeds_semicolons_and_a_break_inside_quotes_do_no_harm(import_rows):
     rows = [open_row(1, Address="1 rue\ndu Test"), open_row(2)]
     columns = ",".join(rows[0])
     data = csv_of(rows, columns=columns, delimiter=";").replace(b"\r\n", b"\n")
-    first, second = await imported(importer, guides, b"\xef\xbb\xbf" + data)
+    first, second = await import_rows(b"\xef\xbb\xbf" + data)
     assert first.address == "1 rue du Test"
     assert second.name == "Chez Exemple 2"
 
 
-async def test_the_oldest_vintage_with_a_range_of_amounts_keeps_the_price(importer, guides):
+async def test_the_oldest_vintage_with_a_range_of_amounts_keeps_the_price(import_rows):
     row = open_row(1) | {"MinPrice": "3,300", "MaxPrice": "3,800", "Currency": "SEK"}
     del row["Price"]
-    (one,) = await imported(importer, guides, csv_of([row], columns=",".join(row)))
+    (one,) = await import_rows(csv_of([row], columns=",".join(row)))
     assert (one.price, one.price_level) == ("3,300–3,800 SEK", None)
 
 
-async def test_a_city_alone_is_city_and_country_where_it_is_both(importer, guides):
+async def test_a_city_alone_is_city_and_country_where_it_is_both(import_rows):
     rows = [
         open_row(1, Location="Singapore", Address="1 Test Road, Singapore"),
         open_row(2, Location="Lyon", Address="1 rue du Test"),
         open_row(3, Location="San Francisco, USA"),
     ]
-    found = await imported(importer, guides, open_csv(*rows))
+    found = await import_rows(open_csv(*rows))
     places = [(one.city, one.country) for one in found]
     assert places == [("Singapore", "SG"), ("Lyon", "FR"), ("San Francisco", "US")]
 
@@ -82,16 +75,14 @@ async def test_a_city_alone_is_city_and_country_where_it_is_both(importer, guide
         ("call us", None),
     ],
 )
-async def test_a_phone_is_kept_as_written_and_what_is_none_is_left_out(
-    importer, guides, given, kept
-):
-    (one,) = await imported(importer, guides, open_csv(open_row(PhoneNumber=given)))
+async def test_a_phone_is_kept_as_written_and_what_is_none_is_left_out(import_rows, given, kept):
+    (one,) = await import_rows(open_csv(open_row(PhoneNumber=given)))
     assert one.phone == kept
 
 
-async def test_only_http_addresses_are_kept(importer, guides):
+async def test_only_http_addresses_are_kept(import_rows):
     row = open_row(Url="javascript:alert(1)", WebsiteUrl="ftp://exemple.example/")
-    (one,) = await imported(importer, guides, open_csv(row))
+    (one,) = await import_rows(open_csv(row))
     assert (one.url, one.website) == (None, None)
 
 

@@ -1,7 +1,7 @@
 """The section answers the contract: tiers, radii, order, words, units, and what is not there."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from datetime import date
 from typing import Any
@@ -28,11 +28,10 @@ from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import HttpClient
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.guide.oracle import RANKS
-from tests.sections.guide.samples import PARIS, PROVENANCE, query, restaurant, scattered
+from tests.sections.guide.samples import PROVENANCE, around, query, scattered
 
 pytestmark = pytest.mark.anyio
 
-NORTH_KM = 1 / 111.195  # of latitude, in degrees
 OCEAN = Point(-45.0, -130.0, "Etc/GMT+9")
 
 
@@ -42,66 +41,64 @@ async def guide(guides: SqlGuideStore) -> AsyncIterator[Guide]:
         yield Guide.build(SectionContext(Settings(), MovedClock(), client, {"guide": guides}))
 
 
-def around(*distances: tuple[str, float]) -> list[Restaurant]:
-    """Restaurants of a tier, so many km north of Paris."""
-    return [
-        restaurant(n, tier=tier, lat=PARIS.lat + km * NORTH_KM, lng=PARIS.lng)
-        for n, (tier, km) in enumerate(distances)
-    ]
+@pytest.fixture
+def answer(guide: Guide, guides: SqlGuideStore) -> Callable[..., Any]:
+    """Store restaurants and read the section's body."""
+
+    async def work(
+        rows: Sequence[Restaurant], wanted: Query | None = None, provenance: Provenance = PROVENANCE
+    ) -> dict[str, Any]:
+        await guides.replace(provenance, rows, NOON)
+        await guide.refresh()
+        reading = await guide.read(wanted or query(), Deadline.after(4))
+        return msgspec.json.decode(reading.payload)
+
+    return work
 
 
-async def answer(
-    guide: Guide, guides: SqlGuideStore, rows: Sequence[Restaurant], wanted: Query | None = None
-) -> dict[str, Any]:
-    await guides.replace(PROVENANCE, rows, NOON)
-    await guide.refresh()
-    reading = await guide.read(wanted or query(), Deadline.after(4))
-    return msgspec.json.decode(reading.payload)
-
-
-async def test_all_five_tiers_stand_in_rank_order_with_their_radii(guide, guides):
-    body = await answer(guide, guides, around(("selected", 0.5)))
+async def test_all_five_tiers_stand_in_rank_order_with_their_radii(answer):
+    body = await answer(around(("selected", 0.5)))
     ranked = [(tier["tier"], tier["rank"], tier["radius"]) for tier in body["tiers"]]
     assert ranked == list(zip(RANKS, range(1, 6), [80, 40, 15, 2, 1], strict=True))
 
 
-async def test_each_tier_reaches_exactly_as_far_as_its_radius(guide, guides):
+async def test_each_tier_reaches_exactly_as_far_as_its_radius(answer):
     radii = dict(zip(RANKS, [80, 40, 15, 2, 1], strict=True))
     edges = [(tier, radius + move) for tier, radius in radii.items() for move in (-0.01, 0.01)]
-    body = await answer(guide, guides, around(*edges))
+    body = await answer(around(*edges))
     assert [one["distance"] for one in body["restaurants"]] == [79.99, 39.99, 14.99, 1.99, 0.99]
     assert [tier["count"] for tier in body["tiers"]] == [1] * 5
     assert [tier["nearest_beyond"] for tier in body["tiers"]] == [None] * 5
 
 
-async def test_an_empty_tier_names_the_nearest_beyond_its_radius(guide, guides):
+async def test_an_empty_tier_names_the_nearest_beyond_its_radius(answer):
     rows = around(("one_star", 3), ("three_star", 95.5), ("three_star", 300), ("selected", 1.2))
-    body = await answer(guide, guides, rows)
+    body = await answer(rows)
     beyond = {tier["tier"]: tier["nearest_beyond"] for tier in body["tiers"]}
     assert beyond["three_star"] == {"id": "r00001", "name": "Table 1", "distance": 95.5}
     assert beyond["selected"]["distance"] == 1.2
     assert (beyond["two_star"], beyond["one_star"]) == (None, None)
 
 
-async def test_a_tier_names_no_restaurant_beyond_a_day_s_drive(guide, guides):
+async def test_a_tier_names_no_restaurant_beyond_a_day_s_drive(answer):
     """Such as a row with swapped coordinates and no country, which nothing else tells."""
     rows = around(("one_star", 3), ("three_star", 1000.1), ("two_star", 999.9))
-    body = await answer(guide, guides, rows)
+    body = await answer(rows)
     beyond = {tier["tier"]: tier["nearest_beyond"] for tier in body["tiers"]}
     assert beyond["three_star"] is None
     assert beyond["two_star"]["distance"] == 999.9
 
 
-async def test_the_order_is_tier_then_distance_then_id_and_at_most_fifty(guide, guides):
+async def test_the_order_is_tier_then_distance_then_id_and_at_most_fifty(answer):
     rows = around(*[(TIERS[n % 5], n % 7 / 10) for n in range(80)])
-    body = await answer(guide, guides, rows)
+    body = await answer(rows)
     keys = [(TIERS.index(one["tier"]), one["distance"], one["id"]) for one in body["restaurants"]]
     assert keys == sorted(keys)
     assert (len(keys), body["total"]) == (50, 80)
 
 
-async def test_a_restaurant_carries_every_field_and_null_for_what_is_not_known(guide, guides):
-    body = await answer(guide, guides, around(("two_star", 10)))
+async def test_a_restaurant_carries_every_field_and_null_for_what_is_not_known(answer):
+    body = await answer(around(("two_star", 10)))
     (one,) = body["restaurants"]
     assert one == {
         "id": "r00000",
@@ -133,15 +130,15 @@ async def test_the_answer_is_what_its_documented_struct_describes(guide, guides)
     assert msgspec.json.decode(reading.payload, type=GuideBody) == reading.body
 
 
-async def test_imperial_units_turn_distances_and_radii_last(guide, guides):
-    body = await answer(guide, guides, around(("one_star", 14.9)), query(units="imperial"))
+async def test_imperial_units_turn_distances_and_radii_last(answer):
+    body = await answer(around(("one_star", 14.9)), query(units="imperial"))
     assert body["units"]["distance"] == "mi"
     assert body["tiers"][2]["radius"] == 9.32
     assert body["restaurants"][0]["distance"] == 9.26
 
 
-async def test_as_of_is_the_day_of_the_dataset_and_stays_so(guide, guides):
-    body = await answer(guide, guides, around(("one_star", 1)))
+async def test_as_of_is_the_day_of_the_dataset_and_stays_so(answer):
+    body = await answer(around(("one_star", 1)))
     assert (body["as_of"], body["stale"]) == ("2025-03-01T00:00:00Z", False)
 
 
@@ -153,49 +150,39 @@ async def test_without_a_guide_the_section_says_so(guide):
     assert (await guide.dataset()).version is None
 
 
-async def test_far_from_all_restaurants_the_section_is_not_applicable(guide, guides):
-    body = await answer(guide, guides, around(("selected", 0)), query(OCEAN))
+async def test_far_from_all_restaurants_the_section_is_not_applicable(answer):
+    body = await answer(around(("selected", 0)), query(OCEAN))
     assert (body["applicable"], body["reason"]) == (False, "no_restaurants_in_range")
 
 
-async def test_the_sample_says_in_answer_and_notices_that_it_is_not_current(guide, guides):
+async def test_the_sample_says_in_answer_and_notices_that_it_is_not_current(answer, guide):
     provenance = Provenance(
         kind="sample", source="s", dated=date(2024, 6, 1), attribution="Sample guide"
     )
-    await guides.replace(provenance, around(("one_star", 1)), NOON)
-    reading = await guide.read(query(), Deadline.after(4))
-    assert reading.body.attribution[0].text == "Sample guide 2024, not current"
-    assert not reading.body.attribution[0].adapted
+    notice = (await answer(around(("one_star", 1)), provenance=provenance))["attribution"][0]
+    assert (notice["text"], notice["adapted"]) == ("Sample guide 2024, not current", False)
     assert "sample guide of 2024" in guide.warnings()[0]
 
 
 async def test_an_imported_guide_tells_its_licence_with_its_terms_and_that_it_was_adapted(
     guide, guides
 ):
-    provenance = Provenance(
-        kind="plain_csv",
-        source="s",
-        dated=date(2026, 6, 1),
-        attribution="A",
-        license="cc-by-sa-4.0",
-    )
-    await guides.replace(provenance, around(("one_star", 3)), NOON)
-    reading = await guide.read(query(), Deadline.after(4))
-    [notice, *_] = reading.body.attribution
-    assert (notice.license, notice.adapted) == ("cc-by-sa-4.0", True)
-    assert notice.license_url == "https://creativecommons.org/licenses/by-sa/4.0/"
+    provenance = msgspec.structs.replace(PROVENANCE, license="cc-by-sa-4.0")
+    notice = (await answer(around(("one_star", 3)), provenance=provenance))["attribution"][0]
+    assert (notice["license"], notice["adapted"]) == ("cc-by-sa-4.0", True)
+    assert notice["license_url"] == "https://creativecommons.org/licenses/by-sa/4.0/"
 
 
-async def test_an_operators_own_labels_are_used_by_language_before_ours(guide, guides):
+async def test_an_operators_own_labels_are_used_by_language_before_ours(answer):
     words = {"one_star": TierTexts(label={"": "A rosette", "de": "Eine Rosette"})}
     provenance = msgspec.structs.replace(PROVENANCE, labels=words)
-    await guides.replace(provenance, around(("one_star", 1)), NOON)
-    labels = []
-    for each in (query(), with_language(query(), "de-AT")):
-        reading = await guide.read(each, Deadline.after(4))
-        labels.append((reading.body.tiers[2].label, reading.body.restaurants[0].label))
-    assert labels == [("A rosette",) * 2, ("Eine Rosette",) * 2]
-    assert "short drive" in (await guide.read(query(), Deadline.after(4))).body.tiers[2].meaning
+    for wanted, label in (
+        (query(), "A rosette"),
+        (with_language(query(), "de-AT"), "Eine Rosette"),
+    ):
+        body = await answer(around(("one_star", 1)), wanted, provenance)
+        assert body["tiers"][2]["label"] == body["restaurants"][0]["label"] == label
+    assert "short drive" in (await answer(around(("one_star", 1))))["tiers"][2]["meaning"]
 
 
 def with_language(given: Query, tag: str) -> Query:

@@ -1,7 +1,6 @@
 """Travel is estimated from distance, or routed by an OSRM server asked once for all."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -17,8 +16,7 @@ from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import HttpClient
 from tests.fakes.server import FakeRequest, FakeResponse, FakeServer
 from tests.moved_clock import NOON, MovedClock
-from tests.sections.guide.samples import PROVENANCE, query
-from tests.sections.guide.test_section import around
+from tests.sections.guide.samples import PROVENANCE, around, query
 
 pytestmark = pytest.mark.anyio
 
@@ -33,9 +31,13 @@ def waypoint(place: str, metres: float) -> dict[str, Any]:
 class Osrm:
     """OSRM's table service: all places snap to the nearest road, however far it lies."""
 
-    def __init__(self, seconds: Sequence[float | None] = (600.0, 660.0, 720.0)) -> None:
+    def __init__(
+        self,
+        seconds: Sequence[float | None] = (600.0, 660.0, 720.0),
+        metres: Mapping[int, float] | None = None,
+    ) -> None:
         self.seconds = seconds
-        self.metres: dict[int, float] = {}  # by index of the asked place; 4 m for all others
+        self.metres = metres or {}  # by index of the requested place; 4 m for all others
 
     def __call__(self, asked: FakeRequest) -> FakeResponse:
         places = asked.path.rsplit("/", 1)[1].split(";")
@@ -50,13 +52,20 @@ class Osrm:
         )  # fmt: skip
 
 
-@asynccontextmanager
-async def guide_with(url: str, guides: SqlGuideStore) -> AsyncIterator[Guide]:
-    rows = around(("three_star", 60), ("two_star", 20), ("one_star", 5), ("one_star", 1))
-    await guides.replace(PROVENANCE, rows, NOON)
+RESTAURANTS = around(("three_star", 60), ("two_star", 20), ("one_star", 5), ("one_star", 1))
+
+
+@pytest.fixture
+async def guide(guides: SqlGuideStore) -> AsyncIterator[Guide]:
+    """The section with four restaurants around Paris and an OSRM server, `guide.osrm`."""
+    await guides.replace(PROVENANCE, RESTAURANTS, NOON)
     async with HttpClient("tests") as client:
-        settings, stores = Settings(osrm_url=url), {"guide": guides}
-        yield Guide.build(SectionContext(settings, MovedClock(), client, stores))
+        with FakeServer(Osrm()).running() as osrm:
+            settings, stores = Settings(osrm_url=osrm.url), {"guide": guides}
+            guide = Guide.build(SectionContext(settings, MovedClock(), client, stores))
+            guide.osrm = osrm
+            yield guide
+            await guide.close()
 
 
 def ways(reading: SectionResult) -> list[tuple[str, int, bool]]:
@@ -90,56 +99,47 @@ def test_drives_in_a_large_city_take_about_as_long_as_osrm_says():
     assert 0.7 <= min(ratios) <= max(ratios) <= 1.15
 
 
-async def test_without_osrm_all_travel_is_estimated_and_the_answer_complete(guides):
-    async with guide_with("", guides) as guide:
-        reading = await guide.read(query(), Deadline.after(4))
+async def test_travel_is_estimated_and_the_answer_complete_without_osrm(guides):
+    guide = Guide.build(SectionContext(Settings(), MovedClock(), None, {"guide": guides}))
+    await guides.replace(PROVENANCE, RESTAURANTS, NOON)
+    reading = await guide.read(query(), Deadline.after(4))
     assert ways(reading) == ESTIMATED
     assert (reading.body.degraded_reason, reading.complete) == (None, True)
     assert guide.providers()[0].status == "not_configured"
 
 
-async def test_osrm_is_asked_once_for_all_drives_in_lng_lat_order(guides):
-    with FakeServer(Osrm()).running() as osrm:
-        async with guide_with(osrm.url, guides) as guide:
-            reading = await guide.read(query(), Deadline.after(4))
+async def test_osrm_gets_one_call_for_all_drives_in_lng_lat_order(guide):
+    reading = await guide.read(query(), Deadline.after(4))
     far, near = [("drive", 10, False), ("drive", 11, False)], ("drive", 12, False)
     assert ways(reading) == [*far, ("walk", 16, True), near]
-    (asked,) = osrm.requests
-    assert asked.path.startswith("/table/v1/driving/2.352200,48.856600;2.352200,49.396")
-    assert asked.path.count(";") == 3
-    assert asked.query == {"sources": "0", "annotations": "duration"}
+    (request,) = guide.osrm.requests
+    assert request.path.startswith("/table/v1/driving/2.352200,48.856600;2.352200,49.396")
+    assert request.path.count(";") == 3
+    assert request.query == {"sources": "0", "annotations": "duration"}
     assert reading.complete
     assert "OpenStreetMap" in [one.name for one in reading.body.attribution]
 
 
-async def test_a_place_without_a_road_keeps_its_estimate(guides):
-    with FakeServer(Osrm([None, 1200, -5])).running() as osrm:
-        async with guide_with(osrm.url, guides) as guide:
-            reading = await guide.read(query(), Deadline.after(4))
-    assert ways(reading) == [ESTIMATED[0], ("drive", 20, False), *ESTIMATED[2:]]
-
-
-async def test_a_restaurant_over_a_kilometre_from_its_road_keeps_its_estimate(guides):
-    server = Osrm()
-    server.metres = {1: 1000.1, 2: 999.9, 3: 250_000.0}
-    with FakeServer(server).running() as osrm:
-        async with guide_with(osrm.url, guides) as guide:
-            reading = await guide.read(query(), Deadline.after(4))
-    assert ways(reading) == [ESTIMATED[0], ("drive", 11, False), *ESTIMATED[2:]]
+@pytest.mark.parametrize(
+    ("seconds", "metres", "expected"),
+    [
+        ([None, 1200, -5], {}, [ESTIMATED[0], ("drive", 20, False), *ESTIMATED[2:]]),
+        (
+            [600, 660, 720],
+            {1: 1000.1, 2: 999.9, 3: 250_000.0},
+            [ESTIMATED[0], ("drive", 11, False), *ESTIMATED[2:]],
+        ),
+        ([600, 660, 720], {0: 412_000.0}, ESTIMATED),
+    ],
+    ids=["no road", "road over a kilometre from the restaurant", "or from the guest"],
+)
+async def test_drive_that_cannot_be_routed_keeps_its_estimate(guide, seconds, metres, expected):
+    guide.osrm.respond = Osrm(seconds, metres)
+    reading = await guide.read(query(), Deadline.after(4))
+    assert ways(reading) == expected
     assert reading.complete  # all that could be routed was
-
-
-async def test_a_point_over_a_kilometre_from_its_road_is_not_routed_anywhere(guides):
-    server = Osrm()
-    server.metres = {0: 412_000.0}
-    with FakeServer(server).running() as osrm:
-        async with guide_with(osrm.url, guides) as guide:
-            reading = await guide.read(query(), Deadline.after(4))
-    assert ways(reading) == ESTIMATED
-    assert reading.complete
-    assert "Travel times: © OpenStreetMap contributors, ODbL" not in [
-        one.text for one in reading.body.attribution
-    ]
+    notice = "Travel times: © OpenStreetMap contributors, ODbL"
+    assert (notice in [one.text for one in reading.body.attribution]) == (expected != ESTIMATED)
 
 
 BAD: dict[str, FakeResponse] = {
@@ -164,27 +164,20 @@ BAD: dict[str, FakeResponse] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-async def test_a_failing_osrm_falls_back_to_estimates_and_says_degraded(guides, name):
-    with FakeServer(lambda _: BAD[name]).running() as osrm:
-        async with guide_with(osrm.url, guides) as guide:
-            reading = await guide.read(query(), Deadline.after(4))
-            code = guide.providers()[0].last_error_code
+async def test_failing_osrm_is_replaced_by_estimates_and_degrades_the_answer(guide, name):
+    guide.osrm.respond = lambda _: BAD[name]
+    reading = await guide.read(query(), Deadline.after(4))
     assert ways(reading) == ESTIMATED
     assert (reading.body.degraded_reason, reading.complete) == ("provider_unavailable", False)
     known = {"502": "refused", "400": "refused", "dropped": "unreachable"}
-    assert code == known.get(name, "invalid_answer")
+    assert guide.providers()[0].last_error_code == known.get(name, "invalid_answer")
 
 
-async def test_a_silent_osrm_costs_its_deadline_once(guides):
-    with FakeServer(lambda _: FakeResponse(fault="hang")).running() as osrm:
-        async with guide_with(osrm.url, guides) as guide:
-            reasons = []
-            for _ in range(3):
-                reading = await guide.read(query(), Deadline.after(0.5))
-                assert ways(reading) == ESTIMATED
-                reasons.append(reading.body.degraded_reason)
-            state: Any = guide.providers()[0]
-            await guide.close()
-    assert len(osrm.requests) == 1
-    assert reasons == ["late"] * 3
-    assert state.breaker == "closed"  # it had not timed out yet
+async def test_silent_osrm_is_called_once_and_answers_are_late(guide):
+    guide.osrm.respond = lambda _: FakeResponse(fault="hang")
+    for _ in range(3):
+        reading = await guide.read(query(), Deadline.after(0.5))
+        assert ways(reading) == ESTIMATED
+        assert reading.body.degraded_reason == "late"
+    assert len(guide.osrm.requests) == 1
+    assert guide.providers()[0].breaker == "closed"  # it had not timed out yet
