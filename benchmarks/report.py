@@ -1,17 +1,16 @@
-"""All benchmarks one after the other, and the table of docs/performance.md from their figures.
+"""Run all benchmarks of docs/performance.md one after the other, and make its table.
 
-    python benchmarks/report.py [--rounds 5] [--only cold.py …] [--write] [--json]
+    python -m benchmarks.report [--rounds 5] [--only cold …] [--write] [--json]
 
-Takes about ten minutes. The table is printed, with what was measured, where and when; `--write`
-puts it into docs/performance.md, and draws the picture anew. With `--only` the rows of the others
-keep what stands there.
+It takes about ten minutes, and prints the table with the commit, time and machine. `--write` puts
+the table into docs/performance.md and draws the picture again. With `--only`, the rows of other
+benchmarks stay as they are.
 """
 
 import argparse
 import json
 import operator
 import os
-import statistics
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,27 +18,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from scripts.generators import picture
+
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
-
-from benchmarks import picture  # noqa: E402  found by the line above
-
 PAGE = ROOT / "docs" / "performance.md"
-BEGIN, END = "<!-- figures: benchmarks/report.py -->\n", "<!-- end of figures -->\n"
+BEGIN, END = "<!-- figures: benchmarks.report -->\n", "<!-- end of figures -->\n"
 HEAD = "| what | figure | goal | beside | command |\n|---|---|---|---|---|\n"
 
 
 class Row(NamedTuple):
-    """A line of the table: which part of which entry of a benchmark's JSON, and its goal."""
+    """A line of the table: a part of an entry of a benchmark's JSON, and its goal."""
 
     what: str
     script: str
     entry: str
     part: str
     form: str  # as in format(), with the unit after a space
-    goal: float | None  # None: there is none
+    goal: float | None
     beside: str
-    most: bool = False  # whether the goal is the most that it may be
+    most: bool = False  # True: the goal is a maximum
 
     def line(self, found: Mapping[str, Any]) -> str:
         value = self.value(found)
@@ -53,17 +50,15 @@ class Row(NamedTuple):
         return f"| {self.what} | {shown} | {goal} | {self.beside} | `{self.script}` |\n"
 
     def value(self, found: Mapping[str, Any]) -> float:
-        one = found[self.entry]
-        if isinstance(one, list):  # each round's figure
-            return statistics.median(one)
-        return one[self.part]
+        value: float = found[self.entry][self.part]
+        return value
 
 
 RAW, ASGI = "of_raw", "raw ASGI, same bytes and headers"
-SPEED, WORKERS, COLD = "http_speed.py", "http_workers.py", "cold.py"
-GROWTH, START, MEMORY = "growth.py", "start.py", "memory.py"
-BOUNDS = "cache_bounds.py"
-SKY, GUIDE = "astronomy_speed.py", "guide_query.py"
+SPEED, WORKERS, COLD = "warm", "warm --workers", "cold"
+GROWTH, START, MEMORY = "growth", "start", "memory"
+BOUNDS = "memory --caches"
+SKY, GUIDE = "computation", "queries"
 LITTLE = "the same with a hundredth"
 ROWS = [
     Row("JSON section, warm", SPEED, "section", RAW, ".2f of raw", 0.8, ASGI),
@@ -108,14 +103,15 @@ ROWS = [
         for name, entry in (("catalogue", "guide"), ("events", "events"), ("keys", "keys"),
                             ("caches", "caches"))
     ),
-    Row("start, to health", START, "CPU s, health", "", ".2f s CPU", None, ""),
-    Row("start, to the first answer", START, "CPU s, first astronomy", "", ".2f s CPU", 1.2,
+    Row("start, to health", START, "CPU s, health", "median", ".2f s CPU", None, ""),
+    Row("start, to the first answer", START, "CPU s, first astronomy", "median", ".2f s CPU", 1.2,
         "", True),
-    Row("of an empty Starlette", START, "CPU s, empty Starlette", "", ".2f s CPU", None, ""),
-    Row("worker, every section answered", START, "MB, largest worker", "", ".0f MB PSS", 120, "",
+    Row("of an empty Starlette", START, "CPU s, empty Starlette", "median", ".2f s CPU", None, ""),
+    Row("worker, every section answered", START, "MB, largest worker", "median", ".0f MB PSS", 120,
+        "",
         True),
-    Row("command around the workers", START, "MB, command", "", ".0f MB PSS", 40, "", True),
-    Row("command and worker together", START, "MB, all", "", ".0f MB PSS", None, ""),
+    Row("command around the workers", START, "MB, command", "median", ".0f MB PSS", 40, "", True),
+    Row("command and worker together", START, "MB, all", "median", ".0f MB PSS", None, ""),
     Row("worker after 8,000 distinct points", MEMORY, "8,000 points", "worker_mb", ".0f MB PSS",
         None, ""),
     Row("all caches of a worker, when full", BOUNDS, "all", "mb_full", ".0f MB", None, ""),
@@ -130,10 +126,13 @@ ROWS = [
 
 
 def run(script: str, rounds: int) -> dict[str, Any]:
-    """The figures of a benchmark."""
+    """Run a benchmark and return its figures."""
     print(script, file=sys.stderr)
-    command = [sys.executable, str(ROOT / "benchmarks" / script), "--json", f"--rounds={rounds}"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
+    name, *options = script.split()
+    command = [sys.executable, "-m", f"benchmarks.{name}", *options, "--json"]
+    done = subprocess.run(
+        [*command, f"--rounds={rounds}"], cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True
+    )
     found = json.loads(done.stdout)
     if script == COLD:
         crowd = found["a thousand callers"]
@@ -141,8 +140,8 @@ def run(script: str, rounds: int) -> dict[str, Any]:
     return found
 
 
-def told(page: str) -> dict[tuple[str, str, str], str]:
-    """The lines that stand in the page, by what, beside and command."""
+def rows_of(page: str) -> dict[tuple[str, str, str], str]:
+    """Return the lines of the page, by what, beside and command."""
     lines = page.partition(BEGIN)[2].partition(END)[0].splitlines(keepends=True)
     cells = ([cell.strip() for cell in line.split("|")] for line in lines)
     return {
@@ -163,7 +162,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     page = PAGE.read_text()
-    before = told(page)
+    before = rows_of(page)
     found = {script: run(script, given.rounds) for script in given.only}
     if given.json:
         print(json.dumps(found, indent=1))

@@ -1,19 +1,19 @@
-"""Backups of an SQLite database that is being written to, each restored and compared row by row.
+"""Back up an SQLite database that is being written to, restore each, and compare every row.
 
-    python benchmarks/restores.py [--rounds 25] [--months 20000] [--json]
+    python -m benchmarks.restores [--rounds 25] [--months 20000] [--json]
 
-A serving process answers guests and stores the climate of new places (from a stand-in). A writer
-stores numbered transactions without a pause, each a row in four tables whose content follows from
-its number. An operator makes keys, and imports a calendar anew, each time with all its events of
-one edition. `backup` and `restore` run meanwhile as commands. A round fails unless what was
-restored
+A server answers guests and stores the climate of new places (from a stand-in). A writer stores
+numbered transactions without a pause, each a row in four tables whose content follows from its
+number. An operator creates keys, and imports a calendar again and again, each time with all events
+of one edition. `backup` and `restore` run meanwhile as commands. A round fails unless the restored
+database
 
 - is intact, and equals the database in the backup in every row of every table;
-- holds exactly the first n transactions, whole in all four tables, and none that was acknowledged
-  before the backup began is missing;
-- has one edition of the calendar alone;
-- lacks no row of what is only added to, against the live database;
-- accepts each key made before the backup began, with the pepper in it.
+- holds exactly the first n transactions, complete in all four tables, with each one that was
+  acknowledged before the backup began;
+- has one edition of the calendar only;
+- lacks no row of the tables that are only added to, against the live database;
+- accepts each key created before the backup began, with the pepper in it.
 """
 
 import asyncio
@@ -37,31 +37,27 @@ from typing import Any
 
 import msgspec
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
-
-from benchmarks import figures  # noqa: E402  found by the line above
-from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo  # noqa: E402  likewise
-from tests.storage.subprocess_targets import a_key, child  # noqa: E402  likewise
-from tests.web.commands import COMMAND, environment, serving  # noqa: E402  likewise
-
-from location_context.access.keys import digest  # noqa: E402  likewise
-from location_context.access.pepper import open_pepper  # noqa: E402  likewise
-from location_context.sections.events.records import (  # noqa: E402  likewise
+from benchmarks.harness import figures
+from location_context.access.keys import digest
+from location_context.access.pepper import open_pepper
+from location_context.sections.events.records import (
     Calendar,
     Place,
     ProviderEvent,
     When,
 )
-from location_context.sections.weather.records import MonthRow  # noqa: E402  likewise
-from location_context.settings import Settings  # noqa: E402  likewise
-from location_context.settings.data_dir import DATABASE_FILE  # noqa: E402  likewise
-from location_context.stay import system_clock  # noqa: E402  likewise
-from location_context.storage import schema  # noqa: E402  likewise
-from location_context.storage.access import SqlApiKeyStore, open_api_keys  # noqa: E402  likewise
-from location_context.storage.database import Database  # noqa: E402  likewise
-from location_context.storage.datasets import SqlClimateStore  # noqa: E402  likewise
-from location_context.storage.events import SqlEventStore  # noqa: E402  likewise
+from location_context.sections.weather.records import MonthRow
+from location_context.settings import Settings
+from location_context.settings.data_dir import DATABASE_FILE
+from location_context.stay import system_clock
+from location_context.storage import schema
+from location_context.storage.access import SqlApiKeyStore, open_api_keys
+from location_context.storage.database import Database
+from location_context.storage.datasets import SqlClimateStore
+from location_context.storage.events import SqlEventStore
+from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
+from tests.storage.subprocess_targets import a_key, child
+from tests.web.commands import COMMAND, environment, serving
 
 FETCHED = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = date(2027, 6, 1)
@@ -71,7 +67,7 @@ ADDED_TO = ("api_keys", "climate_months")  # tables from which nothing here is d
 
 
 def month_of(number: int) -> MonthRow:
-    """The month of a transaction."""
+    """Return the month of a transaction."""
     data = random.Random(number).randbytes(1100)
     year, month = 2000 + number // 12 % 10, 1 + number % 12
     return MonthRow("sequence", f"cell {number}", year, month, 1.5, 2.5, None, FETCHED, data)
@@ -87,7 +83,7 @@ def event_of(name: str, number: int) -> ProviderEvent:
 
 
 def write_sequence(pipe: Connection, folder: str) -> None:
-    """Store transaction after transaction, and tell the number of each that was acknowledged."""
+    """Store transaction after transaction, and send the number of each acknowledged one."""
 
     async def life() -> None:
         database = await Database.open(Settings(data_dir=Path(folder)))
@@ -118,7 +114,7 @@ def write_sequence(pipe: Connection, folder: str) -> None:
 
 
 def operate(pipe: Connection, folder: str) -> None:
-    """Make keys and import editions, and tell the secret of each key."""
+    """Create keys and import editions, and send the secret of each key."""
 
     async def life() -> None:
         settings = Settings(data_dir=Path(folder))
@@ -137,7 +133,7 @@ def operate(pipe: Connection, folder: str) -> None:
 
 
 class Guests(threading.Thread):
-    """Ask the server for new places, one after another."""
+    """Requests of new places, one after another."""
 
     def __init__(self, port: int) -> None:
         super().__init__(daemon=True)
@@ -160,7 +156,7 @@ class Guests(threading.Thread):
 
 @dataclass
 class Load:
-    """What writes, and what it has had acknowledged so far."""
+    """The writers, and what was acknowledged so far."""
 
     folder: Path
     sequence: Connection
@@ -169,7 +165,7 @@ class Load:
     secrets: list[str] = field(default_factory=list)
 
     def drain(self) -> int:
-        """Hear of all that was acknowledged by now; the number of the last transaction."""
+        """Read all acknowledgements until now and return the number of the last transaction."""
         while self.sequence.poll():
             self.number = self.sequence.recv()
         while self.operator.poll():
@@ -179,7 +175,7 @@ class Load:
 
 @contextmanager
 def load(folder: Path, months: int) -> Iterator[tuple[Load, Guests]]:
-    """A database with so many months, and all that writes to it, until the end of the block."""
+    """Run all that writes to a database with so many months, until the end of the block."""
     asyncio.run(_fill(folder, months))
     with ExitStack() as stack:
         meteo = OpenMeteo(system_clock)
@@ -222,10 +218,10 @@ def _run(folder: Path, *arguments: str) -> None:
 
 
 def one_round(under: Load, place: Path) -> Mapping[str, float]:
-    """Back up, restore and compare; what it took.
+    """Back up, restore and compare; return the figures.
 
     Raises:
-        AssertionError: something is missing, or differs.
+        AssertionError: a row is missing or differs.
     """
     file, other = place / "backup.tar", place / "restored"
     before, secrets, began = under.drain(), list(under.secrets), time.monotonic()
@@ -254,7 +250,7 @@ def one_round(under: Load, place: Path) -> Mapping[str, float]:
 
 
 def compare(one: sqlite3.Connection, other: sqlite3.Connection) -> int:
-    """Every row of every table of two databases; how many there are."""
+    """Compare every row of every table of two databases and return their number."""
     digests = []
     for connection in (one, other):
         found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")
@@ -269,7 +265,7 @@ def compare(one: sqlite3.Connection, other: sqlite3.Connection) -> int:
 
 
 def check_contents(there: sqlite3.Connection) -> int:
-    """That it is one state of the load; the number of its last transaction."""
+    """Check that it is one state of the load; return the number of its last transaction."""
 
     def rows(query: str) -> list[tuple[Any, ...]]:
         return there.execute(query).fetchall()
@@ -294,7 +290,7 @@ def check_contents(there: sqlite3.Connection) -> int:
 
 
 async def check_keys(folder: Path, secrets: list[str]) -> None:
-    """That each key is one of the restored ones, by the restored pepper."""
+    """Check that each key is one of the restored ones, by the restored pepper."""
     settings = Settings(data_dir=folder)
     async with await Database.open(settings, read_whole=True) as database:
         store = SqlApiKeyStore(database)
@@ -305,7 +301,7 @@ async def check_keys(folder: Path, secrets: list[str]) -> None:
 
 
 def run(folder: Path, rounds: int, months: int) -> Mapping[str, Mapping[str, Any]]:
-    """The figures of so many rounds under one load."""
+    """Return the figures of so many rounds under one load."""
     done = []
     with load(folder / "live", months) as (under, guests):
         for number in range(rounds):

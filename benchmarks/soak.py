@@ -1,22 +1,20 @@
-"""Ten minutes of what guests and hosts ask for: answers, their times and the worker's memory.
+"""Ten minutes of mixed requests: answers, their times and the worker's memory.
 
-    python benchmarks/soak.py [--minutes 10] [--rate 25] [--failing 0.1] [--json]
+    python -m benchmarks.soak [--minutes 10] [--rate 25] [--failing 0.1] [--json]
 
-Four requests in five are for one of 300 favourite places, the others for a place that nobody asked
-for before; each in one of 14 languages, with one of four stays of a week. By weight they are: the
-widget, its compact layout, its picture, and the four sections as JSON. They come at `--rate` a
-second whether or not earlier ones are answered, and times count from when a request was to be sent.
-Of the providers' answers, which take 50 ms, the share `--failing` is a 500. The worker has the
-limits that are the default, but for those of a minute. A connection that the server closed while it
-was idle is opened again. Prints by kind how many answers had which status, with the median, 99th
-percentile and longest time in ms; then by minute the widget's 99th percentile, the worker's PSS in
-MB, and the share of a core that it took.
+Four requests in five are for one of 300 favourite places, the others for a new place; each in one
+of 14 languages, with one of four stays of a week. By weight they are: the widget, its compact
+layout, its picture, and the four sections as JSON. They are sent `--rate` a second, whether or not
+earlier ones are answered; times count from the planned moment. The share `--failing` of the
+providers' answers, which take 50 ms, is a 500. The worker has the default limits, except those of a
+minute. A connection that the server closed while idle is opened again. Printed by kind: how many
+answers had which status, with the median, 99th percentile and longest time in ms; then by minute
+the widget's 99th percentile, the worker's PSS in MB, and its share of a core.
 """
 
 import asyncio
 import itertools
 import random
-import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
@@ -26,16 +24,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
-
-from benchmarks import figures  # noqa: E402  found by the line above
-from benchmarks.attack import Connection  # noqa: E402  likewise
-from benchmarks.cold import places, prepare, start_stand_ins  # noqa: E402  likewise
-from benchmarks.servers import Server, key_without_limit  # noqa: E402  likewise
-
-from location_context.settings import Settings  # noqa: E402  likewise
-from location_context.stay import system_clock  # noqa: E402  likewise
+from benchmarks.harness import figures
+from benchmarks.harness.clients import Connection
+from benchmarks.harness.servers import Server, key_without_limit
+from benchmarks.harness.service import places, prepare, start_stand_ins
+from location_context.settings import Settings
+from location_context.stay import system_clock
 
 FAVOURITES, NEW = 300, 0.2
 LANGUAGES = ("en", "en-GB", "en-US", "de", "de-AT", "fr", "fr-CA", "es", "it", "pt-BR", "nl", "ja",
@@ -52,11 +46,11 @@ KINDS = {
 WEIGHTS = [weight for _, _, weight in KINDS.values()]
 STARTS = (3, 8, 14, 60)  # days from today
 MINUTE = 60.0  # seconds
-Asked = tuple[str, int, float]  # kind, status and seconds
+Answer = tuple[str, int, float]  # kind, status and seconds
 
 
 def requests() -> Iterator[tuple[str, str]]:
-    """A kind and its target, without end."""
+    """Yield kinds and their targets, without end."""
     chance, others = random.Random(32), places()
     favourites, today = list(itertools.islice(others, FAVOURITES)), system_clock().date()
     while True:
@@ -69,8 +63,8 @@ def requests() -> Iterator[tuple[str, str]]:
 
 
 async def soak(server: Server, key: str, minutes: int, rate: float) -> dict[str, Any]:
-    """Ask for so long; the figures."""
-    answers, widgets = list[Asked](), defaultdict[str, list[Asked]](list)
+    """Send requests for so long and return the figures."""
+    answers, widgets = list[Answer](), defaultdict[str, list[Answer]](list)
     memory, load = dict[str, float](), dict[str, float]()
     idle, running = list[Connection](), set[asyncio.Task[None]]()
 
@@ -109,7 +103,7 @@ async def soak(server: Server, key: str, minutes: int, rate: float) -> dict[str,
     }
 
 
-def summary(answers: list[Asked]) -> dict[str, Any]:
+def summary(answers: list[Answer]) -> dict[str, Any]:
     times = sorted(1000 * seconds for _, _, seconds in answers)
     statuses = Counter(f"status_{status}" for _, status, _ in answers)
     return {
@@ -133,7 +127,9 @@ def main() -> None:
         environ = {**prepare(folder, providers.port), "LOCATION_CONTEXT_LOG_LEVEL": "warning"}
         del environ["LOCATION_CONTEXT_MAX_IN_FLIGHT"]
         key = key_without_limit(Settings(data_dir=folder / "data"))
-        server = Server.of("benchmarks.cold:service", environ, folder / "log", pinned=False)
+        server = Server.of(
+            "benchmarks.harness.service:service", environ, folder / "log", pinned=False
+        )
         stack.enter_context(server)
         server.wait("/v1/health")
         figures.show(asyncio.run(soak(server, key, given.minutes, given.rate)), given)

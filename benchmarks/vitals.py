@@ -1,10 +1,10 @@
-"""Web vitals of a host's page with the widget beside the same page without it, on a phone.
+"""Web vitals of a host's page with the widget, beside the same page without it, on a phone.
 
-    python benchmarks/vitals.py [--rounds 10] [--write] [--json]
+    python -m benchmarks.vitals [--rounds 10] [--write] [--json]
 
 Lighthouse in its mobile settings, with the system's Chromium, opens a booking page in turn bare and
-with the code that the page at `/` offers, below the first screen and within it; in fewer rounds
-also with the frame alone, for hosts without scripts, under a strict policy, and with an answer that
+with the code that the page at `/` generates, below the first screen and within it; in fewer rounds
+also with the frame only, for hosts without scripts, under a strict policy, and with an answer that
 the service must fetch first. The service is the real one over stand-ins of the
 providers. A host and its frame share a process, as on most phones, so that the widget's work counts
 as the host's.
@@ -19,12 +19,12 @@ interactions is its INP.
 Goals: CLS at most 0.02 in every run and until the widget is seen; at most 60 ms more blocking
 (median of the rounds' differences); LCP not moved: medians differ by no more than the quartiles of
 the bare page are apart, or 50 ms; INP under 50 ms in three quarters of the visits, as it is judged
-in the field. It fails if one is missed. Whatever else the machine does is in TBT and INP, so let it
-be idle; blocking by CPU time says what TBT would be then.
+in the field. It fails if one is missed. TBT and INP include any other load, so measure on an idle
+machine; blocking by CPU time is what TBT would be there.
 
-Needs the test requirements, Chromium, Node.js 18 and once the package registry (Lighthouse is kept
-in .lighthouse). Ten rounds take a quarter of an hour. `--write` puts the table into
-docs/performance.md.
+Needs the test requirements, Chromium, Node.js 18 and, the first time, the package registry
+(Lighthouse is installed in .lighthouse). Ten rounds take a quarter of an hour. `--write` puts the
+table into docs/performance.md.
 """
 
 import argparse
@@ -43,17 +43,16 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, Frame, Locator, sync_playwright
 
+from benchmarks.harness import figures
+from benchmarks.harness.booking_site import PLACES, Site
+from scripts.generators import picture
+from tests.widget.browser import chromium_path
+
+BEGIN, END = "<!-- vitals: benchmarks.vitals -->\n", "<!-- end of vitals -->\n"
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
-
-from benchmarks import figures, picture  # noqa: E402  found by the line above
-from benchmarks.booking_site import PLACES, Site  # noqa: E402  likewise
-from tests.widget.browser import chromium_path  # noqa: E402  likewise
-
-BEGIN, END = "<!-- vitals: benchmarks/vitals.py -->\n", "<!-- end of vitals -->\n"
-TOOL = ROOT / "benchmarks" / "lighthouse"
-KEPT = ROOT / ".lighthouse"
-LIGHTHOUSE = KEPT / "node_modules" / "lighthouse" / "cli" / "index.js"
+TOOL = ROOT / "benchmarks" / "harness" / "lighthouse"
+INSTALLED = ROOT / ".lighthouse"
+LIGHTHOUSE = INSTALLED / "node_modules" / "lighthouse" / "cli" / "index.js"
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-features=IsolateSandboxedIframes",
@@ -86,7 +85,7 @@ WATCH = """() => {
 
 
 class Run(NamedTuple):
-    """What Lighthouse found: the layout's shift, milliseconds, and whether there was a widget.
+    """Lighthouse's findings: the layout's shift, milliseconds, and whether there was a widget.
 
     `cpu` is blocking by CPU time: the same as `tbt` on a machine with nothing else to do.
     """
@@ -99,7 +98,7 @@ class Run(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A visitor's longest interaction in ms, and what moved on the host, the last after input."""
+    """A visitor's longest interaction in ms, and the host's layout shifts, the last after input."""
 
     inp: float
     durations: list[float]
@@ -108,22 +107,22 @@ class Visit(NamedTuple):
 
 
 def install() -> None:
-    """Lighthouse at the version of the lock file, unless it is there."""
-    wanted, stamp = (TOOL / "package-lock.json").read_text(), KEPT / "installed"
+    """Install Lighthouse at the version of the lock file, unless it is there."""
+    wanted, stamp = (TOOL / "package-lock.json").read_text(), INSTALLED / "installed"
     if stamp.is_file() and stamp.read_text() == wanted:
         return
     print("Installing Lighthouse …", file=sys.stderr)
-    shutil.rmtree(KEPT, ignore_errors=True)
-    KEPT.mkdir()
+    shutil.rmtree(INSTALLED, ignore_errors=True)
+    INSTALLED.mkdir()
     for name in ("package.json", "package-lock.json"):
-        shutil.copy(TOOL / name, KEPT)
+        shutil.copy(TOOL / name, INSTALLED)
     command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-    subprocess.run(command, cwd=KEPT, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(command, cwd=INSTALLED, stdout=subprocess.DEVNULL, check=True)
     stamp.write_text(wanted)
 
 
 def lighthouse(address: str, throttling: str) -> Run:
-    """One run in a browser of its own."""
+    """Run Lighthouse in a browser of its own."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
             "node", str(LIGHTHOUSE), address, "--quiet", "--output=json", "--save-assets",
@@ -139,17 +138,17 @@ def lighthouse(address: str, throttling: str) -> Run:
             raise SystemExit(done.stderr)
         found = json.loads(Path(folder, "run.json").read_text())["audits"]
         trace = json.loads(next(Path(folder).glob("*.trace.json")).read_text())["traceEvents"]
-    asked = (one["url"] for one in found["network-requests"]["details"]["items"])
+    requested = (one["url"] for one in found["network-requests"]["details"]["items"])
     values = {name: found[audit]["numericValue"] for name, audit in AUDITS.items()}
-    widget = any("/v1/pulse?" in url for url in asked)
+    widget = any("/v1/pulse?" in url for url in requested)
     slower = SLOWER if throttling == "simulate" else 1  # else it was as slow already
     return Run(**values, cpu=blocking_by_cpu(trace, slower), widget=widget)
 
 
 def blocking_by_cpu(trace: Sequence[Mapping[str, Any]], slower: int) -> float:
-    """What the tasks of the host's thread take beyond 50 ms, by their CPU time on a slow phone.
+    """Return the CPU time beyond 50 ms of the host's tasks, on a slow phone.
 
-    From the first paint on, as TBT, and the same on a machine with nothing else to do.
+    It counts from the first paint on, as TBT does, and does not depend on other load.
     """
     paints = [one for one in trace if one["name"] == "firstContentfulPaint"]
     painted = min(paints, key=lambda one: one["ts"])
@@ -164,7 +163,7 @@ def blocking_by_cpu(trace: Sequence[Mapping[str, Any]], slower: int) -> float:
 
 
 def measured(site: Site, browser: Browser, rounds: int) -> dict[str, list[Run]]:
-    """Every variant's runs, in turn."""
+    """Run every variant in turn."""
     here, *others = PLACES
     site.ask(here)
     lines = site.snippet(browser, here)
@@ -192,7 +191,7 @@ def measured(site: Site, browser: Browser, rounds: int) -> dict[str, list[Run]]:
             todo += [(name + SLOW, address, "devtools") for name, address in (main | low).items()]
         for name, address, throttling in todo:
             run = lighthouse(address, throttling)
-            assert run.widget == ("bare" not in name), f"{name}: the widget was not asked for"
+            assert run.widget == ("bare" not in name), f"{name}: the widget was not requested"
             tbt = f"TBT {run.tbt:.0f} ms ({run.cpu:.0f} by CPU)"
             said = f"CLS {run.cls:.3f}, {tbt}, LCP {run.lcp:.0f} ms"
             print(f"{number + 1} {name}: {said}", file=sys.stderr)
@@ -201,7 +200,7 @@ def measured(site: Site, browser: Browser, rounds: int) -> dict[str, list[Run]]:
 
 
 def visit(browser: Browser, address: str) -> Visit:
-    """A visitor with a slow processor scrolls to the widget, and opens and closes its details."""
+    """Visit with a slow processor: scroll to the widget, open and close its details."""
     context = browser.new_context(
         viewport=PHONE, device_scale_factor=1.75, is_mobile=True, has_touch=True
     )
@@ -223,7 +222,7 @@ def visit(browser: Browser, address: str) -> Visit:
 
 
 def toggle(frame: Frame) -> None:
-    """Each list opened and closed by touch, by Enter and by Space."""
+    """Open and close each list by touch, by Enter and by Space."""
     page, lists = frame.page, frame.locator("summary").all()
     assert len(lists) > 1, "there should be lists of restaurants and of events to open"
     for one in lists:
@@ -236,14 +235,14 @@ def toggle(frame: Frame) -> None:
 
 
 def tap(one: Locator) -> None:
-    """A finger in its middle, by coordinates: `Locator.tap` looks at each touch in the page."""
+    """Tap its middle, by coordinates: `Locator.tap` watches each touch in the page."""
     box = one.bounding_box()
     assert box
     one.page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
 
 class Goal(NamedTuple):
-    """A figure, the most that it may be, and what it is beside."""
+    """A figure, its maximum, and what it is compared with."""
 
     what: str
     value: float
@@ -259,11 +258,11 @@ class Goal(NamedTuple):
         form, _, unit = self.form.partition(" ")
         value, most = (f"{part:{form}} {unit}".strip() for part in (self.value, self.most))
         mark = "✓" if self.met else "✗"
-        return f"| {self.what} | {value} | ≤ {most} {mark} | {self.beside} | `vitals.py` |\n"
+        return f"| {self.what} | {value} | ≤ {most} {mark} | {self.beside} | `vitals` |\n"
 
 
 def goals(runs: Mapping[str, Sequence[Run]], visits: Sequence[Visit]) -> list[Goal]:
-    """What is judged."""
+    """Return the figures that have a goal."""
     found = []
     shifts = [one.cls for of in runs.values() for one in of] + [one.scrolled for one in visits]
     found.append(Goal("CLS, the worst run", max(shifts), MOST_CLS, ".3f", "every way of embedding"))
@@ -289,14 +288,14 @@ def goals(runs: Mapping[str, Sequence[Run]], visits: Sequence[Visit]) -> list[Go
 
 
 def table(judged: Sequence[Goal]) -> str:
-    """The lines of docs/performance.md."""
+    """Return the lines of docs/performance.md."""
     said = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {os.cpu_count()} cores, load over 15 minutes"
     lines = "".join(goal.line() for goal in judged)
     return f"{COLUMNS}{lines}\n{said} {os.getloadavg()[2]:.1f}.\n"
 
 
 def summary(runs: Mapping[str, Sequence[Run]], visits: Sequence[Visit]) -> dict[str, Any]:
-    """Median and spread of each variant."""
+    """Return median and spread of each variant."""
     found: dict[str, dict[str, Any]] = {}
     for name, of in runs.items():
         found[name] = {"runs": len(of), "CLS": max(one.cls for one in of)}
@@ -338,7 +337,7 @@ def main() -> None:
 def report(
     runs: Mapping[str, Sequence[Run]], visits: Sequence[Visit], given: argparse.Namespace
 ) -> None:
-    """Print what was found, and write it if that was asked for."""
+    """Print the figures, and write them with `--write`."""
     figures.show(summary(runs, visits), given)
     lines = table(goals(runs, visits))
     if not given.json:

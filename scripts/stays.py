@@ -2,7 +2,7 @@
 
 The sky is the service's own; weather, restaurants and events are the samples of tests/widget.
 Needs the test requirements and Chromium.
-Usage: python scripts/stays.py [--pictures FOLDER] [name ...]
+Usage: python -m scripts.stays [--pictures FOLDER] [name ...]
 """
 
 import sys
@@ -14,15 +14,11 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from tests.moved_clock import NOON, MovedClock  # noqa: E402  the path comes first
-from tests.serving import free_port, serve  # noqa: E402
-from tests.widget.browser import chromium_path  # noqa: E402
-from tests.widget.samples.sections import sample_sections  # noqa: E402
-
-from location_context.settings import Settings  # noqa: E402
+from location_context.settings import Settings
+from tests.moved_clock import NOON, MovedClock
+from tests.serving import free_port, serve
+from tests.widget.browser import chromium_path
+from tests.widget.samples.sections import sample_sections
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 WIDTHS = (320, 390, 500, 720, 1000, 1280)
@@ -81,7 +77,7 @@ def sampled(now: datetime = NOON) -> Iterator[tuple[Browser, str]]:
 
 
 def heights(browser: Browser, address: str) -> list[int]:
-    """The height of the page at each width, everything folded."""
+    """Return the height of the page at each width, everything folded."""
     page = browser.new_page(viewport={"width": 390, "height": 600})
     page.goto(address)
     found = []

@@ -3,7 +3,8 @@
 import os
 
 import pytest
-from scripts import document_accessibility
+
+from scripts.generators import accessibility
 
 
 class Evidence:
@@ -14,7 +15,7 @@ class Evidence:
 
     def missing(self) -> list[str]:
         """The named tests of which nothing has passed."""
-        return sorted(document_accessibility.tests() - self._passed)
+        return sorted(accessibility.tests() - self._passed)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" and report.passed:

@@ -2,13 +2,14 @@
 
 import ast
 import re
-import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po
+
+from scripts.generators.messages import gather, updated
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "src/location_context/localisation/locale"
@@ -18,9 +19,8 @@ FIELD = re.compile(r"\{(\w+)\}")
 
 @pytest.fixture(scope="module")
 def said() -> Catalog:
-    """What the code says, as scripts/messages.py gathers it."""
-    gathered: Catalog = runpy.run_path(str(ROOT / "scripts/messages.py"))["gather"](ROOT / "src")
-    return gathered
+    """The messages in the code."""
+    return gather(ROOT / "src")
 
 
 def catalogue(language: str) -> Catalog:
@@ -48,8 +48,8 @@ def test_there_is_a_catalogue_for_each_language_and_no_other():
 def test_no_message_is_missing_or_left_over(language, said):
     there = {key(message) for message in messages(catalogue(language))}
     wanted = {key(message) for message in messages(said)}
-    assert wanted - there == set(), "run scripts/messages.py, then translate what is empty"
-    assert there - wanted == set(), "run scripts/messages.py: these are no longer said"
+    assert wanted - there == set(), "run ./scripts/generate messages, then translate what is empty"
+    assert there - wanted == set(), "run ./scripts/generate messages: these are no longer said"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -129,15 +129,14 @@ def test_no_message_ends_in_a_blank_or_holds_two(language):
             assert "  " not in form
 
 
-def test_new_messages_come_in_untranslated_and_are_counted(tmp_path):
-    script = runpy.run_path(str(ROOT / "scripts/messages.py"))
+def test_new_messages_come_in_untranslated_and_are_counted(tmp_path, capsys):
     file = tmp_path / "de.po"
     file.write_text('msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "Sky"\nmsgstr "Himmel"\n')
     said = Catalog()
     for message in ("Sky", "new", ("{count} new", "{count} new ones")):
         said.add(message)
-    assert script["update"](file, said) == 2
-    assert script["update"](file, said) == 2  # until somebody translates them
+    file.write_text(updated(file, said))
+    assert "de: 2 to translate" in capsys.readouterr().out
     with file.open("rb") as stream:
         kept = {message.id: message.string for message in messages(read_po(stream, locale="de"))}
     assert kept == {"Sky": "Himmel", "new": "", ("{count} new", "{count} new ones"): ("", "")}
@@ -174,8 +173,7 @@ def test_new_messages_are_appended_and_the_others_keep_their_order(tmp_path):
     new = [("{count} new thing", "{count} new things"), "Only here"]
     for name, context in [*((one, None) for one in new), *reversed(kept)]:
         extracted.add(name, context=context)
-    update = runpy.run_path(str(ROOT / "scripts/messages.py"))["update"]
-    assert update(file, extracted) == len(new)
+    file.write_text(updated(file, extracted), "utf-8")
     with file.open("rb") as written:
         after = [key(message) for message in messages(read_po(written, locale="de"))]
     assert after == [*kept, *((one, None) for one in new)]

@@ -1,6 +1,5 @@
 """Every section says of itself all that others show of it, in every language."""
 
-import runpy
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,6 +12,7 @@ from location_context.sections import registry
 from location_context.sections.section import Section
 from location_context.sections.weather.section import Weather
 from location_context.testing import description_problems
+from scripts.generators import messages as generator
 from tests.conftest import ROOT
 
 SKY = 'msgid "sky"\nmsgstr "Himmel"'
@@ -21,9 +21,9 @@ LOCALE = ROOT / "src/location_context/localisation/locale"
 
 def untranslated(folder: Path) -> list[str]:
     """Each message without a translation, with the file and the line that says it."""
-    script = runpy.run_path(str(ROOT / "scripts/messages.py"))
-    rules = (script[name] for name in ("METHODS", "OPTIONS", "KEYWORDS"))
-    said = list(extract_from_dir(ROOT / "src", *rules))
+    said = list(
+        extract_from_dir(ROOT / "src", generator.METHODS, generator.OPTIONS, generator.KEYWORDS)
+    )
     found = []
     for file in sorted(folder.glob("*.po")):
         with file.open("rb") as stream:

@@ -134,11 +134,13 @@ def test_every_command_line_of_the_documents_works_in_a_clone() -> None:
     assert bare == []
 
 
-BENCHMARKS = {path.name: path.read_text() for path in (ROOT / "benchmarks").glob("*.py")}
-WITH_OPTIONS = [name for name, text in BENCHMARKS.items() if "parse_args()" in text]
-
-
-# each in a process of its own, which has what they all import from the one that it is forked from
+MODULES = [
+    f"{folder}.{path.stem}"
+    for folder in ("benchmarks", "research")
+    for path in sorted((ROOT / folder).glob("*.py"))
+    if "parse_args()" in path.read_text()
+]
+# each starts in a process forked from one that has imported what all of them import
 STARTS = """
 import os, runpy, sys
 import asyncio, argparse, httpx2, numpy, scipy.optimize, skyfield.api
@@ -146,20 +148,39 @@ import granian.server.embed, location_context.app
 failed = []
 for name in sys.argv[1:]:
     if not (child := os.fork()):
-        sys.argv, sys.path[0] = [name, "--help"], "benchmarks"
-        runpy.run_path(f"benchmarks/{name}", run_name="__main__")
-        os._exit(1)  # it did not say its options
+        sys.argv = [name, "--help"]
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
+        os._exit(1)  # it printed no usage
     if os.waitpid(child, 0)[1]:
         failed.append(name)
 sys.exit(", ".join(failed) or 0)
 """
 
 
-def test_every_benchmark_with_options_starts_as_its_docstring_says(plain: dict[str, str]) -> None:
-    assert len(WITH_OPTIONS) > 10
+def test_every_benchmark_and_study_starts_as_its_docstring_says(plain: dict[str, str]) -> None:
+    assert len(MODULES) > 15
     done = subprocess.run(
-        [sys.executable, "-c", STARTS, *WITH_OPTIONS],
+        [sys.executable, "-c", STARTS, *MODULES],
         cwd=ROOT, env=plain, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("usage:") == len(WITH_OPTIONS)
+    assert done.stdout.count("usage:") == len(MODULES)
+
+
+def test_generate_and_check_list_their_names() -> None:
+    generate = [sys.executable, "-m", "scripts.generators", "--help"]
+    names = {path.stem for path in (ROOT / "scripts" / "generators").glob("[a-z]*.py")}
+    printed = subprocess.run(generate, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert [name for name in names if f"  {name} " not in printed] == []
+    check = [ROOT / "scripts" / "check"]
+    names = {path.stem for path in (ROOT / "scripts" / "checks").glob("[a-z]*")}
+    printed = subprocess.run(check, capture_output=True, text=True, check=True).stdout
+    assert [name for name in names if f"\n{name} " not in printed] == []
+
+
+def test_check_refuses_an_unknown_name() -> None:
+    done = subprocess.run(
+        [ROOT / "scripts" / "check", "nothing"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert '"nothing" is not a check.' in done.stderr

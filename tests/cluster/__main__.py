@@ -1,4 +1,4 @@
-"""The command `scripts/cluster`: a cluster to look at, or with `--check` what holds of it."""
+"""The command `./scripts/check cluster`: run scenarios, or with `--serve` a cluster to look at."""
 
 import argparse
 import asyncio
@@ -51,20 +51,23 @@ async def check(names: Sequence[str], given: Given) -> bool:
 def main() -> None:
     about = "\n".join(f"  {name:<20} {one.claim}" for name, one in SCENARIOS.items())
     parser = argparse.ArgumentParser(
-        prog="scripts/cluster",
+        prog="scripts/check cluster",
         description=__doc__,
         epilog=f"scenarios:\n{about}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--check", nargs="*", metavar="SCENARIO", choices=[*SCENARIOS])
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="all by default")
+    parser.add_argument("--serve", action="store_true", help="run the cluster until Ctrl-C")
     parser.add_argument("--pause", type=float, default=Given().pause, help="seconds between steps")
     parser.add_argument("--rate", type=float, default=Given().rate, help="requests a second")
     given = parser.parse_args()
+    if unknown := set(given.scenarios) - set(SCENARIOS):
+        parser.error(f"unknown scenarios: {', '.join(sorted(unknown))}")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that all parts are ended
     try:
-        if given.check is None:
+        if given.serve:
             asyncio.run(show())
-        elif not asyncio.run(check(given.check, Given(given.pause, given.rate))):
+        elif not asyncio.run(check(given.scenarios, Given(given.pause, given.rate))):
             sys.exit(1)
     except KeyboardInterrupt:
         print("Ended.")

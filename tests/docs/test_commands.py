@@ -76,7 +76,9 @@ def test_the_command_line_knows_every_command_and_option(one: Shown) -> None:
 
 @pytest.mark.parametrize("one", [one for one in ALL if not one.arguments], ids=str)
 def test_what_a_command_runs_is_there(one: Shown) -> None:
-    paths = re.findall(r"(?:^|\s)((?:\./)?(?:scripts|benchmarks|tests)/[\w./-]+)", one.text)
+    paths = re.findall(r"(?:^|\s)((?:\./)?(?:scripts|tests)/[\w./-]+)", one.text)
+    for module in re.findall(r"-m ((?:benchmarks|research|scripts)\.[\w.]+)", one.text):
+        paths.append(f"{module.replace('.', '/')}.py")
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 

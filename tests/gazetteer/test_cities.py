@@ -1,11 +1,7 @@
 """Country and zone at the cities whose truth is known; what is known is settled beforehand."""
 
-import subprocess
-import sys
-
 import pytest
 
-from tests.conftest import ROOT
 from tests.gazetteer.city_truth import (
     Row,
     clock,
@@ -75,12 +71,6 @@ def test_countries_of_geonames_places(gazetteer):
     ]
     print(f"country right for {_share(len(places) - len(wrong), len(places))}; differing: {wrong}")
     assert 1 - len(wrong) / len(places) >= 0.999
-
-
-@pytest.mark.parametrize("table", ["cities", "zones"])
-def test_a_table_is_what_its_script_makes_of_the_package(table):
-    script = ROOT / "scripts" / f"make_{table}.py"
-    assert subprocess.run([sys.executable, script, "--check"], check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

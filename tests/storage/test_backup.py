@@ -10,8 +10,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from benchmarks import restores
 
+from benchmarks import restores
 from location_context.access.keys import digest
 from location_context.settings import Settings
 from location_context.settings.data_dir import DATABASE_FILE, PEPPER_FILE

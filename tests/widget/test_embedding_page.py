@@ -1,6 +1,6 @@
 """The snippets of docs/embedding.md on hosts in Chromium, as they stand there.
 
-Those for React, Vue and Shopify's Liquid need npm: `./scripts/check_hosts` runs them.
+Those for React, Vue and Shopify's Liquid need npm: `./scripts/check hosts` runs them.
 """
 
 import re

@@ -3,7 +3,7 @@
 Played after WordPress 6.1: from a provider it does not trust, it keeps `a`, `blockquote` and
 `iframe` with a few attributes, needs the `blockquote` to load its script, hides the iframe until it
 speaks, and sets its height, 200 to 1000 px, on `{secret, message: "height", value}` from its own
-window. `python benchmarks/wordpress.py` tries the real one.
+window. `./scripts/check wordpress` tries the real one.
 """
 
 import re

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from location_context.point import EARTH_RADIUS_KM
 
-FILE = Path(__file__).with_name("cities.npy")  # scripts/make_cities.py makes it
+FILE = Path(__file__).with_name("cities.npy")  # ./scripts/generate cities writes it
 PEOPLE_PER_KM2 = 3_000
 _TRANSLITERATION = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"} | dict.fromkeys("-'’", " ")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from location_context.point import canonical
 
-FILE = Path(__file__).with_name("zones.npy")  # scripts/make_zones.py makes it
+FILE = Path(__file__).with_name("zones.npy")  # ./scripts/generate zones writes it
 Outline = tuple[tuple[float, float], ...]  # (lng, lat) corners, the last joined to the first
 
 KOSOVO: Outline = (

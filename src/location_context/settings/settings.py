@@ -3,7 +3,7 @@
 `Settings.read(environ)` takes names with the prefix `LOCATION_CONTEXT_`, over the values of the
 TOML file that `LOCATION_CONTEXT_CONFIG` names (its keys are the same names in lower case, without
 the prefix); a secret may be set by its file, as `NAME_FILE`. `docs/settings.md` is written from
-it (`scripts/document_settings.py`).
+it (`./scripts/generate settings`).
 """
 
 import difflib

@@ -3,7 +3,7 @@
 The Structs of the answers give the schemas, each section its operation, `parameters` the parameters
 and `errors` the error responses. In `openapi.json` a list of `headers` holds names of
 `components.headers`, and `examples` the name of a file in `examples/` (real answers, written by
-scripts/examples.py) with the one example after `#`, or all of them.
+`./scripts/generate examples`) with the one example after `#`, or all of them.
 """
 
 import asyncio

@@ -169,7 +169,7 @@ def script(settings: Settings) -> str:
 def reserved_height(service: Service, parameters: Parameters, width: int = DEFAULT_WIDTH) -> int:
     """Return the height in px to reserve at a width in px, for a usual stay of so many days.
 
-    `heights.json` has the parts, measured by scripts/measure_heights.py; embed.js adds them up in
+    `heights.json` has the parts, measured by `./scripts/generate heights`; embed.js adds them up in
     the same way. A cached result for this widget shows if a section is not applicable.
     """
     table = _heights()

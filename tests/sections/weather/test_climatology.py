@@ -6,11 +6,11 @@ from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pytest
-from benchmarks import weather_climatology, weather_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from benchmarks import computation
 from location_context.sections.weather import climatology
 from location_context.sections.weather.climatology import (
     MEMBERSHIP,
@@ -32,6 +32,7 @@ from location_context.sections.weather.records import (
     month_span,
 )
 from location_context.stay import Stay
+from research import weather_climatology
 
 YEARS, DAYS = 10, 3
 SHAPE = (len(ARCHIVE_FIELDS), YEARS, DAYS + 2 * PAD_DAYS)
@@ -269,6 +270,6 @@ def test_at_a_station_the_stated_error_of_the_cell_brings_days_into_the_range(sh
 
 @pytest.mark.anyio
 async def test_a_record_from_held_data_costs_at_most_ten_passes_of_two_quantiles():
-    figures = [await weather_record.measure() for _ in range(8)]  # the least is free of other work
+    figures = [await computation.climatology() for _ in range(8)]  # the least is free of other work
     print(figures)
     assert min(one["ratio"] for one in figures) <= 10

@@ -10,9 +10,9 @@ from datetime import date, timedelta
 
 import numpy as np
 import pytest
-from benchmarks import forecast_pairs, forecast_rain, forecast_spread
 
 from location_context.sections.weather.calibration import Calibration
+from research import forecast_pairs, forecast_rain, forecast_spread
 from tests.conftest import ROOT
 
 HEADER = (*forecast_pairs.COLUMNS[:-2], "forecast", "ensemble_mean", "observed")
@@ -53,7 +53,7 @@ def write(path, lines, header=HEADER) -> None:
 
 def run(*options, name: str = "forecast_spread") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, f"benchmarks/{name}.py", *map(str, options)],
+        [sys.executable, "-m", f"research.{name}", *map(str, options)],
         cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True, text=True, check=False,
     )  # fmt: skip

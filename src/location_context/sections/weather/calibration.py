@@ -11,7 +11,7 @@ forecast lacks: where the climate hardly varies, as in the tropics, that is most
 its square more than noise alone would be, for biases. A raw model's anomaly is as large as the
 climate's whatever the lead; a damped product (an ensemble's mean, model output statistics) already
 regresses towards climatology and is fitted to its place. s never exceeds σ nor falls with the lead.
-The coefficients are in `calibration.json`, fitted by `benchmarks/fit_forecast_calibration.py`.
+The coefficients are in `calibration.json`, fitted by `research.fit_forecast_calibration`.
 """
 
 import math

@@ -5,7 +5,7 @@ lose the season's own slope in that window (least squares through the pool) and 
 around its value on the date, widened by sqrt(1 + 1/years) since the years are a sample.
 Accuracy, trained on ten years and judged on the next (2011-2024, 20 cities): 80 % of days lie
 between p10 and p90; CRPS 0.92 and Brier score 0.92 of ten raw same-day values
-(`benchmarks/weather_climatology.py`).
+(`research.weather_climatology`).
 A mean is the fitted line's value for temperatures and the pool's mean for the rest; conditions and
 codes are the most frequent; wind direction is the mean vector weighted by speed.
 

@@ -2,7 +2,7 @@
 
 Each day has a chance p; D is the product of all 1 − p, the chance of a dry stay, E the sum of p,
 the number of wet days to expect. Days count as independent, which is on the careful side: wet days
-come in spells. The first rule that fits is said (`claim`); `benchmarks/forecast_spread.py` measures
+come in spells. The first rule that fits is said (`claim`); `research.forecast_spread` measures
 how often each comes true. Days that are past count in no sentence.
 
 A forecast day without a chance is wet where its amount says so; of such days, and where a day is

@@ -1,8 +1,6 @@
 """The score's laws: it does not depend on who is asked first, and the same is the same."""
 
-import runpy
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -32,9 +30,9 @@ from location_context.sections.events.deduplication.titles import (
     title_features,
 )
 from location_context.sections.events.records import Place
+from research import train_deduplication
 from tests.sections.events.deduplication.labelled import acts, pairs
 
-ROOT = Path(__file__).parents[4]
 SETS = ("former", "development", "later", "training")
 PAIRS = [pair for name in SETS for pair in pairs(name)]
 TITLES = sorted({title for pair in PAIRS for title in (pair.one.title, pair.other.title)})
@@ -200,8 +198,7 @@ def test_every_feature_has_a_weight_and_every_weight_a_feature():
 
 
 def test_the_weights_are_those_that_the_script_trains():
-    script = runpy.run_path(str(ROOT / "scripts" / "train_deduplication.py"))
-    trained = script["train"]()
+    trained = train_deduplication.train()
     assert trained.threshold == pytest.approx(MODEL.threshold, abs=0.011)
     assert trained.bias == pytest.approx(MODEL.bias, abs=0.01)
     assert trained.weights == pytest.approx(MODEL.weights, abs=0.01)

@@ -1,7 +1,7 @@
 """Match score: how surely two providers describe one event.
 
 What says that they are two (another day, another place, another number, other teams) decides
-first; then a logistic score weighs some fifteen features. `scripts/train_deduplication.py` has
+first; then a logistic score weighs some fifteen features. `research.train_deduplication` has
 trained its weights, which stand in `weights.json` with what they were trained on.
 """
 
