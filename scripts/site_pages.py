@@ -1,7 +1,7 @@
-"""What the documentation site takes from outside docs/, for mkdocs.yml.
+"""Add to the documentation site what is not in docs/, for mkdocs.yml.
 
-Pages link to other files of the repository as they lie there. Files of `PUBLISHED` are part of the
-site, at the same place; a link to any other file of the repository becomes its text.
+api.md is built from the OpenAPI document. Pages link to other files of the repository by path.
+Files of `PUBLISHED` are part of the site, at the same place; any other link becomes its text.
 """
 
 import os
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File
+
+from scripts import site_api
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "SECURITY.md", "deploy/**/*")
@@ -30,22 +32,24 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, *, config: Any) -> Any:
-    """Add what is published from outside docs/."""
+    """Add the API page, and what is published from outside docs/."""
+    files.append(File.generated(config, "api.md", content=site_api.page()))
     for path in published():
         files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
     return files
 
 
 def published() -> list[str]:
-    """The files of `PUBLISHED`, from the root of the repository."""
+    """Return the files of `PUBLISHED`, from the root of the repository."""
     paths = (path for pattern in PUBLISHED for path in ROOT.glob(pattern) if path.is_file())
     return sorted(path.relative_to(ROOT).as_posix() for path in paths)
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> str:
-    """Links as they are on the site; code is left as it is."""
+    """Write links as they are on the site; leave code as it is."""
     del config
-    here, shown = Path(page.file.abs_src_path).parent, files.src_uris
+    source = page.file.abs_src_path or ROOT / "docs" / page.file.src_uri
+    here, shown = Path(source).parent, files.src_uris
 
     def moved(link: re.Match[str]) -> str:
         text, target, anchor = link[1], link[2], link[3] or ""

@@ -26,7 +26,6 @@ PLACES: Mapping[str, str] = {
     PACKAGE: '__version__ = "{}"',
     "src/location_context/web/examples/openapi.json": '"version": "{}"',
     "src/location_context/web/examples/status.json": '"version": "{}"',
-    "docs/api.md": '"version": "{}"',
     "deploy/kubernetes.yaml": "/location-context:{}",
 }
 STARTING_SECONDS = 60.0

@@ -1,13 +1,10 @@
-"""Write docs/api.md from the OpenAPI document: every endpoint with one whole answer.
+"""Make the site's page api.md from the OpenAPI document: every endpoint with one whole answer.
 
-The answers are its examples, which scripts/examples.py makes of real ones.
-Usage: python scripts/document_api.py [--check]
+The answers are its examples, which `./scripts/generate examples` makes from real ones.
 """
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,7 +15,6 @@ from location_context.sections.section import Section
 from location_context.web import docs, openapi
 from location_context.widget.oembed import OEmbed
 
-PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 ADDRESS = "http://127.0.0.1:8000"
 WIDTH = 110
 LANGUAGES = {"application/json": "json", "text/html": "html", "image/svg+xml": "xml",
@@ -27,16 +23,16 @@ HEAD = """# API
 
 {description}
 
-This page is made from the OpenAPI document and its examples (`python scripts/document_api.py`):
-real answers of a service on 21 November 2026 whose providers are stand-ins. A running service
+This page is built from the OpenAPI document and its examples: real answers of a service on 21
+November 2026 with stand-in providers. A running service
 describes its endpoints at `/v1/docs`, without whole answers; `/v1/openapi.json` has all of it for
 programs, and [clients](#clients) are generated from that.
 
 **Keys.** {security} The [widget](#widget) and the [service's own endpoints](#service) need none.
 
-**Quotas.** 600 requests a minute and 50,000 a UTC day for each key unless it was made with others;
-`RateLimit` says what is left. 200, 304, 400 and HEAD count; 401, 404, 405, 429 and 5xx do not.
-Requests without a key are counted by address, 120 a minute (`WIDGET_PER_MINUTE`); health,
+**Quotas.** 600 requests a minute and 50,000 a UTC day for each key, unless it was created with
+others; `RateLimit` says what remains. 200, 304, 400 and HEAD count; 401, 404, 405, 429 and 5xx do
+not. Requests without a key are counted by address, 120 a minute (`WIDGET_PER_MINUTE`); health,
 readiness, status and `/v1/embed.js` are free.
 
 **Caching.** Answers have an `ETag`: send it as `If-None-Match` and get 304 while nothing changed.
@@ -50,7 +46,7 @@ ENVELOPE = """Every error has this envelope; programs go by `code`, which never 
 `request_id` is also in the header `X-Request-Id` and in the log."""
 CLIENTS = """## Clients
 
-`./scripts/check_clients` generates clients with openapi-python-client, openapi-generator (Python
+`./scripts/check clients` generates clients with openapi-python-client, openapi-generator (Python
 and TypeScript), openapi-typescript, hey-api and datamodel-code-generator, compiles them strictly
 and calls every section through them.
 """
@@ -75,13 +71,13 @@ def page() -> str:
         for path, methods in document["paths"].items():
             operation = methods["get"]
             if operation["tags"] == [tag["name"]]:
-                asked = samples.get(operation["operationId"], {})
-                parts.append(endpoint(document, path, operation, asked))
+                parameters = samples.get(operation["operationId"], {})
+                parts.append(endpoint(document, path, operation, parameters))
     return "\n".join([*parts, errors(document), reasons(), CLIENTS])
 
 
-def endpoint(document: Any, path: str, operation: Any, asked: Mapping[str, Any]) -> str:
-    """An endpoint: what it is, its parameters, a request, and the whole answer."""
+def endpoint(document: Any, path: str, operation: Any, samples: Mapping[str, Any]) -> str:
+    """Describe an endpoint with its parameters, a request, and the whole answer."""
     lines = [f"### {path}", "", f"{operation['summary']}. {operation['description']}", ""]
     given = [resolved(document, one) for one in operation.get("parameters", ())]
     if given:
@@ -92,7 +88,7 @@ def endpoint(document: Any, path: str, operation: Any, asked: Mapping[str, Any])
     examples = list(content["examples"].items())
     for number, (name, example) in enumerate(examples):
         block = answered(kind, example["value"])
-        request = curl(path, operation, asked.get(name), given)
+        request = curl(path, operation, samples.get(name), given)
         if number == 0:
             lines += ["```sh", request, "```", "", block, ""]
         else:
@@ -104,10 +100,10 @@ def endpoint(document: Any, path: str, operation: Any, asked: Mapping[str, Any])
     return "\n".join(lines)
 
 
-def curl(path: str, operation: Any, asked: Mapping[str, str] | None, given: list[Any]) -> str:
-    """The command that asks for it."""
+def curl(path: str, operation: Any, sample: Mapping[str, str] | None, given: list[Any]) -> str:
+    """Return the command that requests it."""
     needed = [one for one in given if one["required"] or one["name"] == "days"]  # or two dates
-    values = asked or {one["name"]: one["example"] for one in needed}
+    values = sample or {one["name"]: one["example"] for one in needed}
     query = f"?{urlencode(values, safe=',')}" if values else ""
     key = '-H "Authorization: Bearer $KEY" ' if operation["security"] else ""
     return f'curl {key}"{ADDRESS}{path}{query}"'
@@ -119,7 +115,7 @@ def answered(kind: str, value: Any) -> str:
 
 
 def laid_out(value: Any, indent: int = 0) -> str:
-    """JSON with what fits into a line on one line."""
+    """Return JSON with each value on one line if it fits."""
     flat = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, list | dict) or len(flat) + indent <= WIDTH:
         return flat
@@ -135,7 +131,7 @@ def laid_out(value: Any, indent: int = 0) -> str:
 
 
 def fields(document: Any, schema: Any) -> str:
-    """A table of the fields of each struct that the answer can hold."""
+    """Return a table of the fields of each struct in the answer."""
     names: list[str] = []
     reach(document, schema, names)
     tables = []
@@ -174,7 +170,7 @@ def reach(document: Any, schema: Any, names: list[str]) -> None:
 
 
 def errors(document: Any) -> str:
-    """The error tree as a table, and one whole error."""
+    """Return the error tree as a table, and one whole error."""
     rows = [
         (str(one.status), f"`{one.type}`", f"`{one.code}`", one.summary) for one in PUBLIC_ERRORS
     ]
@@ -190,10 +186,10 @@ def errors(document: Any) -> str:
 
 
 def reasons() -> str:
-    """The codes of answers that are less than was due, or none."""
+    """Return the codes of incomplete answers and of sections that do not apply."""
     return "\n".join([
         "## Degraded answers", "",
-        "`degraded` is true, and `degraded_reason` says why something lesser was given:", "",
+        "`degraded` is true after a fallback or with missing data; `degraded_reason` says why:", "",
         table(("`degraded_reason`", "meaning"), ((f"`{k}`", v) for k, v in DEGRADED.items())), "",
         "## Sections that do not apply", "",
         'The answer is 200 with `"applicable": false` and a `reason`; leave the section out:', "",
@@ -211,7 +207,7 @@ def resolved(document: Any, one: Any) -> Any:
 
 
 def table(head: tuple[str, ...], rows: Any) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     lines: Iterator[str] = (
         f"| {' | '.join(' '.join(str(cell).split()).replace('|', chr(92) + '|') for cell in row)} |"
         for row in (head, ("---",) * len(head), *rows)
@@ -224,11 +220,5 @@ def code(kind: str) -> str:
 
 
 def folded(title: str, content: str) -> list[str]:
-    """What opens on a click."""
+    """Return lines that open on a click."""
     return [f'<details markdown="1"><summary>{title}</summary>', "", content, "", "</details>", ""]
-
-
-if __name__ == "__main__":
-    if "--check" in sys.argv:
-        sys.exit(PAGE.read_text(encoding="utf-8") != page())
-    PAGE.write_text(page(), encoding="utf-8")
