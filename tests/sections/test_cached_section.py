@@ -4,7 +4,7 @@ import asyncio
 import gc
 import tracemalloc
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -12,26 +12,12 @@ from location_context.errors import ProviderTimeout, StorageError, UpstreamUnava
 from location_context.localisation.language import Languages
 from location_context.point import Point
 from location_context.sections.cached_section import CachedSection
-from location_context.sections.contract import Query
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
-from tests.web.sections import FakeClock, FakeSection, FakeUndatedSection, Slow
+from tests.sections.conftest import QUERY, STAY, failing, soon
+from tests.web.sections import FakeSection, FakeUndatedSection, Slow
 
 pytestmark = pytest.mark.anyio
-PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR")
-STAY = Stay(date(2026, 11, 28), date(2026, 12, 1))
-QUERY = Query(PARIS, STAY, "metric", Languages.load().english)
-
-
-def soon() -> Deadline:
-    return Deadline.after(5)
-
-
-def failing(section: FakeSection, error: Exception) -> None:
-    async def before(*_: object) -> None:
-        raise error
-
-    section.before = before  # type: ignore[method-assign]
 
 
 async def landed(cached: CachedSection) -> None:
@@ -39,31 +25,37 @@ async def landed(cached: CachedSection) -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_fresh_reading_is_given_without_reading_the_section_again():
-    tides = FakeSection(clock := FakeClock(), fresh=900)
-    cached = CachedSection(tides, clock)
+@pytest.fixture
+def slow(clock) -> Slow:
+    return Slow(clock)
+
+
+@pytest.fixture
+def cached_slow(slow, clock) -> CachedSection:
+    return CachedSection(slow, clock)
+
+
+async def test_a_fresh_reading_is_given_without_reading_the_section_again(cached, tides, clock):
     first = await cached.read(QUERY, soon())
-    clock.forward(899)
+    clock.advance(899)
     assert await cached.read(QUERY, soon()) is first
     assert tides.reads == 1
 
 
-async def test_for_a_minute_after_the_old_one_is_given_while_a_new_one_is_read():
-    tides = FakeSection(clock := FakeClock(), fresh=900)
-    cached = CachedSection(tides, clock)
+async def test_for_a_minute_after_the_old_one_is_given_while_a_new_one_is_read(
+    cached, tides, clock
+):
     first = await cached.read(QUERY, soon())
-    clock.forward(930)
+    clock.advance(930)
     assert await cached.read(QUERY, soon()) is first
     await landed(cached)
     assert tides.reads == 2
     assert (await cached.read(QUERY, soon())).body.reads == 2
 
 
-async def test_past_that_minute_the_caller_gets_the_new_one():
-    tides = FakeSection(clock := FakeClock(), fresh=900)
-    cached = CachedSection(tides, clock)
+async def test_past_that_minute_the_caller_gets_the_new_one(cached, clock):
     await cached.read(QUERY, soon())
-    clock.forward(961)
+    clock.advance(961)
     assert (await cached.read(QUERY, soon())).body.reads == 2
 
 
@@ -71,25 +63,23 @@ async def test_past_that_minute_the_caller_gets_the_new_one():
     "error",
     [UpstreamUnavailable("nothing", 5), ProviderTimeout("x", "y"), StorageError("gone")],
 )
-async def test_when_reading_fails_the_old_one_is_given_for_an_hour_and_says_stale(error):
-    tides = FakeSection(clock := FakeClock(), fresh=900)
-    cached = CachedSection(tides, clock)
+async def test_when_reading_fails_the_old_one_is_given_for_an_hour_and_says_stale(
+    error, cached, tides, clock
+):
     await cached.read(QUERY, soon())
     failing(tides, error)
-    clock.forward(900 + 3599)
+    clock.advance(900 + 3599)
     reading = await cached.read(QUERY, soon())
     assert reading.body.stale
     assert not reading.complete
     assert not cached.last_read_failed
-    clock.forward(2)
+    clock.advance(2)
     with pytest.raises(UpstreamUnavailable):
         await cached.read(QUERY, soon())
     assert cached.last_read_failed
 
 
-async def test_a_cached_answer_after_a_failure_ends_the_outage():
-    tides = FakeSection(clock := FakeClock(), fresh=900)
-    cached = CachedSection(tides, clock)
+async def test_a_cached_answer_after_a_failure_ends_the_outage(cached, tides):
     await cached.read(QUERY, soon())
     failing(tides, UpstreamUnavailable("nothing", 5))
     with pytest.raises(UpstreamUnavailable):
@@ -99,49 +89,41 @@ async def test_a_cached_answer_after_a_failure_ends_the_outage():
     assert not cached.last_read_failed
 
 
-async def test_an_outage_ends_a_minute_after_the_last_failure():
-    tides = FakeSection(clock := FakeClock())
-    cached = CachedSection(tides, clock)
+async def test_an_outage_ends_a_minute_after_the_last_failure(cached, tides, clock):
     failing(tides, UpstreamUnavailable("nothing", 5))
     with pytest.raises(UpstreamUnavailable):
         await cached.read(QUERY, soon())
-    clock.forward(59)
+    clock.advance(59)
     assert cached.last_read_failed
-    clock.forward(1)
+    clock.advance(1)
     assert not cached.last_read_failed
 
 
-async def test_nothing_old_crosses_midnight_at_the_point():
-    clock = FakeClock()
-    tides = FakeSection(clock, fresh=11 * 3600 - 10)  # until ten seconds before midnight in Paris
-    cached = CachedSection(tides, clock)
+async def test_nothing_old_crosses_midnight_at_the_point(cached, tides, clock):
+    tides.fresh = timedelta(hours=11, seconds=-10)  # until ten seconds before midnight in Paris
     await cached.read(QUERY, soon())
     failing(tides, UpstreamUnavailable("nothing", 5))
-    clock.forward(11 * 3600 - 5)
+    clock.advance(11 * 3600 - 5)
     assert await cached.read(QUERY, soon())
     await landed(cached)
-    clock.forward(10)
+    clock.advance(10)
     with pytest.raises(UpstreamUnavailable):
         await cached.read(QUERY, soon())
 
 
-async def test_what_lacked_something_is_read_again_within_seconds():
-    tides = FakeSection(clock := FakeClock(), fresh=900)
+async def test_what_lacked_something_is_read_again_within_seconds(cached, tides, clock):
     tides.lacking = "provider_unavailable"
-    cached = CachedSection(tides, clock)
     await cached.read(QUERY, soon())
-    clock.forward(4)
+    clock.advance(4)
     await cached.read(QUERY, soon())
     assert tides.reads == 1
-    clock.forward(70)
+    clock.advance(70)
     await cached.read(QUERY, soon())
     assert tides.reads == 2
 
 
-async def test_a_keyed_call_is_not_answered_with_what_a_widget_s_half_budget_lacked():
-    tides = FakeSection(clock := FakeClock())
+async def test_a_keyed_call_is_not_answered_with_what_a_widget_s_half_budget_lacked(cached, tides):
     tides.lacking = "provider_unavailable"
-    cached = CachedSection(tides, clock)
     await cached.read(replace(QUERY, public=True), soon())
     await cached.read(QUERY, soon())
     assert tides.reads == 2
@@ -149,10 +131,10 @@ async def test_a_keyed_call_is_not_answered_with_what_a_widget_s_half_budget_lac
     assert tides.reads == 2
 
 
-async def test_two_hundred_callers_of_one_key_cost_one_read_and_survive_its_leader():
-    slow = Slow(clock := FakeClock())
-    cached = CachedSection(slow, clock)
-    callers = [asyncio.create_task(cached.read(QUERY, soon())) for _ in range(200)]
+async def test_two_hundred_callers_of_one_key_cost_one_read_and_survive_its_leader(
+    cached_slow, slow
+):
+    callers = [asyncio.create_task(cached_slow.read(QUERY, soon())) for _ in range(200)]
     await asyncio.sleep(0)
     callers[0].cancel()
     await asyncio.sleep(0)
@@ -162,18 +144,15 @@ async def test_two_hundred_callers_of_one_key_cost_one_read_and_survive_its_lead
     assert len({id(reading) for reading in readings}) == 1
 
 
-async def test_a_caller_whose_deadline_passes_leaves_the_read_to_the_next_one():
-    slow = Slow(clock := FakeClock())
-    cached = CachedSection(slow, clock)
+async def test_a_caller_whose_deadline_passes_leaves_the_read_to_the_next_one(cached_slow, slow):
     with pytest.raises(UpstreamUnavailable):
-        await cached.read(QUERY, Deadline.after(0.01))
+        await cached_slow.read(QUERY, Deadline.after(0.01))
     slow.release.set()
-    await cached.read(QUERY, soon())
+    await cached_slow.read(QUERY, soon())
     assert slow.reads == 1
 
 
-async def test_point_stay_units_and_language_each_make_a_key_of_their_own():
-    tides = FakeSection(clock := FakeClock())
+async def test_point_stay_units_and_language_each_make_a_key_of_their_own(tides, clock):
     cached, german = CachedSection(tides, clock), Languages.load().choose("de-AT")
     for query in (
         QUERY,
@@ -187,8 +166,8 @@ async def test_point_stay_units_and_language_each_make_a_key_of_their_own():
     assert tides.reads == 5
 
 
-async def test_a_section_without_dates_is_read_once_for_all_stays():
-    harbour = FakeUndatedSection(clock := FakeClock())
+async def test_a_section_without_dates_is_read_once_for_all_stays(clock):
+    harbour = FakeUndatedSection(clock)
     cached = CachedSection(harbour, clock)
     for days in range(5):
         stay = Stay(STAY.start, STAY.start + timedelta(days=days))
@@ -196,8 +175,8 @@ async def test_a_section_without_dates_is_read_once_for_all_stays():
     assert harbour.reads == 1
 
 
-async def test_it_holds_no_more_bytes_than_it_may_and_drops_the_longest_unused():
-    tides = FakeSection(clock := FakeClock(), words="x" * 1000)
+async def test_it_holds_no_more_bytes_than_it_may_and_drops_the_longest_unused(clock):
+    tides = FakeSection(clock, words="x" * 1000)
     cached = CachedSection(tides, clock, max_bytes=100_000)
     queries = [replace(QUERY, point=Point(lat, 0.0, "UTC")) for lat in range(50)]
     for query in queries:
@@ -208,9 +187,9 @@ async def test_it_holds_no_more_bytes_than_it_may_and_drops_the_longest_unused()
     assert tides.reads == 50
 
 
-async def test_what_it_holds_takes_no_more_memory_than_it_may():
+async def test_what_it_holds_takes_no_more_memory_than_it_may(clock):
     """So many distinct points that each drops another: what Python allocated for them stays."""
-    tides = FakeSection(clock := FakeClock(), words="x" * 1000)
+    tides = FakeSection(clock, words="x" * 1000)
     cached = CachedSection(tides, clock, max_bytes=1_000_000)
     tracemalloc.start()
     try:
@@ -223,8 +202,7 @@ async def test_what_it_holds_takes_no_more_memory_than_it_may():
         tracemalloc.stop()
 
 
-async def test_a_new_dataset_empties_it_and_keeps_out_what_was_being_read_of_the_old():
-    slow = Slow(clock := FakeClock())
+async def test_new_dataset_empties_the_cache_and_keeps_older_reads_out(slow, clock):
     listeners: list = []
     slow.on_change = listeners.append  # type: ignore[method-assign]
     cached = CachedSection(slow, clock)
@@ -238,10 +216,8 @@ async def test_a_new_dataset_empties_it_and_keeps_out_what_was_being_read_of_the
     assert slow.reads == 2
 
 
-async def test_closing_ends_what_is_under_way():
-    slow = Slow(clock := FakeClock())
-    cached = CachedSection(slow, clock)
+async def test_closing_cancels_reads_under_way(cached_slow):
     with pytest.raises(UpstreamUnavailable):
-        await cached.read(QUERY, Deadline.after(0.01))
-    await cached.close()
-    assert len(cached._cache._in_flight) == 0
+        await cached_slow.read(QUERY, Deadline.after(0.01))
+    await cached_slow.close()
+    assert len(cached_slow._cache._in_flight) == 0

@@ -14,7 +14,6 @@ from location_context.errors import (
     UpstreamUnavailable,
 )
 from location_context.freshness import Freshness
-from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import (
     DEGRADED,
     DegradedReason,
@@ -23,8 +22,9 @@ from location_context.sections.contract import (
     degraded_by,
     foremost,
 )
-from tests.sections.test_cached_section import QUERY, failing, soon
-from tests.web.sections import NOON, FakeClock, FakeSection
+from tests.moved_clock import NOON
+from tests.sections.conftest import QUERY, failing, soon
+from tests.web.sections import FakeSection
 
 
 def test_every_code_has_its_sentence_and_there_is_no_other():
@@ -43,6 +43,7 @@ def test_degraded_follows_from_the_reason_and_so_does_complete():
 def test_the_foremost_reason_is_the_first_in_the_table():
     assert foremost([None, "late", "provider_unavailable", None]) == "provider_unavailable"
     assert foremost(reversed(DEGRADED)) == "forecast_unavailable"
+    assert foremost(["budget_spent", "late"]) == "late"  # since a retry helps
     assert foremost([None]) is None
 
 
@@ -62,13 +63,11 @@ def test_a_failing_has_its_code(error, reason):
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("before", [None, "budget_spent"])
-async def test_a_kept_answer_given_for_want_of_a_new_one_is_degraded(before):
-    tides = FakeSection(clock := FakeClock(), fresh=900)
+async def test_a_kept_answer_given_for_want_of_a_new_one_is_degraded(before, cached, tides, clock):
     tides.lacking = before
-    cached = CachedSection(tides, clock)
     await cached.read(QUERY, soon())
     failing(tides, UpstreamUnavailable("nothing", 5))
-    clock.forward(timedelta(minutes=30).total_seconds())
+    clock.advance(timedelta(minutes=30).total_seconds())
     body = (await cached.read(QUERY, soon())).body
     assert (body.stale, body.degraded) == (True, True)
     assert body.degraded_reason == (before or "provider_unavailable")
@@ -98,7 +97,3 @@ def test_what_a_spent_budget_kept_back_is_kept_by_us_for_a_minute_and_longer_by_
     both = Freshness.of([SectionResult(one, NOON) for one in (body, late)], "public")
     assert both.cache_control(300) == "public, max-age=60"
     assert both.reusable_until(now) == now + 5
-
-
-def test_a_late_provider_is_told_before_a_spent_budget_since_asking_again_helps():
-    assert foremost(["budget_spent", "late"]) == "late"

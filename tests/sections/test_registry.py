@@ -1,7 +1,6 @@
 """Sections, providers and settings of other packages are found through their metadata."""
 
 import re
-import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -38,45 +37,19 @@ class TidesSettings(msgspec.Struct, frozen=True, kw_only=True):
 """
 
 
-@pytest.fixture
-def install(tmp_path, monkeypatch):
-    """Installs a package of one module with these entry points, by metadata on the path."""
-
-    def work(code: str, **groups: dict[str, str]) -> None:
-        name = f"made_up_{len(list(tmp_path.iterdir()))}"
-        folder = tmp_path / name
-        info = folder / f"{name}-1.0.dist-info"
-        info.mkdir(parents=True)
-        (folder / f"{name}.py").write_text(code)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        lines = []
-        for group, points in groups.items():
-            lines.append(f"[location_context.{group}]")
-            lines += [f"{point} = {name}:{target}" for point, target in points.items()]
-        (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
-        monkeypatch.syspath_prepend(str(folder))
-        monkeypatch.delitem(sys.modules, name, raising=False)  # of another test
-
-    return work
-
-
 def loaded() -> list[type]:
     return registry.load(registry.SECTIONS, Section)
 
 
-def test_our_own_are_registered_as_those_of_any_package_and_stand_in_their_declared_order():
+def test_shipped_parts_are_registered_like_others_and_ordered_as_declared():
     written = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
-    assert {one.name for one in loaded()} >= set(written[registry.SECTIONS])
-    assert {one.name for one in registry.load(registry.EVENT_PROVIDERS, EventProvider)} >= set(
-        written[registry.EVENT_PROVIDERS]
-    )
-    assert {one.name for one in installed_formats()} >= set(written[registry.GUIDE_IMPORTERS])
-    for found in (
-        loaded(),
-        registry.load(registry.EVENT_PROVIDERS, EventProvider),
-        installed_formats(),
+    for group, installed in (
+        (registry.SECTIONS, loaded()),
+        (registry.EVENT_PROVIDERS, registry.load(registry.EVENT_PROVIDERS, EventProvider)),
+        (registry.GUIDE_IMPORTERS, installed_formats()),
     ):
-        orders = [one.order for one in found]
+        assert {one.name for one in installed} >= set(written[group])
+        orders = [one.order for one in installed]
         assert orders == sorted(set(orders))
 
 

@@ -1,7 +1,6 @@
 """Formats of other packages: the seam's example works, and an installed one is imported."""
 
 import doctest
-from pathlib import Path
 
 import pytest
 
@@ -29,16 +28,9 @@ class LinesFormat(GuideFormat):
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An installed package with a format of its own; its entry points may be rewritten."""
-    (tmp_path / "guide_lines.py").write_text(MODULE)
-    metadata = tmp_path / "guide_lines-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: guide-lines\nVersion: 1.0\n")
-    points = metadata / "entry_points.txt"
-    points.write_text("[location_context.guide_importers]\nlines = guide_lines:LinesFormat\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    return points
+def package(install) -> None:
+    """An installed package with a format of its own."""
+    install(MODULE, guide_importers={"lines": "LinesFormat"})
 
 
 def test_the_example_of_the_seam_works():
@@ -63,7 +55,7 @@ def test_our_own_formats_are_asked_last():
     assert [one.name for one in installed_formats()] == ["lines", "json", "csv"]
 
 
-def test_a_format_that_cannot_be_loaded_is_named_with_its_package(package):
-    package.write_text("[location_context.guide_importers]\nlines = guide_lines:Nothing\n")
-    with pytest.raises(OperatorError, match=r"lines.*guide-lines"):
+def test_format_that_cannot_be_loaded_is_named_with_its_package(install):
+    install(MODULE, guide_importers={"lines": "Nothing"})
+    with pytest.raises(OperatorError, match=r"lines.*made_up_0"):
         installed_formats()
