@@ -17,8 +17,8 @@ ENGINES = "engines"  # stands for the tests below
 ENGINE_TESTS = (
     "widget/test_page_browser.py::test_axe_finds_nothing_in_any_language_in_light_and_dark",
     "widget/test_builder_browser.py::test_axe_finds_nothing_in_light_and_dark",
-    "widget/test_docs_page_browser.py::test_every_region_of_the_documents_that_scrolls_is_reached_and_named",
-    "widget/test_accuracy_page_browser.py::test_the_page_of_the_score_fits_is_reached_and_read",
+    "widget/test_docs_page_browser.py::test_scrolling_regions_of_the_documents_are_reachable_and_named",
+    "widget/test_accuracy_page_browser.py::test_accuracy_page_fits_and_is_accessible",
 )
 
 

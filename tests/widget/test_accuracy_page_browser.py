@@ -15,7 +15,7 @@ def served(score_settings):  # noqa: F811  pytest's way
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
-def test_the_page_of_the_score_fits_is_reached_and_read(served, open_page, width, scheme):
+def test_accuracy_page_fits_and_is_accessible(served, open_page, width, scheme):
     size = {"width": width, "height": 800}
     address = f"{served.url}/v1/docs/accuracy"
     watched = open_page(address, viewport=size, color_scheme=scheme)

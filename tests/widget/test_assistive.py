@@ -51,14 +51,14 @@ BACKWARDS = """() => {
 
 
 @pytest.mark.parametrize("language", ["en", "ja", "ar"])
-def test_nothing_spoken_holds_marks_that_only_keep_lines_together(full, open_page, language):
+def test_spoken_text_has_no_word_joiners(full, open_page, language):
     page = open_page(full.address(FORECAST, lang=language)).page
     spoken = page.eval_on_selector_all(".vh", "(all) => all.map((one) => one.textContent)")
     assert len(spoken) > 30
     assert [text for text in spoken if "\u2060" in text] == []
 
 
-def test_every_value_drawn_for_a_day_or_night_is_in_its_sentence(full, open_page):
+def test_spoken_sentence_has_each_drawn_value(full, open_page):
     page = open_page(full.address(FORECAST, lang="en")).page
     rows = page.eval_on_selector_all(
         ".days > li, .moons > li",
@@ -74,7 +74,7 @@ def test_every_value_drawn_for_a_day_or_night_is_in_its_sentence(full, open_page
         assert [n for n in numbers if n not in plain] == [], sentence
 
 
-def test_no_drawing_is_heard_twice_or_without_words(full, open_page):
+def test_drawing_is_spoken_once_and_in_words(full, open_page):
     page = open_page(full.address(STRADDLING, lang="en")).page
     heard = """(all) => all.filter((one) => !one.closest('[aria-hidden], [hidden]')
       && !one.ariaLabel).length"""
@@ -113,7 +113,7 @@ def test_headings_go_down_one_level_at_a_time(full, open_page):
 
 
 @pytest.mark.parametrize("language", ["en", "ar"])
-def test_what_is_read_next_stands_below_or_beside(full, open_page, language):
+def test_reading_order_goes_down_or_beside(full, open_page, language):
     page = open_page(full.address(STRADDLING, lang=language)).page
     page.evaluate(OPEN)
     for width in (320, 720, 1200):
@@ -122,7 +122,7 @@ def test_what_is_read_next_stands_below_or_beside(full, open_page, language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_target_has_24_px_or_that_much_room(full, open_page, language):
+def test_each_target_has_24_px_or_that_much_room(full, open_page, language):
     page = open_page(full.address(LONG, lang=language)).page
     page.evaluate(OPEN)
     for width in (320, 1000):
@@ -131,7 +131,7 @@ def test_every_target_has_24_px_or_that_much_room(full, open_page, language):
 
 
 @pytest.mark.parametrize("width", [320, 1000])
-def test_focus_follows_the_page_is_seen_whole_and_is_let_go(full, open_page, width):
+def test_focus_follows_the_page_and_leaves_it(full, open_page, width):
     size = {"width": width, "height": 600}
     page = open_page(full.address(STAY, lang="en"), viewport=size).page
     page.evaluate(OPEN)
@@ -156,7 +156,7 @@ def test_focus_follows_the_page_is_seen_whole_and_is_let_go(full, open_page, wid
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_spacing_of_text_as_wcag_has_it_cuts_and_hides_nothing(full, open_page, language):
+def test_wcag_text_spacing_hides_nothing(full, open_page, language):
     page = open_page(full.address(STRADDLING, lang=language), bypass_csp=True).page
     page.evaluate(OPEN)
     page.add_style_tag(
@@ -177,7 +177,7 @@ def test_spacing_of_text_as_wcag_has_it_cuts_and_hides_nothing(full, open_page, 
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_text_on_the_map_of_restaurants_has_contrast_on_each_of_its_grounds(full, open_page, theme):
+def test_map_text_has_contrast_on_each_ground(full, open_page, theme):
     page = open_page(full.address(STAY, lang="en", theme=theme)).page
     fills = "(all) => [...new Set(all.map((one) => getComputedStyle(one).fill))]"
     [ink] = page.eval_on_selector_all(".map g text", fills)[:1]
@@ -188,7 +188,7 @@ def test_text_on_the_map_of_restaurants_has_contrast_on_each_of_its_grounds(full
         assert contrast(as_hex(one), as_hex(behind)) >= 4.5
 
 
-def test_forced_colours_draw_everything_in_the_systems_own(full, open_page):
+def test_forced_colours_draw_in_system_colours(full, open_page):
     page = open_page(full.address(STRADDLING, lang="en"), forced_colors="active").page
     text = page.evaluate("getComputedStyle(document.body).color")
     drawn = page.evaluate(
@@ -199,13 +199,13 @@ def test_forced_colours_draw_everything_in_the_systems_own(full, open_page):
     assert set(drawn) == {text}
 
 
-def test_nothing_shows_on_hover_alone_turns_with_the_device_or_listens_for_single_keys(full):
+def test_page_needs_no_hover_orientation_or_single_keys(full):
     text = full.get(STAY).text.partition("<body")[2]
     banned = (":hover", " title=", "orientation", "keydown", "keyup", "accesskey", "mousedown")
     assert [word for word in banned if word in text] == []
 
 
-def test_every_link_opens_a_new_tab_and_says_so_after_its_visible_text(full, open_page):
+def test_each_link_says_that_it_opens_a_new_tab(full, open_page):
     page = open_page(full.address(STAY, lang="en")).page
     page.evaluate(OPEN)
     links = page.eval_on_selector_all(
@@ -225,7 +225,7 @@ def test_links_are_underlined(full, open_page):
 
 
 @pytest.mark.parametrize("path", ["/", "/v1/docs"])
-def test_nothing_covers_what_has_the_focus_in_builder_and_documentation(full, open_page, path):
+def test_focus_is_not_covered_in_builder_and_documentation(full, open_page, path):
     options = {"viewport": {"width": 1000, "height": 600}, "reduced_motion": "reduce"}
     page = open_page(full.url + path, **options).page
     seen = set()

@@ -100,13 +100,13 @@ def sees(page, *symptoms: str) -> None:
     pytest.fail(f"in vain: {symptoms}, but {now}")
 
 
-def test_every_row_is_shown():
+def test_each_row_of_the_table_has_a_test():
     for part in (*SHOWN_HERE, *SHOWN_ELSEWHERE, *NOT_SHOWN):
         assert row(part)
     assert len(breakages()) == len(SHOWN_HERE) + len(SHOWN_ELSEWHERE) + len(NOT_SHOWN)
 
 
-def test_a_box_that_cuts(full, opened):
+def test_box_with_a_fixed_height_cuts_the_widget(full, opened):
     cause, mend = quoted(row(BOX).cause)[0], quoted(row(BOX).mend)[0]
     widget = "".join(snippet(full.url))
     with opened(style(f".box {{ {cause} }}"), widget) as watched:
@@ -115,7 +115,7 @@ def test_a_box_that_cuts(full, opened):
         sees(watched.page)
 
 
-def test_a_wrapper_for_videos(full, opened):
+def test_video_wrapper_overlaps_the_widget(full, opened):
     wrapper, frame = quoted(row(VIDEO).cause)
     natural, static = quoted(row(VIDEO).mend)
     widget = "".join(snippet(full.url))
@@ -128,7 +128,7 @@ def test_a_wrapper_for_videos(full, opened):
 
 
 @pytest.mark.parametrize("selector", ["*", "iframe"])
-def test_a_greatest_height(full, opened, selector):
+def test_max_height_limits_the_widget(full, opened, selector):
     cause, mend = quoted(row(TALLEST).cause)[0], quoted(row(TALLEST).mend)[0]
     widget = "".join(snippet(full.url))
     broken = cause.replace("*", selector)
@@ -138,7 +138,7 @@ def test_a_greatest_height(full, opened, selector):
         sees(watched.page)
 
 
-def test_a_height_that_is_important(full, opened):
+def test_important_height_limits_the_widget(full, opened):
     cause, mend = quoted(row(IMPORTANT).cause)[0], quoted(row(IMPORTANT).mend)[0]
     widget = "".join(snippet(full.url))
     with opened(style(cause), widget) as watched:
@@ -147,7 +147,7 @@ def test_a_height_that_is_important(full, opened):
         sees(watched.page)
 
 
-def test_a_sandbox_without_scripts(full, opened):
+def test_sandbox_without_scripts_stops_sizing(full, opened):
     cause, mend = quoted(row(SANDBOX).cause)[0], quoted(row(SANDBOX).mend)[0]
     low = as_tall(snippet(full.url)[0], 700)
     script = snippet(full.url)[1]
@@ -157,7 +157,7 @@ def test_a_sandbox_without_scripts(full, opened):
         sees(watched.page)
 
 
-def test_a_script_that_comes_late(full, opened):
+def test_delayed_script_sizes_late(full, opened):
     frame, script = snippet(full.url)
     low = as_tall(frame, 700)
     with opened("", low + script.replace("<script", '<script type="text/delayed"')) as watched:
@@ -171,7 +171,7 @@ def test_a_script_that_comes_late(full, opened):
 
 
 @pytest.mark.parametrize("mended", [False, True])
-def test_a_script_that_is_blocked(full, open_page, mended):
+def test_blocked_script_stops_sizing(full, open_page, mended):
     frame, script = snippet(full.url)
     body = as_tall(frame, 700) + script
     watched = open_page("about:blank", viewport={"width": 900, "height": 700})
@@ -182,7 +182,7 @@ def test_a_script_that_is_blocked(full, open_page, mended):
         sees(watched.page, *([] if mended else ["bar", "low"]))
 
 
-def test_a_frame_in_a_shadow_root(full, opened):
+def test_shadow_root_stops_sizing(full, opened):
     """The mend is run by test_embedding_page."""
     frame, script = snippet(full.url)
     low = as_tall(frame, 700)
@@ -191,7 +191,7 @@ def test_a_frame_in_a_shadow_root(full, opened):
         sees(watched.page, "bar", "low")
 
 
-def test_an_address_that_was_moved(full, opened):
+def test_moved_address_leaves_the_widget_empty(full, opened):
     frame, script = snippet(full.url)
     with opened("", frame.replace(" src=", " data-src=") + script) as watched:
         sees(watched.page, "empty")
@@ -199,7 +199,7 @@ def test_an_address_that_was_moved(full, opened):
         sees(watched.page)
 
 
-def test_an_accordion_that_measures_when_it_opens(full, opened):
+def test_accordion_cuts_the_widget(full, opened):
     cause, mend = quoted(row(ACCORDION).cause)[0], quoted(row(ACCORDION).mend)[0]
     frame, script = snippet(full.url)
     body = as_tall(frame, 300) + script
@@ -212,7 +212,7 @@ def test_an_accordion_that_measures_when_it_opens(full, opened):
 
 
 @pytest.mark.parametrize("directive", [FRAMES, SCRIPTS])
-def test_a_policy_of_the_host(full, opened, directive):
+def test_policy_of_the_host_blocks_frame_or_script(full, opened, directive):
     cause, mend = quoted(row(directive).cause)[0], quoted(row(directive).mend)[0]
     frame, script = snippet(full.url)
     body = as_tall(frame, 700) + script
@@ -224,7 +224,7 @@ def test_a_policy_of_the_host(full, opened, directive):
         assert watched.complaints == []
 
 
-def test_the_console_says_what_a_widget_asks_for_and_what_it_has(full, opened):
+def test_console_snippet_prints_requested_and_actual_height(full, opened):
     body = "".join(snippet(full.url))
     with opened(style(quoted(row(TALLEST).cause)[0]), body) as watched:
         sees(watched.page, "bar", "low")

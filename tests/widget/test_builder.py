@@ -51,7 +51,7 @@ def values(text: str) -> dict[str, str]:
     return {name: html.unescape(value) for name, value in fields}
 
 
-def test_the_first_visit_shows_the_week_from_today_which_never_is_past(site):
+def test_first_visit_shows_the_week_from_today(site):
     text = page(site)
     assert values(text)["place"] == "San Sebastián"
     assert 'data-days="7"' in code(text)
@@ -62,19 +62,19 @@ def test_the_first_visit_shows_the_week_from_today_which_never_is_past(site):
     )
 
 
-def test_chosen_dates_begin_with_a_week_that_begins_in_a_week(site):
+def test_default_dates_are_the_week_after_next(site):
     text = page(site, days="", start="", end="")
     assert 'data-start="2026-11-28" data-end="2026-12-05"' in code(text)
     assert hint(text, "dates") == "7 nights. Within the 16-day forecast."
 
 
-def test_days_from_today_go_before_dates(site):
+def test_days_take_precedence_over_dates(site):
     text = page(site, **{**DONOSTIA, "days": "3"})
     assert 'data-days="3"' in code(text)
     assert "data-start" not in code(text)
 
 
-def test_the_code_is_two_lines_with_escaped_values_and_an_absolute_address(site):
+def test_code_is_two_lines_with_escaped_values_and_an_absolute_address(site):
     text = code(page(site, **DONOSTIA, place='Río & "Sol"', accent="#1d4ed8", radius="0"))
     first, second = [line for line in text.split("\n") if line]
     height = re.search(r'height="(\d+)"', first)[1]
@@ -88,7 +88,7 @@ def test_the_code_is_two_lines_with_escaped_values_and_an_absolute_address(site)
     assert second == f'<script src="{site.url}/v1/embed.js" async></script>'
 
 
-def test_a_page_without_scripts_gets_the_frame_itself(site):
+def test_plain_code_is_an_iframe(site):
     line = code(page(site, **DONOSTIA, plain="1"))
     height = re.search(r' height="(\d+)"', line)[1]
     assert line == (
@@ -100,7 +100,7 @@ def test_a_page_without_scripts_gets_the_frame_itself(site):
 
 
 @pytest.mark.parametrize(("chosen", "said"), [("", "de-AT"), ("fr", "fr"), ("en-US", "en-US")])
-def test_the_code_names_the_language_so_that_a_cdn_holds_one_page_for_it(site, chosen, said):
+def test_code_names_the_language_so_that_a_cdn_can_cache_the_page(site, chosen, said):
     text = page(site, "de-AT,de;q=0.9", **DONOSTIA, lang=chosen)
     address = html.unescape(re.search(r'<iframe id="widget" src="([^"]+)"', text)[1])
     assert f'data-lang="{said}"' in code(text)
@@ -136,9 +136,7 @@ def mail(site, **fields: str) -> tuple[dict[str, str | None], dict[str, str | No
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_code_for_an_e_mail_has_the_pictures_own_text_and_size_in_the_page_s_language(
-    site, language
-):
+def test_mail_code_has_the_picture_s_text_size_and_language(site, language):
     link, picture = mail(site, language=language, **DONOSTIA, place="Río & “Sol”")
     assert link["lang"] == language
     assert link.get("dir", "ltr") == ("rtl" if language == "ar" else "ltr")
@@ -152,9 +150,7 @@ def test_the_code_for_an_e_mail_has_the_pictures_own_text_and_size_in_the_page_s
     assert (picture["width"], picture["height"]) == (shown.get("width"), shown.get("height"))
 
 
-def test_without_the_extra_the_e_mail_has_the_svg_and_the_page_says_what_is_not_shown(
-    site, monkeypatch
-):
+def test_mail_code_uses_svg_without_the_png_extra_and_the_page_warns(site, monkeypatch):
     with_png = page(site, code="mail", **DONOSTIA)
     assert "that every mail program shows" in with_png
     assert "<code>/v1/pulse.svg</code>" in with_png
@@ -175,7 +171,7 @@ def test_without_the_extra_the_e_mail_has_the_svg_and_the_page_says_what_is_not_
         ),
     ],
 )
-def test_coordinates_or_a_map_s_address_as_place_become_the_point(site, text, name):
+def test_coordinates_or_a_map_link_as_place_become_the_point(site, text, name):
     was = "40,3,San Sebastián"
     shown = page(site, place=text, lat="40", lng="3", was=was, days="3")
     assert values(shown) | {"place": name, "lat": "43.3183", "lng": "-1.9812"} == values(shown)
@@ -183,7 +179,7 @@ def test_coordinates_or_a_map_s_address_as_place_become_the_point(site, text, na
     assert html.escape(f'data-pasted="{text}"', quote=False) in shown
 
 
-def test_a_link_without_coordinates_says_to_open_it(site):
+def test_link_without_coordinates_gets_a_hint_to_open_it(site):
     text = page(site, place="https://maps.app.goo.gl/Ab1Cd2Ef3", lat="40", lng="3")
     assert hint(text, "place") == (
         "This link has no coordinates: open it and copy the long address."
@@ -192,18 +188,18 @@ def test_a_link_without_coordinates_says_to_open_it(site):
     assert values(text)["place"] == "https://maps.app.goo.gl/Ab1Cd2Ef3"
 
 
-def test_coordinates_out_of_range_are_marked(site):
+def test_coordinates_out_of_range_get_a_hint(site):
     assert hint(page(site, place="99.5, 200.1"), "place") == "A number from -90 to 90."
 
 
-def test_the_search_offers_the_point_of_coordinates_and_links(site):
+def test_search_offers_the_point_of_coordinates_and_links(site):
     for text in ("43.3183, -1.9812", "https://maps.apple.com/?ll=43.3183,-1.9812"):
         assert site.get("/v1/places", q=text).json()["places"] == [
             {"name": "", "detail": "43.3183, -1.9812", "lat": 43.3183, "lng": -1.9812}
         ]
 
 
-def test_the_e_mail_links_to_the_full_widget_of_the_same_stay(site):
+def test_mail_code_links_to_the_full_widget_of_the_same_stay(site):
     chosen = {"theme": "dark", "accent": "#1d4ed8", "units": "imperial", "lang": "de"}
     some = {"sections": "guide,weather", "layout": "compact"}
     link, picture = mail(site, **DONOSTIA, **chosen, **some)
@@ -216,7 +212,7 @@ def test_the_e_mail_links_to_the_full_widget_of_the_same_stay(site):
     assert site.get("/v1/pulse?" + address.query).status_code == 200
 
 
-def test_nothing_in_the_name_of_a_place_leaves_the_text_of_the_e_mail(site):
+def test_mail_code_escapes_the_place_s_name(site):
     evil = "\"><script>alert(1)</script>'&quot;<img src=x onerror=alert(1)>"
     link, picture = mail(site, **DONOSTIA, place=evil)
     assert evil in picture["alt"]
@@ -225,11 +221,11 @@ def test_nothing_in_the_name_of_a_place_leaves_the_text_of_the_e_mail(site):
     assert set(picture) == {"src", "alt", "width", "height", "style"}
 
 
-def test_a_wrong_field_gives_no_code_for_an_e_mail_either(site):
+def test_wrong_field_gives_no_mail_code(site):
     assert code(page(site, **{**DONOSTIA, "lat": "91"}, code="mail")) == ""
 
 
-def test_the_preview_shows_what_the_code_shows(site):
+def test_preview_has_the_same_query_as_the_code(site):
     text = page(site, **DONOSTIA, theme="auto", units="imperial", lang="en-US", plain="1")
     preview = html.unescape(re.search(r'<iframe id="widget" src="([^"]+)"', text)[1])
     address = html.unescape(re.search(r'src="([^"]+)"', code(text))[1])
@@ -252,9 +248,7 @@ def test_the_preview_shows_what_the_code_shows(site):
         ("", "2026-03-01", "A date from 1900 to 2050."),
     ],
 )  # fmt: skip
-def test_the_dates_say_nights_and_where_they_lie_without_claiming_what_the_weather_is(
-    site, start, end, words
-):
+def test_dates_hint_says_nights_and_forecast_range(site, start, end, words):
     assert hint(page(site, **{**DONOSTIA, "start": start, "end": end}), "dates") == words
 
 
@@ -269,9 +263,7 @@ def test_the_dates_say_nights_and_where_they_lie_without_claiming_what_the_weath
         ("lang", "d_e", "rest", "lang is 'd_e'; accepted: a BCP 47 tag such as en or de-AT."),
     ],
 )
-def test_a_wrong_field_is_marked_and_explained_and_there_is_no_code(
-    site, field, value, where, words
-):
+def test_wrong_field_is_marked_and_explained_without_code(site, field, value, where, words):
     text = page(site, **{**DONOSTIA, "place": "", field: value})
     assert hint(text, where) == words
     assert code(text) == ""
@@ -285,7 +277,7 @@ def test_a_wrong_field_is_marked_and_explained_and_there_is_no_code(
 @pytest.mark.parametrize(
     "evil", ['"><script>alert(1)</script>', "'-alert(1)-'", "{{ 7 * 7 }}", "javascript:alert(1)"]
 )
-def test_what_comes_in_the_address_is_inert(site, name, evil):
+def test_values_in_the_address_are_inert(site, name, evil):
     text = page(site, **{**DONOSTIA, name: evil})
     assert text.count("<script") - code(text).count("<script") <= 2
     assert "alert(1)</script>" not in text
@@ -293,7 +285,7 @@ def test_what_comes_in_the_address_is_inert(site, name, evil):
     assert ">49<" not in text
 
 
-def test_a_name_alone_finds_the_greatest_place_and_offers_the_others(site):
+def test_name_alone_finds_the_largest_place_and_offers_the_others(site):
     text = page(site, place="springfield")
     assert values(text)["place"] == "Springfield"
     assert float(values(text)["lat"]) == pytest.approx(37.2, abs=0.1)
@@ -304,7 +296,7 @@ def test_a_name_alone_finds_the_greatest_place_and_offers_the_others(site):
     assert code(page(site, **{name: value for name, (value,) in query.items()}))
 
 
-def test_a_name_typed_over_the_one_shown_is_looked_up_and_can_be_kept_as_a_name(site):
+def test_changed_name_is_looked_up_or_used_as_a_label(site):
     was = "43.3183,-1.9812,San Sebastián"
     shown = {**DONOSTIA, "was": was}
     assert values(page(site, **shown, place="Bilbao"))["lat"].startswith("43.26")
@@ -318,13 +310,13 @@ def test_a_name_typed_over_the_one_shown_is_looked_up_and_can_be_kept_as_a_name(
     assert values(moved)["lat"] == "43", "coordinates typed by hand stay"
 
 
-def test_a_name_that_is_nowhere_asks_for_coordinates(site):
+def test_unknown_name_gets_a_hint_to_type_coordinates(site):
     assert hint(page(site, place="Qwxyz"), "place") == (
         "No place of that name; type its coordinates."
     )
 
 
-def test_the_hex_field_counts_when_no_swatch_is_chosen(site):
+def test_hex_field_counts_without_a_swatch(site):
     assert 'data-accent="#abcdef"' in code(page(site, **DONOSTIA, accent="", hex="#abcdef"))
     assert 'data-accent="#1d4ed8"' in code(page(site, **DONOSTIA, accent="#1d4ed8", hex="#abcdef"))
     assert "accent" not in code(page(site, **DONOSTIA, accent="", hex=""))
@@ -339,14 +331,14 @@ def test_the_hex_field_counts_when_no_swatch_is_chosen(site):
         ("#1d4ed8", "auto", ["6.7:1 on white, readable as it is.", "2.6:1 on dark, so "]),
     ],
 )  # fmt: skip
-def test_the_accent_says_its_measured_ratio(colour, theme, words):
+def test_accent_hint_says_the_contrast_ratio(colour, theme, words):
     said = form.contrasts(colour, theme, Formatter(Languages({}).english))
     assert len(said) == len(words)
     for one, beginning in zip(said, words, strict=True):
         assert one.sentence.startswith(beginning)
 
 
-def test_the_page_carries_a_policy_that_lets_in_its_own_style_and_script_alone(site):
+def test_builder_policy_allows_its_own_style_and_script_alone(site):
     answer = site.get("/")
     policy = dict(
         part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; ")
@@ -372,7 +364,7 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def test_the_page_links_to_the_documents_and_names_geonames(site):
+def test_builder_links_to_documents_and_geonames(site):
     text = page(site)
     for path in ("v1/docs", "v1/openapi.json", "v1/status"):
         assert f'<a href="{path}">' in text
@@ -381,7 +373,7 @@ def test_the_page_links_to_the_documents_and_names_geonames(site):
     assert "https://creativecommons.org/licenses/by/4.0/" in text
 
 
-def test_the_page_is_asked_for_anew_and_kept_by_its_tag(site):
+def test_builder_is_revalidated_by_etag(site):
     answer = site.get("/")
     assert answer.headers["cache-control"] == "no-cache"
     assert "Accept-Language" in answer.headers["vary"]
@@ -390,7 +382,7 @@ def test_the_page_is_asked_for_anew_and_kept_by_its_tag(site):
     assert kept.status_code == 304
 
 
-def test_places_are_found_by_the_beginning_of_a_name(site):
+def test_search_finds_places_by_the_beginning_of_a_name(site):
     answer = site.get("/v1/places", q="san seb", lang="en")
     body = answer.json()
     assert body["places"][0] == {
@@ -406,6 +398,6 @@ def test_places_are_found_by_the_beginning_of_a_name(site):
     assert site.get("/v1/places", q="").json() == {"places": [], "summary": "0 places found."}
 
 
-def test_places_of_one_name_are_told_apart(site):
+def test_search_distinguishes_places_of_the_same_name(site):
     found = site.get("/v1/places", q="san jose", lang="en").json()["places"]
     assert len({(place["name"], place["detail"]) for place in found}) == len(found)

@@ -33,7 +33,7 @@ def fitting(page) -> int:
     return page.evaluate("document.getElementById('widget').clientHeight")
 
 
-def test_a_place_is_found_and_picked_with_the_keyboard_alone(site, builder):
+def test_place_is_picked_with_the_keyboard(site, builder):
     watched = builder()
     page = watched.page
     page.focus("#place")
@@ -57,7 +57,7 @@ def test_a_place_is_found_and_picked_with_the_keyboard_alone(site, builder):
     assert watched.elsewhere(site.url) == []
 
 
-def test_escape_closes_the_list_and_a_name_that_was_not_picked_stays_a_name(builder):
+def test_escape_closes_the_list_and_leaves_the_typed_name(builder):
     page = builder().page
     page.fill("#place", "Bilb")
     page.wait_for_selector("#matches [role=option]")
@@ -69,7 +69,7 @@ def test_escape_closes_the_list_and_a_name_that_was_not_picked_stays_a_name(buil
     )
 
 
-def test_a_pasted_map_link_becomes_the_point_at_once(builder):
+def test_pasted_map_link_becomes_the_point(builder):
     watched = builder(permissions=["clipboard-read", "clipboard-write"])
     page = watched.page
     link = "https://www.google.com/maps/place/Hotel+Mar/@48.1,2.2,17z/data=!3d48.8566!4d2.3522"
@@ -87,7 +87,7 @@ def test_a_pasted_map_link_becomes_the_point_at_once(builder):
     assert watched.complaints == []
 
 
-def test_typed_coordinates_are_offered_and_picked_with_enter(builder):
+def test_typed_coordinates_are_picked_with_enter(builder):
     page = builder().page
     page.focus("#place")
     page.keyboard.press("ControlOrMeta+a")
@@ -99,14 +99,14 @@ def test_typed_coordinates_are_offered_and_picked_with_enter(builder):
     assert page.input_value("#place") == ""
 
 
-def test_a_place_is_picked_with_the_mouse(builder):
+def test_place_is_picked_with_the_mouse(builder):
     page = builder().page
     page.fill("#place", "tromso")
     page.click("#matches [role=option]")
     until(page, f"{CODE}.includes('data-place=\"Tromsø\"')")
 
 
-def test_the_code_is_copied_whole_and_that_is_said(site, builder):
+def test_copy_button_copies_the_code_and_says_so(site, builder):
     watched = builder(permissions=["clipboard-read", "clipboard-write"])
     page = watched.page
     fitting(page)
@@ -122,7 +122,7 @@ def test_the_code_is_copied_whole_and_that_is_said(site, builder):
     until(page, "document.querySelector('#copy span').textContent === 'Copy'")
 
 
-def test_without_the_clipboard_the_code_is_selected_and_copied_the_old_way(builder):
+def test_copy_button_selects_the_code_without_the_clipboard(builder):
     page = builder().page
     page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
     page.click("#copy")
@@ -130,7 +130,7 @@ def test_without_the_clipboard_the_code_is_selected_and_copied_the_old_way(build
     assert page.evaluate("getSelection().toString().startsWith('<div')")
 
 
-def test_the_code_for_an_e_mail_is_chosen_and_copied_and_the_other_comes_back(builder):
+def test_mail_code_is_chosen_copied_and_left_again(builder):
     watched = builder(permissions=["clipboard-read", "clipboard-write"])
     page = watched.page
     page.check("input[name=code][value=mail]", force=True)
@@ -153,9 +153,7 @@ def test_the_code_for_an_e_mail_is_chosen_and_copied_and_the_other_comes_back(bu
 
 
 @pytest.mark.parametrize("screen", [800, 375])
-def test_the_picture_of_an_e_mail_loads_with_its_size_or_as_wide_as_the_screen(
-    builder, open_page, screen
-):
+def test_mail_picture_has_its_size_or_the_screen_s_width(builder, open_page, screen):
     page = builder("?code=mail", java_script_enabled=False).page
     text = page.inner_text("#code code")
     with host({"/": f"<!doctype html><html lang=en><title>A</title>{text}"}) as origin:
@@ -175,7 +173,7 @@ def test_the_picture_of_an_e_mail_loads_with_its_size_or_as_wide_as_the_screen(
         assert watched.complaints == []
 
 
-def test_the_other_places_of_a_name_stay_until_something_is_changed(builder):
+def test_other_places_of_a_name_stay_until_a_change(builder):
     page = builder("?place=springfield").page
     page.focus("#others a")
     until(page, "location.search.includes('lat=')")  # asked again, since the preview has spoken
@@ -186,7 +184,7 @@ def test_the_other_places_of_a_name_stay_until_something_is_changed(builder):
     until(page, "!document.querySelector('#others a')")
 
 
-def test_what_has_the_focus_keeps_it_while_its_part_is_replaced(builder):
+def test_focus_stays_while_its_part_is_replaced(builder):
     page = builder().page
     fitting(page)
     page.evaluate(
@@ -206,7 +204,7 @@ def test_what_has_the_focus_keeps_it_while_its_part_is_replaced(builder):
         page.wait_for_selector("#code pre")
 
 
-def test_every_change_comes_into_code_and_preview(builder):
+def test_each_change_reaches_code_and_preview(builder):
     page = builder().page
     page.check("input[name=theme][value=dark]", force=True)
     page.check("input[name=accent][value='#7c3aed']", force=True)
@@ -259,16 +257,14 @@ def shows(page) -> str:
         ("2027-08-01", "2027-08-08", "what past years were like."),
     ],
 )
-def test_the_builder_says_which_weather_the_preview_shows(builder, start, end, words):
+def test_builder_says_which_weather_the_preview_shows(builder, start, end, words):
     watched = builder(f"?place=x&lat=43&lng=-2&start={start}&end={end}")
     assert shows(watched.page) == f"The preview shows {words}"
     assert watched.axe() == []
     assert watched.complaints == []
 
 
-def test_where_nothing_answers_the_builder_says_that_the_preview_is_a_monthly_average(
-    unreachable, open_page
-):
+def test_builder_says_monthly_average_without_providers(unreachable, open_page):
     page = open_page(f"{unreachable}/?place=x&lat=43&lng=-2&start=2026-11-28&end=2026-12-05").page
     said = "No forecast can be had at the moment. The preview shows monthly averages."
     assert shows(page) == said
@@ -282,7 +278,7 @@ def test_where_nothing_answers_the_builder_says_that_the_preview_is_a_monthly_av
     until(page, "(said) => document.getElementById('shown').textContent === said", said)
 
 
-def test_the_preview_follows_and_leaves_no_trace_in_the_history(builder):
+def test_preview_follows_changes_without_history_entries(builder):
     page = builder(fresh=True).page
     before = page.evaluate("history.length")
     for theme in ("dark", "auto", "light"):
@@ -291,7 +287,7 @@ def test_the_preview_follows_and_leaves_no_trace_in_the_history(builder):
     assert page.evaluate("history.length") == before
 
 
-def test_the_preview_is_as_wide_as_chosen(builder):
+def test_preview_has_the_chosen_width(builder):
     page = builder().page
     for choice, width in (("390", 390), ("560", 560), ("full", 724)):
         page.check(f"input[name=width][value='{choice}']", force=True)
@@ -299,7 +295,7 @@ def test_the_preview_is_as_wide_as_chosen(builder):
         until(page, f"document.querySelector('.measure').textContent === '{width} px'")
 
 
-def test_a_wrong_field_is_marked_while_typing_and_the_code_comes_back(builder):
+def test_wrong_field_is_marked_while_typing_until_corrected(builder):
     page = builder().page
     page.fill("#lat", "abc")
     page.wait_for_selector("#lat[aria-invalid=true]")
@@ -311,7 +307,7 @@ def test_a_wrong_field_is_marked_while_typing_and_the_code_comes_back(builder):
     assert page.is_enabled("#copy")
 
 
-def test_a_page_opened_with_a_wrong_field_gets_its_preview_once_that_is_right(builder):
+def test_page_opened_with_a_wrong_field_gets_its_preview_after_correction(builder):
     watched = builder("?lat=abc&lng=2.35&place=Paris")
     page = watched.page
     assert page.query_selector("#widget") is None
@@ -321,7 +317,7 @@ def test_a_page_opened_with_a_wrong_field_gets_its_preview_once_that_is_right(bu
     assert watched.complaints == []
 
 
-def test_leaving_follows_an_arrival_set_past_it(builder):
+def test_departure_follows_a_later_arrival(builder):
     page = builder("?place=x&lat=1&lng=1&start=2027-03-01&end=2027-03-06").page
     page.select_option("#days", "")
     page.fill("#start", "2027-08-01")
@@ -331,7 +327,7 @@ def test_leaving_follows_an_arrival_set_past_it(builder):
     until(page, f'{CODE}.includes(\'data-start="2027-08-03" data-end="2027-08-06"\')')
 
 
-def test_sections_are_chosen_and_ordered_and_one_is_always_left(builder):
+def test_sections_are_chosen_and_ordered_and_never_empty(builder):
     page = builder().page
     page.uncheck("input[value=astronomy]")
     page.click("button[value=events]")
@@ -347,7 +343,7 @@ def test_sections_are_chosen_and_ordered_and_one_is_always_left(builder):
     assert page.is_checked("input[value=guide]")
 
 
-def test_without_javascript_the_buttons_of_the_sections_order_them(builder):
+def test_section_buttons_work_without_javascript(builder):
     page = builder(java_script_enabled=False).page
     page.uncheck("input[value=weather]")
     page.click("button[value=guide]")
@@ -359,7 +355,7 @@ def test_without_javascript_the_buttons_of_the_sections_order_them(builder):
     assert 'data-sections="guide,astronomy,events,weather"' in page.inner_text("#code code")
 
 
-def test_without_javascript_the_form_brings_code_and_preview_back(site, builder):
+def test_form_works_without_javascript(site, builder):
     watched = builder(java_script_enabled=False)
     page = watched.page
     page.fill("#place", "Tromsø")
@@ -391,7 +387,7 @@ def test_axe_finds_nothing_in_light_and_dark(builder, query, locale, schemes):
     assert watched.complaints == []
 
 
-def test_the_keyboard_reaches_everything_in_the_order_of_the_page(builder):
+def test_keyboard_reaches_the_builder_in_page_order(builder):
     page = builder().page
     # marked by a property: with an attribute a part would differ from the server's and be replaced
     wanted = page.evaluate(
@@ -413,7 +409,7 @@ def test_the_keyboard_reaches_everything_in_the_order_of_the_page(builder):
     assert page.evaluate("document.activeElement.id") == "widget"
 
 
-def test_axe_finds_nothing_while_the_list_is_open(builder):
+def test_axe_finds_nothing_with_an_open_list(builder):
     watched = builder()
     watched.page.fill("#place", "san")
     watched.page.wait_for_selector("#matches [role=option]")
@@ -421,14 +417,14 @@ def test_axe_finds_nothing_while_the_list_is_open(builder):
     assert watched.axe() == []
 
 
-def test_nothing_is_wider_than_the_window(builder):
+def test_builder_fits_the_window(builder):
     page = builder().page
     for width in (280, 320, 400, 768, 900, 1280):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate(SIDEWAYS) <= 0, width
 
 
-def test_text_at_200_percent_keeps_everything_in_the_window(builder):
+def test_builder_fits_the_window_at_200_percent_text(builder):
     page = builder(viewport={"width": 1280, "height": 800}).page
     page.evaluate("document.documentElement.style.fontSize = '200%'")
     assert page.evaluate(SIDEWAYS) <= 0
@@ -454,7 +450,7 @@ def test_every_target_is_at_least_24_px(builder):
     assert small == []
 
 
-def test_days_from_today_hide_the_dates_and_chosen_dates_bring_them_back(site, open_page):
+def test_days_hide_the_date_fields_until_dates_are_chosen(site, open_page):
     page = open_page(site.url + "/").page
     assert page.input_value("#days") == "7"
     assert page.is_hidden("#start")
@@ -467,7 +463,7 @@ def test_days_from_today_hide_the_dates_and_chosen_dates_bring_them_back(site, o
     assert page.evaluate(f"!{CODE}.includes('data-start')")
 
 
-def test_the_ways_of_dressing_come_into_the_code(site, open_page):
+def test_style_choices_reach_the_code(site, open_page):
     page = open_page(site.url + "/").page
     page.select_option("#font", "serif")
     page.fill("#radius", "0")

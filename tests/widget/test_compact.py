@@ -74,7 +74,7 @@ def long_names(full):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_it_comes_in_nine_kilobytes_with_all_sections(full, language):
+def test_compact_page_with_all_sections_is_under_nine_kilobytes(full, language):
     for kind, given in KINDS.items():
         answer = compact(full, given, {"Accept-Encoding": "br"}, lang=language, theme="auto")
         assert int(answer.headers["content-length"]) <= MOST_BYTES, kind
@@ -82,9 +82,7 @@ def test_it_comes_in_nine_kilobytes_with_all_sections(full, language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_it_is_at_most_720_px_tall_at_500_px_and_nothing_is_cut_at_any_width(
-    full, open_page, language
-):
+def test_compact_page_is_at_most_720_px_tall_and_cuts_nothing(full, open_page, language):
     page = open_page("about:blank", viewport={"width": 1300, "height": 1300}).page
     for kind in KINDS if language in EXTREMES else HALF_OF_KINDS:
         page.goto(full.address(KINDS[kind], layout="compact", lang=language))
@@ -95,7 +93,7 @@ def test_it_is_at_most_720_px_tall_at_500_px_and_nothing_is_cut_at_any_width(
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ar", "ja"])
-def test_it_keeps_its_height_with_long_names(full, long_names, open_page, language):
+def test_compact_page_keeps_its_height_with_long_names(full, long_names, open_page, language):
     page = open_page("about:blank", viewport={"width": 1300, "height": 1300}).page
     for kind in KINDS if language == "en" else HALF_OF_KINDS:
         more = {**long_names, "layout": "compact", "lang": language}
@@ -104,13 +102,13 @@ def test_it_keeps_its_height_with_long_names(full, long_names, open_page, langua
         assert (tall <= TALLEST, wrong, narrow) == (True, 0, 0), (kind, tall)
 
 
-def test_with_text_twice_as_large_nothing_is_cut(full, open_page):
+def test_compact_page_cuts_nothing_at_double_text_size(full, open_page):
     page = open_page(full.address(layout="compact", lang="de")).page
     page.evaluate("document.documentElement.style.fontSize = '32px'")
     assert [wrong for _, wrong in page.evaluate(LAID_OUT, [320, 500, 720])] == [0, 0, 0]
 
 
-def test_its_links_lead_out_and_one_leads_to_the_full_widget(full):
+def test_compact_page_links_outside_and_to_the_full_widget(full):
     answer = compact(full, theme="dark", accent="#b45309", lang="fr", sections="guide,weather")
     links = [attributes for tag, attributes in Parsed(answer.text).tags if tag == "a"]
     for attributes in links:
@@ -125,7 +123,7 @@ def test_its_links_lead_out_and_one_leads_to_the_full_widget(full):
     )
 
 
-def test_every_source_is_named_and_every_notice_stands_whole_below(full):
+def test_compact_page_has_each_source_and_whole_notice(full):
     whole, low = full.get(lang="en").text, compact(full, lang="en").text
     notices, below = (
         text.partition("<footer")[2].partition('<div class="in">')[2].partition("</details>")[0]
@@ -137,7 +135,7 @@ def test_every_source_is_named_and_every_notice_stands_whole_below(full):
         assert name in words_of(named)
 
 
-def test_it_has_the_page_s_policy_headers_and_messages(full):
+def test_compact_page_has_the_full_page_s_policy_and_script(full):
     answer, page = compact(full), Parsed(compact(full).text)
     policy = answer.headers["content-security-policy"]
     [style], [script] = page.blocks["style"], page.blocks["script"]
@@ -149,7 +147,7 @@ def test_it_has_the_page_s_policy_headers_and_messages(full):
         assert not {"style", "src"} & set(attributes)
 
 
-def test_each_layout_is_kept_by_itself_and_full_is_the_default(full):
+def test_each_layout_is_cached_separately_and_full_is_the_default(full):
     low, whole = compact(full), full.get()
     assert low.headers["etag"] != whole.headers["etag"]
     assert compact(full).content == low.content
@@ -159,7 +157,7 @@ def test_each_layout_is_kept_by_itself_and_full_is_the_default(full):
     assert named.replace("%26layout%3Dfull", "") == whole.text
 
 
-def test_a_wrong_layout_is_told_on_a_page_and_a_misspelt_one_hinted_at(full):
+def test_wrong_layout_is_refused_and_a_misspelt_name_gets_a_hint(full):
     wrong = full.get(layout="small", lang="en")
     assert wrong.status_code == 400
     assert wrong.headers["x-error-code"] == "invalid_layout"
@@ -167,7 +165,7 @@ def test_a_wrong_layout_is_told_on_a_page_and_a_misspelt_one_hinted_at(full):
     assert "did you mean layout?" in full.get(layuot="compact").text
 
 
-def test_discovery_leads_to_the_same_layout(full):
+def test_discovery_leads_to_the_compact_layout(full):
     link = re.search(r'href="(\S+oembed\S+)"', compact(full).text)[1]
     assert "layout%3Dcompact" in link
     assert "layout=compact" in full.http.get(link).json()["html"]
@@ -178,7 +176,7 @@ def rows_of(text):
     return re.findall(r'<div class="row"', days)
 
 
-def test_typical_days_are_marked_beside_those_of_a_forecast(full):
+def test_compact_page_marks_typical_days_beside_forecast_days(full):
     text = compact(full, STRADDLING, lang="en").text
     assert len(rows_of(text)) == 5  # four of the forecast; the rest is one of its kind
     assert len(re.findall(r'<li class="\s*typ">', text)) == 1
@@ -186,7 +184,7 @@ def test_typical_days_are_marked_beside_those_of_a_forecast(full):
 
 
 @pytest.mark.parametrize(("days", "rows"), [(1, 0), (10, 0), (11, 2), (35, 5), (36, 4), (92, 4)])
-def test_a_long_stay_has_its_weeks_and_says_where_the_rest_is(full, days, rows):
+def test_compact_page_of_a_long_stay_has_weeks_and_refers_to_the_full_page(full, days, rows):
     """Up to ten typical days are facts and dates; of weeks there is room for five."""
     end = date(2027, 8, 7) + timedelta(days=days - 1)
     text = compact(full, {**STAY, "end": f"{end}"}, lang="en").text
@@ -195,14 +193,14 @@ def test_a_long_stay_has_its_weeks_and_says_where_the_rest_is(full, days, rows):
     assert ('<ul class="dated">' in text) == (rows == 0)
 
 
-def test_the_best_restaurants_and_a_holiday_are_among_what_is_shown(full):
+def test_compact_page_shows_the_best_restaurants_and_a_holiday(full):
     said = words_of(compact(full, lang="en").text)
     for name in ("Goizargi", "Ataria 1899", "Kresala", "Assumption Day"):
         assert name in said
     assert "Three stars" in compact(full, lang="en").text
 
 
-def test_a_section_without_an_answer_is_left_out(full):
+def test_compact_page_omits_a_section_without_an_answer(full):
     guide = full.sample("guide")
     make, guide.make = guide.make, lambda _: NotApplicable(reason="no_guide_loaded", message="-")
     try:
@@ -213,7 +211,7 @@ def test_a_section_without_an_answer_is_left_out(full):
     assert 'aria-labelledby="h-guide"' not in text
 
 
-def test_a_title_of_three_lines_gives_way_to_one_that_fits(full, long_names):
+def test_compact_page_prefers_a_title_that_fits(full, long_names):
     text = compact(full, {**FORECAST, **long_names}, lang="en").text
     assert LONG_TITLE not in text
     assert LONG_NAME in text
@@ -228,7 +226,7 @@ def test_axe_finds_nothing(full, open_page):
         assert watched.elsewhere(full.url) == []
 
 
-def test_a_plain_card_is_brief_by_itself():
+def test_plain_card_has_a_brief():
     plain = PlainCard(heading="Air", lead="Good air.", facts=[("Mon", "good"), ("Tue", "fair")])
     brief = plain.card().brief
     assert (brief.heading, brief.lead) == ("Air", "Good air.")

@@ -9,14 +9,14 @@ POINT = {name: STAY[name] for name in ("lat", "lng", "place")}
 EVENING = datetime(2026, 11, 22, 22, 30, tzinfo=UTC)  # half an hour before midnight at the point
 
 
-def test_a_widget_of_seven_days_is_the_one_with_these_dates(full):
+def test_widget_of_seven_days_equals_the_widget_with_these_dates(full):
     dated = full.get(POINT, start="2026-11-21", end="2026-11-27", sections="weather,astronomy")
     living = full.get(POINT, days="7", sections="weather,astronomy")
     assert living.status_code == 200
     assert body_of(living) == body_of(dated)
 
 
-def test_at_local_midnight_the_stay_moves_on_by_a_day(full):
+def test_stay_of_days_moves_by_a_day_at_local_midnight(full):
     shown, before = [], full.clock.now
     try:
         for moment in (EVENING, EVENING + timedelta(minutes=31)):
@@ -28,7 +28,7 @@ def test_at_local_midnight_the_stay_moves_on_by_a_day(full):
     assert shown[1] == dates_of(full.get(POINT, start="2026-11-23", end="2026-11-25", lang="en"))
 
 
-def test_nobody_keeps_a_widget_of_days_past_local_midnight(full):
+def test_widget_of_days_is_cached_until_local_midnight_at_most(full):
     before = full.clock.now
     try:
         full.clock.now = EVENING
@@ -40,7 +40,7 @@ def test_nobody_keeps_a_widget_of_days_past_local_midnight(full):
     assert max(ages) <= 30 * 60
 
 
-def test_the_picture_and_the_way_to_embed_know_days(full):
+def test_picture_and_oembed_accept_days(full):
     address = full.address(POINT, days="7", lang="en")
     picture = full.http.get(address.replace("/v1/pulse?", "/v1/pulse.svg?"))
     dated = full.address(POINT, start="2026-11-21", end="2026-11-27", lang="en")
@@ -50,7 +50,7 @@ def test_the_picture_and_the_way_to_embed_know_days(full):
     assert "start=" not in embed["html"]
 
 
-def test_a_guest_of_a_widget_with_days_and_dates_gets_a_sentence(full):
+def test_widget_with_days_and_dates_says_to_choose_dates(full):
     answer = full.get(STAY, days="7")
     assert answer.status_code == 400
     assert answer.headers["x-error-code"] == "conflicting_parameters"

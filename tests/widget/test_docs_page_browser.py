@@ -15,7 +15,7 @@ SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clie
 # Widths decide what scrolls and themes decide contrast, so each of them is taken once.
 @pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
 @pytest.mark.parametrize("page", ["", "/embedding"])
-def test_every_region_of_the_documents_that_scrolls_is_reached_and_named(
+def test_scrolling_regions_of_the_documents_are_reachable_and_named(
     site, open_page, page, width, scheme
 ):
     size = {"width": width, "height": 800}

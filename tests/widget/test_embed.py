@@ -86,7 +86,7 @@ def told(page, frame: int, messages: list[object]) -> None:
 
 
 @pytest.mark.parametrize("script", ["embed.js", "resize.js"])
-def test_each_line_of_a_script_is_sent_as_it_was_written(site, script):
+def test_script_is_sent_line_by_line_as_written(site, script):
     """A shortener that removes blanks around operators turns `a + +b` into `a++b`."""
     text = (resources.files("location_context.widget") / script).read_text("utf-8")
     written = [line.strip() for line in text.splitlines() if not line.strip().startswith("//")]
@@ -96,7 +96,7 @@ def test_each_line_of_a_script_is_sent_as_it_was_written(site, script):
         assert part in sent
 
 
-def test_the_script_is_small_and_says_its_licence(site):
+def test_script_is_small_and_names_its_licence(site):
     answer = site.get("/v1/embed.js", headers={"Accept-Encoding": "identity"})
     assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
     assert "MIT License" in answer.text.splitlines()[0]
@@ -107,7 +107,7 @@ def test_the_script_is_small_and_says_its_licence(site):
         assert int(packed.headers["content-length"]) < 3000
 
 
-def test_the_script_may_be_used_by_every_host_and_kept(site):
+def test_script_may_be_used_and_cached_by_each_host(site):
     headers = site.get("/v1/embed.js").headers
     assert headers["cross-origin-resource-policy"] == "cross-origin"
     assert headers["referrer-policy"] == "no-referrer"
@@ -119,13 +119,13 @@ def test_the_script_may_be_used_by_every_host_and_kept(site):
     assert (kept.status_code, kept.content) == (304, b"")
 
 
-def test_an_iframe_takes_the_height_its_widget_says(site, embedded):
+def test_iframe_takes_the_height_of_its_widget(site, embedded):
     watched = embedded(frame(site, 'style="border:0"') + script(site))
     watched.page.wait_for_function(f"{HEIGHT} === 640")
     assert watched.complaints == []
 
 
-def test_each_of_two_widgets_takes_its_own_height(site, embedded):
+def test_two_widgets_take_their_own_heights(site, embedded):
     watched = embedded(
         frame(site, 'style="border:0"', "tall=500")
         + frame(site, 'style="border:0"', "tall=900")
@@ -135,13 +135,13 @@ def test_each_of_two_widgets_takes_its_own_height(site, embedded):
     watched.page.wait_for_function(f"{heights} === '500,900'")
 
 
-def test_a_border_inside_the_height_is_added_to_it(site, embedded):
+def test_border_inside_the_height_is_added(site, embedded):
     style = 'style="box-sizing:border-box;border:7px solid"'
     watched = embedded(frame(site, style) + script(site))
     watched.page.wait_for_function("document.querySelector('iframe').clientHeight === 640")
 
 
-def test_a_widget_added_later_is_sized_too(site, embedded):
+def test_widget_added_later_is_sized(site, embedded):
     watched = embedded(script(site))
     watched.page.wait_for_load_state("networkidle")
     watched.page.evaluate(
@@ -150,14 +150,14 @@ def test_a_widget_added_later_is_sized_too(site, embedded):
     watched.page.wait_for_function("document.querySelector('iframe').clientHeight === 640")
 
 
-def test_a_widget_that_spoke_before_the_script_came_is_asked_again(site, embedded):
+def test_script_requests_the_height_of_an_earlier_widget(site, embedded):
     watched = embedded(frame(site), widget=SILENT)
     watched.page.wait_for_load_state("networkidle")
     watched.page.add_script_tag(url=f"{site.url}/v1/embed.js")
     watched.page.wait_for_function("document.querySelector('iframe').clientHeight === 640")
 
 
-def test_what_is_no_height_from_1_to_20000_changes_nothing(site, embedded):
+def test_script_ignores_messages_without_a_valid_height(site, embedded):
     watched = embedded(frame(site, 'style="border:0"') + script(site))
     watched.page.wait_for_function(f"{HEIGHT} === 640")
     told(watched.page, 0, NO_MESSAGES)
@@ -165,7 +165,7 @@ def test_what_is_no_height_from_1_to_20000_changes_nothing(site, embedded):
     assert watched.complaints == []
 
 
-def test_only_an_iframe_that_shows_the_widget_is_sized(site, embedded):
+def test_script_sizes_only_iframes_of_the_widget(site, embedded):
     other = f'<iframe src="{site.url}/v1/status"></iframe><iframe src="http://["></iframe>'
     watched = embedded(other + '<iframe srcdoc="x"></iframe>' + frame(site) + script(site))
     page = watched.page
@@ -182,7 +182,7 @@ def test_only_an_iframe_that_shows_the_widget_is_sized(site, embedded):
     assert page.evaluate(heights) == [150, 150, 150, 640]
 
 
-def test_a_title_is_lent_where_there_is_none(site, embedded):
+def test_script_adds_a_missing_title(site, embedded):
     named = frame(site, 'title="My own"') + frame(site, "", "place=R%C3%ADo%20%26%20Sol")
     watched = embedded(named + frame(site) + script(site))
     titles = "[...document.querySelectorAll('iframe')].map((one) => one.title)"
@@ -191,7 +191,7 @@ def test_a_title_is_lent_where_there_is_none(site, embedded):
     assert watched.page.evaluate(titles) == ["My own", f"{words}: Río & Sol", words]
 
 
-def test_a_widget_that_answers_each_height_with_another_comes_to_rest(site, embedded):
+def test_oscillating_height_settles(site, embedded):
     counter = """<script>let spoken = 0; addEventListener("message", () => spoken++)</script>"""
     watched = embedded(counter + frame(site, 'style="border:0"') + script(site), widget=OSCILLATES)
     page = watched.page
@@ -206,7 +206,7 @@ def test_a_widget_that_answers_each_height_with_another_comes_to_rest(site, embe
     assert page.evaluate(HEIGHT) == 400
 
 
-def test_a_slow_swing_between_two_heights_comes_to_rest_at_the_taller(site, embedded):
+def test_slowly_oscillating_height_settles_at_the_taller(site, embedded):
     """As where the host's scrollbar comes with one height of the widget and goes with the other."""
     counter = """<script>let spoken = 0, last; addEventListener("message", () => {
         spoken++; last = performance.now(); });</script>"""
@@ -219,9 +219,7 @@ def test_a_slow_swing_between_two_heights_comes_to_rest_at_the_taller(site, embe
 
 
 @pytest.mark.parametrize("late", ["display:none", "width:0"])
-def test_a_height_from_a_frame_without_a_width_counts_for_nothing_until_it_has_one(
-    site, embedded, late
-):
+def test_script_ignores_the_height_of_a_frame_without_a_width(site, embedded, late):
     watched = embedded(frame(site, f'style="border:0;{late}"', "tall=16270") + script(site))
     page = watched.page
     page.wait_for_load_state("networkidle")
@@ -232,7 +230,7 @@ def test_a_height_from_a_frame_without_a_width_counts_for_nothing_until_it_has_o
 
 
 @pytest.mark.parametrize("sizing", ["content-box", "border-box"])
-def test_padding_and_border_take_nothing_from_the_content(site, embedded, sizing):
+def test_padding_and_border_leave_the_content_its_height(site, embedded, sizing):
     style = f"box-sizing:{sizing};padding:10.3px 7px 9px;border:1.5px solid"
     watched = embedded(frame(site, f'style="{style}"') + script(site))
     page = watched.page
@@ -241,7 +239,7 @@ def test_padding_and_border_take_nothing_from_the_content(site, embedded, sizing
     assert 640 <= inner <= 641
 
 
-def test_a_widget_that_was_resized_often_is_as_tall_as_its_content_once_it_is_calm(site, embedded):
+def test_often_resized_widget_settles_at_its_content_height(site, embedded):
     watched = embedded(frame(site, 'style="border:0"') + script(site))
     page = watched.page
     page.wait_for_function(f"{HEIGHT} === 640")

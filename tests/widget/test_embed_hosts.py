@@ -40,7 +40,7 @@ def ancestors(answer: httpx2.Response) -> str:
     return answer.headers["content-security-policy"].partition("frame-ancestors ")[2]
 
 
-def test_page_and_error_page_name_the_hosts_and_our_own_origin(serving):
+def test_policy_of_page_and_error_page_names_the_hosts_and_its_own_origin(serving):
     full = serving("https://a.example", "https://*.b.example:8443")
     expected = "'self' https://a.example https://*.b.example:8443"
     for _ in range(2):  # the second is given again
@@ -49,13 +49,13 @@ def test_page_and_error_page_name_the_hosts_and_our_own_origin(serving):
     assert ancestors(full.http.post(full.address())) == expected
 
 
-def test_a_page_held_from_before_the_setting_is_not_confirmed(serving):
+def test_page_cached_before_the_setting_is_sent_again(serving):
     tag = serving().get().headers["etag"]
     answer = serving("https://a.example").get(headers={"If-None-Match": tag})
     assert answer.status_code == 200
 
 
-def test_a_listed_host_shows_the_widget_and_another_does_not(serving, open_page):
+def test_only_a_listed_host_shows_the_widget(serving, open_page):
     page = '<!doctype html><html lang=en><title>A host</title><iframe title="x" src="{}"></iframe>'
     pages = {"/": ""}
     with host(pages) as listed, host(pages) as other:
@@ -68,7 +68,7 @@ def test_a_listed_host_shows_the_widget_and_another_does_not(serving, open_page)
         assert open_page(full.url).page.frames[1].query_selector(".card"), "the builder's preview"
 
 
-def test_a_frame_with_an_opaque_origin_between_cannot_be_listed(serving, open_page):
+def test_frame_with_an_opaque_origin_cannot_be_listed(serving, open_page):
     """As docs/embedding.md says of systems that put code into a sandboxed iframe."""
     pages = {"/": ""}
     between = '<!doctype html><title>x</title><iframe title="x" {} srcdoc="{}"></iframe>'

@@ -75,11 +75,11 @@ def fits(page) -> None:
     until(frame, f"{whole} && {OUTER} === 0")
 
 
-def test_every_snippet_is_run_by_a_test():
+def test_each_snippet_is_run_by_a_test():
     assert set(blocks()) == RUN_HERE | NEED_NPM | RUN_BY_TEST_BREAKAGES
 
 
-def test_the_two_lines_size_the_widget(full, open_page):
+def test_two_lines_size_the_widget(full, open_page):
     frame, script = snippet(full.url)
     with host(page(frame + script)) as origin:
         watched = open_page(origin)
@@ -101,7 +101,7 @@ def builders_code(full, asked: dict) -> str:
     return unescape(re.sub(r"</?[bi][^>]*>", "", found))
 
 
-def test_the_lines_are_those_of_the_page_that_makes_them(full):
+def test_documented_lines_are_those_of_the_builder(full):
     two = code("The two lines", full.url)
     asked = {"lat": "43.3183", "lng": "-1.9812", "days": "7", "lang": "en"}
     assert two.split() == builders_code(full, asked).split()
@@ -113,7 +113,7 @@ def test_the_lines_are_those_of_the_page_that_makes_them(full):
     assert plain[0] == plain[1]
 
 
-def test_the_two_lines_show_the_widget_and_follow_a_form(full, open_page):
+def test_two_lines_show_the_widget_and_follow_a_form(full, open_page):
     headings = ("The two lines", "A booking form", "What guests open")
     two, form, listener = (code(one, full.url) for one in headings)
     _, _, script = two.partition("\n")
@@ -129,7 +129,7 @@ def test_the_two_lines_show_the_widget_and_follow_a_form(full, open_page):
         assert watched.complaints == []
 
 
-def test_the_code_for_an_e_mail_is_that_of_the_page_but_for_what_the_stay_says(full, open_page):
+def test_documented_mail_code_is_that_of_the_builder(full, open_page):
     own = code("E-mail", full.url)
     given = made(full, own, "mail")
     said = r'(?<=alt=")[^"]*|(?<= height=")\w+'
@@ -143,14 +143,14 @@ def test_the_code_for_an_e_mail_is_that_of_the_page_but_for_what_the_stay_says(f
         assert watched.complaints == []
 
 
-def test_the_table_of_the_address_has_every_parameter():
+def test_table_of_parameters_is_complete():
     table = re.findall(r"^\| (`.+?`) \|", sections()["Plain HTML"], re.MULTILINE)
     names = [name for cell in table for name in re.findall(r"`(\w+)`", cell)]
     assert sorted(names) == sorted(WIDGET)
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "after the widget spoke"])
-def test_a_page_that_listens_itself_sizes_the_widget(full, open_page, late):
+def test_documented_listener_sizes_the_widget(full, open_page, late):
     frame, _ = snippet(full.url)
     listener = code("Without our script", full.url)
     with host(page(frame + ("" if late else listener))) as origin:
@@ -162,7 +162,7 @@ def test_a_page_that_listens_itself_sizes_the_widget(full, open_page, late):
         assert watched.complaints == []
 
 
-def test_another_stay_theme_and_language_leave_the_back_button_alone(full, open_page):
+def test_documented_change_leaves_the_history_alone(full, open_page):
     change = code("Another stay, theme or language", full.url)
     frame, script = snippet(full.url)
     with host({**page("before"), "/stay": page(frame + script)["/"]}) as origin:
@@ -182,7 +182,7 @@ def test_another_stay_theme_and_language_leave_the_back_button_alone(full, open_
         assert there.url == f"{origin}/"
 
 
-def test_a_changed_src_adds_an_entry_to_the_history(full, open_page):
+def test_changed_src_adds_a_history_entry(full, open_page):
     frame, script = snippet(full.url)
     with host(page(frame + script)) as origin:
         there = open_page(origin, fresh=True).page
@@ -193,7 +193,7 @@ def test_a_changed_src_adds_an_entry_to_the_history(full, open_page):
         assert there.evaluate("history.length") == before + 1
 
 
-def test_an_iframe_that_moves_or_comes_back_is_sized_again(full, open_page):
+def test_moved_iframe_is_sized_again(full, open_page):
     frame, script = snippet(full.url)
     with host(page(f"<main></main><div>{frame}</div>{script}")) as origin:
         there = open_page(origin).page
@@ -207,7 +207,7 @@ def test_an_iframe_that_moves_or_comes_back_is_sized_again(full, open_page):
             fits(there)
 
 
-def test_a_custom_element_sizes_the_widget_in_its_shadow_root(full, open_page):
+def test_documented_element_sizes_the_widget_in_its_shadow_root(full, open_page):
     define = code("Other single-page apps", full.url)
     address = escape(full.address(STAY))
     body = f'<stay-widget title="A stay" src="{address}"></stay-widget><script>{define}</script>'
@@ -217,7 +217,7 @@ def test_a_custom_element_sizes_the_widget_in_its_shadow_root(full, open_page):
         assert watched.complaints == []
 
 
-def test_code_in_an_iframe_of_the_system_scrolls_in_one_place(full, open_page):
+def test_code_in_an_iframe_of_the_host_scrolls_in_a_single_place(full, open_page):
     """As in Wix: a box of a fixed size on another origin, which the code inside cannot change."""
     sandbox = 'sandbox="allow-scripts allow-same-origin allow-popups" width="700" height="600"'
     pages = {"/": ""}
@@ -230,7 +230,7 @@ def test_code_in_an_iframe_of_the_system_scrolls_in_one_place(full, open_page):
         assert watched.complaints == []
 
 
-def test_the_address_in_an_iframe_of_the_system_scrolls_inside(full, open_page):
+def test_address_in_an_iframe_of_the_host_scrolls_inside(full, open_page):
     box = f'<iframe title="x" src="{escape(full.address(STAY))}" width="700" height="600"></iframe>'
     with host(page(box)) as origin:
         watched = open_page(origin)
@@ -239,7 +239,7 @@ def test_the_address_in_an_iframe_of_the_system_scrolls_inside(full, open_page):
 
 
 @pytest.mark.parametrize("place", ["in view", "below"])
-def test_amp_gives_the_height_or_offers_it(full, open_page, place):
+def test_amp_sizes_the_widget_or_offers_to(full, open_page, place):
     """A stand-in for AMP's runtime that keeps the documented rules of `amp-iframe`."""
     above = '<div style="height:3000px">Above</div>' if place == "below" else ""
     with host(page(AMP_IFRAME + above + code("AMP", full.url))) as origin:
@@ -259,7 +259,7 @@ def test_amp_gives_the_height_or_offers_it(full, open_page, place):
         assert watched.complaints == []
 
 
-def test_a_strict_policy_needs_only_the_service(full, open_page):
+def test_documented_policy_needs_only_the_service(full, open_page):
     name, _, policy = code("Security policies", full.url).strip().partition(": ")
     frame, script = snippet(full.url)
     body = f"{frame}{script}"
@@ -271,7 +271,7 @@ def test_a_strict_policy_needs_only_the_service(full, open_page):
         assert watched.complaints == []
 
 
-def test_a_nonce_with_strict_dynamic_loads_the_script(full, open_page):
+def test_nonce_with_strict_dynamic_loads_the_script(full, open_page):
     frame, script = snippet(full.url)
     policy = "script-src 'nonce-abc' 'strict-dynamic'"
     body = frame + script.replace("<script", '<script nonce="abc"')
@@ -282,7 +282,7 @@ def test_a_nonce_with_strict_dynamic_loads_the_script(full, open_page):
 
 
 @pytest.mark.parametrize("up", [True, False])
-def test_a_widget_whose_service_is_down_can_be_hidden(full, open_page, up):
+def test_documented_code_hides_a_widget_whose_service_is_down(full, open_page, up):
     service = full.url if up else f"http://127.0.0.1:{free_port()}"
     frame, _ = snippet(service)
     _, _, script = code("Good to know", service).partition("<script>")

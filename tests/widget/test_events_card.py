@@ -20,7 +20,7 @@ def changed(body, title, **fields):
     return msgspec.structs.replace(body, events=rows)
 
 
-def test_every_event_is_a_moment_of_its_day_and_what_covers_the_stay_of_none(gazetteer):
+def test_each_event_is_a_moment_of_its_day_but_an_event_of_the_whole_stay_has_no_day(gazetteer):
     body = events(query(gazetteer))
     found = moments(body)
     assert sorted(found) == sorted(event.title for event in body.events)
@@ -32,7 +32,7 @@ def test_every_event_is_a_moment_of_its_day_and_what_covers_the_stay_of_none(gaz
     assert found["Basque National Orchestra"].id == "Basque National Orchestra-3"
 
 
-def test_what_is_estimated_or_postponed_is_said_in_words(gazetteer):
+def test_event_text_says_estimated_postponed_price_and_free(gazetteer):
     found = {title: one.text for title, one in moments(events(query(gazetteer))).items()}
     assert found["Real Sociedad, league match"].startswith("About 21:30")
     assert found["Theatre in Basque: Amets"].startswith("Postponed")
@@ -57,15 +57,13 @@ def test_what_is_estimated_or_postponed_is_said_in_words(gazetteer):
          f"21:00{NO_BREAK}· Koldo{NO_BREAK}· in parts of the country"),
     ],
 )  # fmt: skip
-def test_a_time_is_about_and_a_date_is_estimated_and_no_code_is_shown(
-    gazetteer, title, fields, said
-):
+def test_event_text_begins_with_time_date_or_region_without_codes(gazetteer, title, fields, said):
     text = moments(changed(events(query(gazetteer)), title, **fields))[title].text
     assert text.startswith(said)
     assert "ES-" not in text
 
 
-def test_the_holidays_still_to_come_are_a_fact_and_one_in_doubt_is_none(gazetteer):
+def test_upcoming_holidays_make_a_fact_but_an_uncertain_holiday_makes_none(gazetteer):
     body = events(query(gazetteer))
     (fact,) = programme.card(body, WORDS, TODAY).facts
     assert (fact.value, fact.caption) == (
@@ -79,7 +77,7 @@ def test_the_holidays_still_to_come_are_a_fact_and_one_in_doubt_is_none(gazettee
     assert fact.value == "2 holidays"
 
 
-def test_latin_names_do_not_turn_arabic_around_them(gazetteer):
+def test_arabic_text_isolates_latin_names(gazetteer):
     """Isolated (UAX 9): else a distance after a Latin venue is read as part of it."""
     texts = [one.text for one in moments(events(query(gazetteer)), words_in("ar")).values()]
     assert any("\u2068Alde Eder\u2069" in text for text in texts)

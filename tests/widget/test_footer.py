@@ -41,7 +41,7 @@ def text_of(html: str) -> str:
     return words_of(re.sub(r"<(?!/p)[^>]+>", "", html))
 
 
-def test_every_notice_stands_once_and_when_the_data_was_true(full):
+def test_footer_has_each_notice_once_and_the_time_of_the_data(full):
     said = text_of(footer_of(full, lang="en"))
     wanted = [OPEN_METEO, copernicus(2026), DEM, HOLIDAYS]
     for text in (*(one.text for one in wanted), "Sample guide 2026, not current"):
@@ -49,7 +49,7 @@ def test_every_notice_stands_once_and_when_the_data_was_true(full):
     assert "Updated today, 11:00" in full.get(lang="en-GB").text
 
 
-def test_every_source_is_named_with_its_link_without_a_click(full):
+def test_footer_names_each_source_without_a_click(full):
     text = full.get(lang="en").text
     names = text[text.index("<footer") : text.index("<details", text.index("<footer"))]
     for name in (
@@ -64,7 +64,7 @@ def test_every_source_is_named_with_its_link_without_a_click(full):
     assert names.count("OpenStreetMap") == 1
 
 
-def test_source_and_licence_are_links_and_what_was_changed_is_said(full):
+def test_footer_links_sources_and_licences_and_says_adapted(full):
     html = footer_of(full, FORECAST, lang="en")
     assert text_of(html).startswith(
         "Weather: Weather data by Open-Meteo.com, CC BY 4.0, adapted · Elevation: Copernicus DEM, "
@@ -81,13 +81,13 @@ def test_source_and_licence_are_links_and_what_was_changed_is_said(full):
 @pytest.mark.parametrize(
     ("language", "word"), [("de", "bearbeitet"), ("fr", "adaptées"), ("ar", "معدّلة")]
 )
-def test_adapted_is_said_in_the_visitors_language(full, language, word):
+def test_footer_translates_adapted(full, language, word):
     assert f"CC BY 4.0</a></bdi>, {word}".replace(", ", "، " if language == "ar" else ", ") in (
         footer_of(full, lang=language)
     )
 
 
-def test_a_notice_that_ends_with_a_full_stop_is_followed_by_no_comma(full, monkeypatch):
+def test_notice_that_ends_with_a_full_stop_gets_no_comma(full, monkeypatch):
     sample, notice = full.sample("weather"), nasa_power(date(2026, 11, 21), "2.9.7")
     make = sample.make
     monkeypatch.setattr(
@@ -97,7 +97,7 @@ def test_a_notice_that_ends_with_a_full_stop_is_followed_by_no_comma(full, monke
     assert said.startswith(f"Weather: NASA POWER: {notice.text} (adapted) Sky:")
 
 
-def test_what_several_sections_owe_to_a_source_stands_once_after_them_all(full):
+def test_footer_names_a_shared_source_once_at_its_end(full):
     said = text_of(footer_of(full, lang="en"))
     shared = (
         "Time zones: © OpenStreetMap contributors, ODbL · Regions: GeoNames, CC BY 4.0, adapted"
@@ -154,14 +154,14 @@ def test_what_several_sections_owe_to_a_source_stands_once_after_them_all(full):
     ],
     ids=["plain", "two words", "address", "unnamed", "sentence", "operator's", "no name"],
 )  # fmt: skip
-def test_links_stand_on_the_names_in_a_notice(one, notice, licence):
+def test_notice_links_the_names_in_its_text(one, notice, licence):
     made = source(one)
     assert list(made.notice) == notice
     assert made.licence == licence
     assert made.adapted == one.adapted
 
 
-def test_no_notice_is_shown_with_its_words_changed():
+def test_notice_keeps_its_words():
     for one in (OPEN_METEO, MET_NORWAY, NASA_POWER, DEM, copernicus(2026), HOLIDAYS):
         said = "".join(part.text for part in source(one).notice)
         assert said in {one.text, f"{one.name}: {one.text}"}

@@ -7,7 +7,7 @@ from tests.widget.queries import WORDS, query
 from tests.widget.samples.tables import guide
 
 
-def test_restaurants_in_view_are_six_from_all_tiers_and_none_is_lost(gazetteer):
+def test_card_shows_six_restaurants_of_all_tiers_and_folds_the_others(gazetteer):
     body = guide(query(gazetteer))
     view = tables.card(body, WORDS).view
     rows = [len(found) for _, found in view.tiers]
@@ -18,7 +18,7 @@ def test_restaurants_in_view_are_six_from_all_tiers_and_none_is_lost(gazetteer):
     assert sorted(view.numbers.values()) == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_tier_alone_takes_all_the_places_in_view(gazetteer):
+def test_single_tier_takes_all_places_in_view(gazetteer):
     body = guide(query(gazetteer))
     stars = [one for one in body.restaurants if one.tier == "one_star"] * 2
     view = tables.card(msgspec.structs.replace(body, restaurants=stars), WORDS).view
@@ -26,7 +26,7 @@ def test_a_tier_alone_takes_all_the_places_in_view(gazetteer):
     assert [len(found) for _, found in view.more] == [6]
 
 
-def test_the_fact_is_the_nearest_star_on_foot_else_the_nearest_table(gazetteer):
+def test_fact_is_the_nearest_star_on_foot_or_the_nearest_restaurant(gazetteer):
     body = guide(query(gazetteer))
     fact = tables.card(body, WORDS).facts[0]
     assert (fact.value, fact.caption) == ("14\u00a0min", "on foot to a star: Kresala")

@@ -149,7 +149,7 @@ def check_places(body: GuideBody, text: str) -> None:
     assert [number for number, *_ in marks] == sorted(view.numbers.values())
 
 
-def test_the_sample_lies_where_its_coordinates_say(sample):
+def test_map_draws_the_sample_at_its_coordinates(sample):
     text = html(sample)
     check_places(sample, text)
     dots, marks = places_of(text)
@@ -158,14 +158,14 @@ def test_the_sample_lies_where_its_coordinates_say(sample):
 
 @settings(max_examples=40)
 @given(places=st.lists(PLACE, min_size=3, max_size=50))
-def test_every_restaurant_is_drawn_where_it_lies_and_none_is_lost(sample, places):
+def test_map_draws_each_restaurant_at_its_place(sample, places):
     body = around(sample, places)
     check_places(body, html(body))
 
 
 @settings(max_examples=40)
 @given(places=st.lists(PLACE, min_size=3, max_size=50))
-def test_no_number_hides_another_and_a_number_alone_stands_where_it_lies(sample, places):
+def test_map_numbers_do_not_overlap_and_isolated_numbers_stay_in_place(sample, places):
     body = around(sample, places)
     text = html(body)
     _, marks = places_of(text)
@@ -183,7 +183,7 @@ def test_no_number_hides_another_and_a_number_alone_stands_where_it_lies(sample,
 
 
 @given(minutes=st.integers(5, 900))
-def test_a_ring_is_as_far_as_the_travel_estimate_says(minutes):
+def test_ring_radius_agrees_with_the_travel_estimate(minutes):
     if minutes >= 6:
         assert reach("drive", minutes) == pytest.approx(km_of("drive", minutes), rel=0.02, abs=0.2)
     if minutes <= 31:
@@ -193,7 +193,7 @@ def test_a_ring_is_as_far_as_the_travel_estimate_says(minutes):
 
 @settings(max_examples=40)
 @given(places=st.lists(PLACE, min_size=3, max_size=50))
-def test_at_most_three_rings_the_outermost_around_all_and_each_around_more(sample, places):
+def test_map_has_at_most_three_rings_and_the_outermost_holds_all(sample, places):
     rings = rings_of(html(around(sample, places)))
     assert 1 <= len(rings) <= 3
     assert rings[-1][2] == round(drawing.RIM)
@@ -204,14 +204,14 @@ def test_at_most_three_rings_the_outermost_around_all_and_each_around_more(sampl
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_one_or_two_restaurants_have_a_sentence_and_no_drawing(sample, count):
+def test_one_or_two_restaurants_have_a_sentence_and_no_map(sample, count):
     body = msgspec.structs.replace(sample, restaurants=sample.restaurants[-count:], total=count)
     assert 'class="map"' not in html(body)
     assert re.search(r"\d+ (m|km) to the \w+", tables.whereabouts(body, WORDS).replace("\xa0", " "))
 
 
 @given(places=st.lists(PLACE, min_size=1, max_size=50))
-def test_the_sentence_is_true_of_the_restaurants(sample, places):
+def test_map_sentence_is_true_of_the_restaurants(sample, places):
     body = around(sample, places)
     said = tables.whereabouts(body, WORDS).replace("\xa0", " ")
     at = [math.degrees(math.atan2(*east_and_north(body, one))) % 360 for one in body.restaurants]
@@ -233,7 +233,7 @@ def test_the_sentence_is_true_of_the_restaurants(sample, places):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_sentence_is_said_in_every_language(sample, language):
+def test_map_sentence_is_translated(sample, language):
     fmt = words_in(language)
     said = tables.whereabouts(sample, fmt)
     assert "Kresala" in said
@@ -256,7 +256,7 @@ INSIDE = """() => {
 
 
 @pytest.mark.parametrize("language", ["en", "ja", "ar"])
-def test_the_map_lies_inside_its_card_with_letters_of_11_px_and_more(full, open_page, language):
+def test_map_lies_inside_its_card_with_letters_of_at_least_11_px(full, open_page, language):
     page = open_page(full.address(STAY, lang=language, sections="guide")).page
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     for width in (280, 320, 360, 500, 640, 720, 960, 1200):
@@ -266,7 +266,7 @@ def test_the_map_lies_inside_its_card_with_letters_of_11_px_and_more(full, open_
         assert letters >= 10.9, width
 
 
-def test_east_is_on_the_right_in_right_to_left_text_too(full, open_page):
+def test_map_has_east_on_the_right_in_right_to_left_text(full, open_page):
     where = """() => {
       const at = (one) => one.getBoundingClientRect().left, map = document.querySelector(".map");
       const mark = [...map.querySelectorAll(".mt")].find((one) => one.textContent == "4");
@@ -277,7 +277,7 @@ def test_east_is_on_the_right_in_right_to_left_text_too(full, open_page):
         assert page.evaluate(where) > 20, language  # Kresala lies to the east
 
 
-def test_forced_colours_keep_the_marks_and_rings(full, open_page):
+def test_map_keeps_marks_and_rings_in_forced_colours(full, open_page):
     page = open_page(full.address(STAY), forced_colors="active", viewport=WIDE).page
     colours = """() => ["circle.g", "circle.mk", "text.mt"].map((one) => {
       const style = getComputedStyle(document.querySelector(`.map ${one}`));

@@ -38,7 +38,7 @@ def said_by_oembed(full, given: dict[str, str], width: int) -> int:
     [(NEAR, 1), (NEAR, 3), (NEAR, 5), (NEAR, 9), (BOTH, 6), (FAR, 5), (FAR, 10), (FAR, 31)],
 )
 @pytest.mark.parametrize("lang", ["en", "ja", "ar"])
-def test_what_is_reserved_is_near_the_true_height(full, open_page, start, days, lang):
+def test_reserved_height_is_near_the_true_height(full, open_page, start, days, lang):
     given = {**STAY, **stay(start, days), "lang": lang}
     page = open_page("about:blank").page
     for width, true in zip(NARROW, true_heights(full, page, given, NARROW), strict=True):
@@ -46,14 +46,14 @@ def test_what_is_reserved_is_near_the_true_height(full, open_page, start, days, 
 
 
 @pytest.mark.parametrize("sections", ["weather", "astronomy", "guide", "weather,guide"])
-def test_what_is_reserved_is_for_the_chosen_sections(full, open_page, sections):
+def test_reserved_height_follows_the_chosen_sections(full, open_page, sections):
     given = {**STAY, **stay(NEAR, 5), "lang": "en", "sections": sections}
     page = open_page("about:blank").page
     for width, true in zip(NARROW, true_heights(full, page, given, NARROW), strict=True):
         assert abs(said_by_oembed(full, given, width) - true) <= max(WORST * true, 300), width
 
 
-def test_a_section_known_to_say_nothing_has_no_height_reserved(full):
+def test_reserved_height_omits_a_section_without_an_answer(full):
     given = {**STAY, **stay(NEAR, 5), "lat": "44.01"}
     before = said_by_oembed(full, given, 390)
     guide = full.sample("guide")
@@ -70,7 +70,7 @@ def test_a_section_known_to_say_nothing_has_no_height_reserved(full):
     [(NEAR, 5, {}), (FAR, 5, {}), (FAR, 31, {}), (NEAR, 5, {"layout": "compact"}),
      (NEAR, 5, {"sections": "weather,guide"})],
 )  # fmt: skip
-def test_the_script_reserves_what_the_service_would(full, open_page, start, days, more):
+def test_script_reserves_the_same_height_as_the_service(full, open_page, start, days, more):
     """At each width, by the same table; the script knows no answers of the service."""
     given = {**STAY, **stay(start, days), **more, "lang": "en", "lat": "44.2"}
     line = f'<script src="{full.url}/v1/embed.js"></script>'

@@ -120,7 +120,7 @@ def at_rest(page) -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_widget_is_as_tall_as_its_content_on_every_host(site, hosted, kind):
+def test_widget_is_as_tall_as_its_content_on_each_host(site, hosted, kind):
     watched, origin = hosted(kind)
     page = watched.page
     fits(page)
@@ -137,7 +137,7 @@ def test_the_widget_is_as_tall_as_its_content_on_every_host(site, hosted, kind):
     )
 
 
-def test_the_widget_fits_at_every_zoom(hosted):
+def test_widget_fits_at_each_zoom(hosted):
     watched, _ = hosted("sandboxed", fresh=True)
     session = watched.page.context.new_cdp_session(watched.page)
     fits(watched.page)
@@ -149,7 +149,7 @@ def test_the_widget_fits_at_every_zoom(hosted):
     assert at_rest(watched.page) <= 20
 
 
-def test_the_widget_follows_its_details_open_and_closed(hosted):
+def test_widget_height_follows_opened_and_closed_details(hosted):
     watched, _ = hosted("sandboxed")
     page = watched.page
     fits(page)
@@ -167,7 +167,7 @@ def test_the_widget_follows_its_details_open_and_closed(hosted):
     assert at_rest(page) <= 8 * len(summaries)
 
 
-def test_an_error_page_of_the_widget_takes_its_own_height(site, open_page):
+def test_error_page_takes_its_own_height(site, open_page):
     query = html.escape(urlencode({**DONOSTIA, "lat": "north"}))
     frame = f'<iframe title="x" src="{site.url}/v1/pulse?{query}" height="2000"></iframe>'
     page = f"<!doctype html><title>A host</title>{frame}{snippet(site)[1]}"
@@ -179,7 +179,7 @@ def test_an_error_page_of_the_widget_takes_its_own_height(site, open_page):
 
 @pytest.mark.parametrize("policy", ["require-corp", "credentialless"])
 @pytest.mark.parametrize("query", [DONOSTIA, {**DONOSTIA, "lat": "north"}], ids=["good", "error"])
-def test_a_host_with_an_embedder_policy_shows_and_sizes_the_widget(site, open_page, policy, query):
+def test_host_with_an_embedder_policy_shows_and_sizes_the_widget(site, open_page, policy, query):
     address = html.escape(f"{site.url}/v1/pulse?{urlencode(query)}")
     frame = f'<iframe title="x" src="{address}" sandbox="allow-scripts" height="99"></iframe>'
     text = f"<!doctype html><title>A host</title>{frame}{snippet(site)[1]}"
@@ -213,7 +213,7 @@ def shown(page, address: str) -> None:
     ],
     ids=["replace the address", "replace the element"],
 )
-def test_another_stay_is_shown_without_an_entry_in_the_history(site, hosted, turn):
+def test_another_stay_adds_no_history_entry(site, hosted, turn):
     watched, _ = hosted("sandboxed", fresh=True)
     page = watched.page
     fits(page)
@@ -228,7 +228,7 @@ def test_another_stay_is_shown_without_an_entry_in_the_history(site, hosted, tur
     assert page.evaluate("history.length") == before
 
 
-def test_without_javascript_the_widget_is_there_at_its_reserved_height(site, hosted):
+def test_widget_has_its_reserved_height_without_javascript(site, hosted):
     watched, origin = hosted("sandboxed", java_script_enabled=False)
     frame = watched.page.frames[1]
     assert frame.inner_text("h1")

@@ -62,7 +62,7 @@ def asked():
     return watch
 
 
-def test_a_page_shows_the_late_weather_after_asking_once_more(late, open_page, asked):
+def test_page_shows_late_weather_after_a_second_request(late, open_page, asked):
     page = open_page("about:blank", fresh=True, viewport=PHONE).page
     page.add_init_script(HOLD)
     requests = asked(page)
@@ -78,7 +78,7 @@ def test_a_page_shows_the_late_weather_after_asking_once_more(late, open_page, a
     assert len(requests) == 2
 
 
-def test_a_page_that_is_still_late_asks_no_third_time(late, open_page, asked):
+def test_late_page_sends_no_third_request(late, open_page, asked):
     page = open_page("about:blank", fresh=True, viewport=PHONE).page
     page.add_init_script(HOLD)
     requests = asked(page)
@@ -91,7 +91,7 @@ def test_a_page_that_is_still_late_asks_no_third_time(late, open_page, asked):
     assert len(requests) == 2
 
 
-def test_a_page_whose_list_a_guest_has_opened_stays(late, open_page, asked):
+def test_late_page_with_an_opened_list_does_not_reload(late, open_page, asked):
     page = open_page("about:blank", fresh=True, viewport=PHONE).page
     page.add_init_script(HOLD)
     requests = asked(page)
@@ -102,7 +102,7 @@ def test_a_page_whose_list_a_guest_has_opened_stays(late, open_page, asked):
     assert len(requests) == 1
 
 
-def test_a_framed_page_grows_with_what_comes_and_adds_no_history(late, open_page, asked):
+def test_framed_late_page_grows_and_adds_no_history(late, open_page, asked):
     script = f'<script src="{late.url}/v1/embed.js" async></script>'
     given = "".join(f' data-{name}="{value}"' for name, value in FORECAST.items())
     page = open_page("about:blank", fresh=True, viewport=PHONE).page

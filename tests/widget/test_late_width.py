@@ -26,7 +26,7 @@ KNOCK = f"""() => {{
 
 
 @pytest.mark.parametrize("asks", ["load", "again"])
-def test_frames_that_get_their_width_late_say_no_height_before(full, open_page, asks):
+def test_frame_without_a_width_sends_no_height(full, open_page, asks):
     address = escape(full.address(FORECAST))
     frames = "".join(
         f'<iframe title="x" style="border:0;{late}" src="{address}"></iframe>'
@@ -48,7 +48,7 @@ def test_frames_that_get_their_width_late_say_no_height_before(full, open_page, 
         assert max(page.evaluate("heights")) < TALLEST
 
 
-def test_the_builder_copies_no_height_without_a_width_on_a_slow_processor(full, open_page):
+def test_builder_copies_no_height_without_a_width_on_a_slow_processor(full, open_page):
     seen = []
     for _ in range(3):
         page = open_page("about:blank", fresh=True, viewport={"width": 1280, "height": 900}).page
@@ -62,7 +62,7 @@ def test_the_builder_copies_no_height_without_a_width_on_a_slow_processor(full, 
     assert max(seen) < TALLEST
 
 
-def test_eager_frames_on_a_slow_processor_say_no_height_without_a_width(full, open_page):
+def test_eager_frame_without_a_width_sends_no_height_on_a_slow_processor(full, open_page):
     frame = f'<iframe title="x" width="700" src="{escape(full.address(FORECAST))}"></iframe>'
     script = f'<script src="{full.url}/v1/embed.js" async></script>'
     page = open_page("about:blank", fresh=True).page

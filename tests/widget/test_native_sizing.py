@@ -29,7 +29,7 @@ TALL = """(widths) => widths.map((width) => {
     [(FORECAST, True), (STRADDLING, False), (STAY, True), (STAY, False)],
     ids=["near", "both, no scripts", "far", "far, no scripts"],
 )
-def test_the_page_is_a_whole_number_of_pixels_tall_at_every_width(full, open_page, given, scripts):
+def test_page_is_a_whole_number_of_pixels_tall_at_each_width(full, open_page, given, scripts):
     watched = open_page(full.address(given), java_script_enabled=scripts)
     page = watched.page
     if not page.evaluate("CSS.supports('height', 'calc-size(auto, size)')"):
@@ -42,7 +42,7 @@ def test_the_page_is_a_whole_number_of_pixels_tall_at_every_width(full, open_pag
     assert any(own % 1 for own in natural), "so that it would be cut"
 
 
-def test_chromium_still_measures_at_the_first_width_so_that_embed_js_comes_first(open_page):
+def test_chromium_still_measures_at_the_first_width(open_page):
     """When this fails, try native sizing anew; docs/decisions/widget.md has what was wrong."""
     with host({"/": INNER}) as inner, host({"/": OUTER.format(inner)}) as origin:
         page = open_page(origin, viewport={"width": 1000, "height": 700}).page

@@ -36,7 +36,7 @@ class Tags(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
 
-def test_a_widget_is_answered_as_a_rich_embed(site):
+def test_oembed_answers_with_a_rich_embed(site):
     answer = site.get("/v1/oembed", url=widget_url(site, place="Donostia & bay", accent="#1d4ed8"))
     assert answer.status_code == 200
     body = answer.json()
@@ -55,7 +55,7 @@ def test_a_widget_is_answered_as_a_rich_embed(site):
     assert source == {"src": f"{site.url}/v1/embed.js", "async": None}
 
 
-def test_the_embed_shows_the_widget_that_was_asked_for(site):
+def test_oembed_shows_the_requested_widget(site):
     asked = {"place": "Donostia & bay", "accent": "#1d4ed8", "theme": "auto", "lang": "en-US"}
     body = site.get("/v1/oembed", url=widget_url(site, units="imperial", **asked)).json()
     source = urlsplit(Tags(body["html"]).tags[2][1]["src"])
@@ -63,7 +63,7 @@ def test_the_embed_shows_the_widget_that_was_asked_for(site):
     assert parse_qs(source.query) == {name: [value] for name, value in expected.items()}
 
 
-def test_the_embed_names_its_language_so_that_a_cdn_holds_one_page_for_it(site):
+def test_oembed_names_the_language_so_that_a_cdn_can_cache_the_page(site):
     body = site.get("/v1/oembed", url=widget_url(site)).json()
     query = parse_qs(urlsplit(Tags(body["html"]).tags[2][1]["src"]).query)
     assert query["lang"] == ["en"], "that of its title"
@@ -85,31 +85,31 @@ def test_the_embed_names_its_language_so_that_a_cdn_holds_one_page_for_it(site):
         "http://127.0.0.1:99999/v1/pulse",
     ],
 )
-def test_an_address_that_is_not_under_the_widgets_is_not_found(site, address):
+def test_oembed_of_another_address_is_not_found(site, address):
     address = address.format(url=site.url, host=site.url.removeprefix("http://"))
     answer = site.get("/v1/oembed", url=f"{address}?{urlencode(DONOSTIA)}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
 
 
-def test_a_widget_address_with_a_wrong_parameter_is_not_found_and_says_why(site):
+def test_oembed_of_a_wrong_parameter_is_not_found_and_says_why(site):
     answer = site.get("/v1/oembed", url=widget_url(site, theme="blue"))
     assert answer.status_code == 404
     assert "theme is 'blue'; accepted: light, dark, auto." in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("form", ["xml", "yaml", "JSON"])
-def test_another_format_than_json_is_not_implemented(site, form):
+def test_oembed_supports_json_alone(site, form):
     answer = site.get("/v1/oembed", url=widget_url(site), format=form)
     assert (answer.status_code, answer.json()["error"]["code"]) == (501, "format_not_implemented")
     assert site.get("/v1/oembed", url=widget_url(site), format="json").status_code == 200
 
 
-def test_url_is_required_and_given_once(site):
+def test_oembed_requires_exactly_one_url(site):
     assert site.get("/v1/oembed").json()["error"]["code"] == "missing_parameter"
     assert site.get("/v1/oembed?url=a&url=b").json()["error"]["code"] == "duplicate_parameter"
 
 
-def test_maxwidth_and_maxheight_are_kept_to(site):
+def test_oembed_obeys_maxwidth_and_maxheight(site):
     free = site.get("/v1/oembed", url=widget_url(site)).json()
     narrow = site.get("/v1/oembed", url=widget_url(site), maxwidth="320").json()
     low = site.get("/v1/oembed", url=widget_url(site), maxheight="400").json()
@@ -121,7 +121,7 @@ def test_maxwidth_and_maxheight_are_kept_to(site):
     assert "<script" in narrow["html"]
 
 
-def test_the_compact_layout_is_given_where_it_alone_fits(site):
+def test_oembed_uses_the_compact_layout_where_only_it_fits(site):
     def given(height, **more):
         body = site.get("/v1/oembed", url=widget_url(site, **more), maxheight=height).json()
         return "layout=compact" in body["html"], body["height"], "<script" in body["html"]
@@ -136,13 +136,13 @@ def test_the_compact_layout_is_given_where_it_alone_fits(site):
 
 
 @pytest.mark.parametrize("size", ["0", "-1", "1.5", "wide", "１２", "9" * 30])
-def test_a_size_that_is_no_number_of_pixels_is_refused(site, size):
+def test_oembed_refuses_a_size_that_is_no_number_of_pixels(site, size):
     answer = site.get("/v1/oembed", url=widget_url(site), maxwidth=size)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"].startswith("maxwidth is ")
 
 
-def test_public_url_with_a_path_leads_and_equal_ports_are_equal(gazetteer):
+def test_oembed_uses_public_url_and_ignores_the_default_port(gazetteer):
     service = _Parts("https://stays.example/context/", gazetteer)
     asked = {"url": f"https://STAYS.example:443/context/v1/pulse?{urlencode(DONOSTIA)}"}
     answer = oembed.read(service, urlencode(asked).encode())
@@ -167,7 +167,7 @@ class _Parts:
     lat=st.floats(-90, 90),
     lng=st.floats(-180, 180),
 )
-def test_whatever_the_place_is_the_snippet_leads_back_to_it(place, lat, lng):
+def test_snippet_leads_back_to_its_place(place, lat, lng):
     languages, settings = Languages({}), Settings()
     fields = {**DONOSTIA, "lat": f"{lat:.6f}", "lng": f"{lng:.6f}", "place": place}
     try:
@@ -183,7 +183,7 @@ def test_whatever_the_place_is_the_snippet_leads_back_to_it(place, lat, lng):
     assert parse(urlencode(given).encode(), WIDGET, languages) == parameters
 
 
-def test_discovery_leads_from_a_widget_to_its_embed(site):
+def test_discovery_leads_from_a_widget_to_its_oembed(site):
     languages, settings = Languages({}), Settings(public_url=site.url)
     parameters = parse(urlencode({**DONOSTIA, "place": 'A "b" <c>'}).encode(), WIDGET, languages)
     link = oembed.discovery(

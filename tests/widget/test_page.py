@@ -52,7 +52,7 @@ def words_of(text: str) -> str:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("given", [STAY, FORECAST, STRADDLING], ids=["typical", "forecast", "both"])
-def test_seven_nights_with_all_sections_come_in_the_first_flight(full, given, language):
+def test_page_of_seven_nights_fits_the_first_flight(full, given, language):
     answer = full.get(given, {"Accept-Encoding": "br"}, lang=language, theme="auto")
     assert answer.headers["content-encoding"] == "br"
     assert int(answer.headers["content-length"]) <= FIRST_FLIGHT
@@ -62,14 +62,14 @@ def test_seven_nights_with_all_sections_come_in_the_first_flight(full, given, la
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("theme", ["light", "dark", "auto"])
 @pytest.mark.parametrize("given", [STAY, FORECAST, STRADDLING], ids=["typical", "forecast", "both"])
-def test_a_week_is_a_page_as_small_as_the_builder_says(full, given, theme, language):
+def test_page_of_a_week_is_as_small_as_the_builder_says(full, given, theme, language):
     template = resources.files("location_context.widget.builder") / "builder.html"
     said = int(re.search(r">(\d+) KB<", template.read_text("utf-8"))[1])
     answer = full.get(given, {"Accept-Encoding": "br"}, lang=language, theme=theme)
     assert int(answer.headers["content-length"]) <= said * 1024
 
 
-def test_the_policy_names_the_hash_of_the_one_style_and_the_one_script(full):
+def test_page_policy_names_the_hashes_of_its_style_and_script(full):
     answer = full.get(theme="auto", accent="#b45309")
     page, policy = Parsed(answer.text), answer.headers["content-security-policy"]
     [style], [script] = page.blocks["style"], page.blocks["script"]
@@ -81,7 +81,7 @@ def test_the_policy_names_the_hash_of_the_one_style_and_the_one_script(full):
     assert "unsafe" not in policy
 
 
-def test_the_page_holds_no_style_attribute_no_handler_and_asks_for_nothing(full):
+def test_page_has_no_style_attribute_no_handler_and_no_source(full):
     for tag, attributes in Parsed(full.get().text).tags:
         assert "style" not in attributes
         assert not any(name.startswith("on") for name in attributes)
@@ -91,7 +91,7 @@ def test_the_page_holds_no_style_attribute_no_handler_and_asks_for_nothing(full)
             assert attributes["rel"] == "alternate"
 
 
-def test_it_may_be_framed_anywhere_and_sets_no_cookie(full):
+def test_page_may_be_framed_anywhere_and_sets_no_cookie(full):
     headers = full.get().headers
     assert "x-frame-options" not in headers
     assert "set-cookie" not in headers
@@ -102,7 +102,7 @@ def test_it_may_be_framed_anywhere_and_sets_no_cookie(full):
     assert "ratelimit" not in headers
 
 
-def test_links_lead_out_without_a_trace(full):
+def test_page_links_send_no_referrer(full):
     tags = Parsed(full.get().text).tags
     links = [a for tag, a in tags if tag == "a" and not a["href"].startswith("#")]
     assert len(links) > 8
@@ -112,7 +112,7 @@ def test_links_lead_out_without_a_trace(full):
         assert attributes["target"] == "_blank"
 
 
-def test_the_same_page_is_not_sent_twice(full):
+def test_page_is_revalidated_by_etag(full):
     first = full.get(headers={"Accept-Encoding": "br"})
     plain = full.get(headers={"Accept-Encoding": "identity"})
     assert first.headers["etag"] != plain.headers["etag"]
@@ -121,12 +121,12 @@ def test_the_same_page_is_not_sent_twice(full):
     assert again.content == b""
 
 
-def test_what_may_be_kept_follows_the_least_of_the_sections(full):
+def test_page_max_age_follows_the_shortest_lived_section(full):
     kept = full.get().headers["cache-control"]
     assert kept == "public, max-age=1800, stale-while-revalidate=60, stale-if-error=3600"
 
 
-def test_without_lang_the_visitors_language_is_followed_and_said(full):
+def test_page_follows_the_visitor_s_language_without_lang(full):
     answer = full.get(headers={"Accept-Language": "de-AT, en;q=0.5"})
     assert answer.headers["content-language"] == "de-AT"
     assert "Accept-Language" in answer.headers["vary"]
@@ -136,7 +136,7 @@ def test_without_lang_the_visitors_language_is_followed_and_said(full):
     assert '<html lang="ar" dir="rtl">' in asked.text
 
 
-def test_a_section_that_holds_nothing_is_left_out_and_the_page_kept_a_minute(full):
+def test_page_omits_a_failing_section_and_is_cached_for_a_minute(full):
     guide = full.sample("guide")
     guide.broken = True
     try:
@@ -148,7 +148,7 @@ def test_a_section_that_holds_nothing_is_left_out_and_the_page_kept_a_minute(ful
     assert "Fireworks contest" in answer.text
 
 
-def test_a_section_that_does_not_apply_is_left_out_without_a_word(full):
+def test_page_omits_a_section_that_does_not_apply(full):
     events = full.sample("events")
     make, events.make = events.make, lambda _: NotApplicable(reason="no_events", message="None.")
     try:
@@ -159,7 +159,7 @@ def test_a_section_that_does_not_apply_is_left_out_without_a_word(full):
     assert "None." not in text
 
 
-def test_a_straddling_stay_shows_forecast_days_then_typical_days(full):
+def test_straddling_stay_shows_forecast_days_then_typical_days(full):
     text = full.get(STRADDLING, lang="en").text
     said = words_of(text)
     assert "Forecast to Sun 6, then typical" in said
@@ -169,7 +169,7 @@ def test_a_straddling_stay_shows_forecast_days_then_typical_days(full):
     assert set(kinds[4:]) == {" typ"}
 
 
-def test_when_only_the_forecasts_part_is_held_it_is_shown(full):
+def test_straddling_stay_shows_the_forecast_part_alone(full):
     weather = full.sample("weather")
     make = weather.make
 
@@ -188,7 +188,7 @@ def test_when_only_the_forecasts_part_is_held_it_is_shown(full):
     assert answer.headers["cache-control"] == "public, max-age=60"
 
 
-def test_a_card_that_breaks_leaves_the_others_standing(full):
+def test_page_omits_a_broken_card(full):
     guide = full.sample("guide")
     make = guide.make
     guide.make = lambda query: msgspec.structs.replace(make(query), restaurants=[])
@@ -201,19 +201,19 @@ def test_a_card_that_breaks_leaves_the_others_standing(full):
     assert "Your stay, day by day" in answer.text or "A typical day" in answer.text
 
 
-def test_what_is_typical_is_never_called_a_forecast(full):
+def test_typical_weather_is_never_called_a_forecast(full):
     said = words_of(full.get(STAY, lang="en").text)
     assert "Typical · 2016–2025" in said
     assert "Forecast" not in said
 
 
-def test_a_forecast_shows_no_ten_years(full):
+def test_forecast_shows_no_past_years(full):
     said = words_of(full.get(FORECAST, lang="en").text)
     assert "last ten years" not in said
     assert "Typical" not in said
 
 
-def test_without_a_place_the_nearest_city_or_the_coordinates_stand_as_title(full):
+def test_page_without_a_place_is_titled_by_city_or_coordinates(full):
     given = {name: value for name, value in STAY.items() if name != "place"}
     assert ">San Sebastián</h1>" in full.get(given, lang="en").text or (
         "Donostia" in full.get(given, lang="en").text
@@ -222,7 +222,7 @@ def test_without_a_place_the_nearest_city_or_the_coordinates_stand_as_title(full
     assert ">40.50° S, 120.25° W</h1>" in at_sea
 
 
-def test_a_clock_change_in_the_stay_is_said_with_its_date(full):
+def test_page_says_a_clock_change_with_its_date(full):
     text = full.get({**STAY, "start": "2027-03-25", "end": "2027-04-01"}, lang="en").text
     assert "clocks go forward on Sun\u00a028\u00a0Mar" in text
 
@@ -239,7 +239,7 @@ def test_a_clock_change_in_the_stay_is_said_with_its_date(full):
         ({"start": ""}, "missing_parameter"),
     ],
 )
-def test_an_error_is_a_page_in_the_same_style_with_its_code_and_request(full, wrong, code):
+def test_error_page_has_its_code_request_and_style(full, wrong, code):
     answer = full.get({**STAY, "theme": "dark", **wrong})
     assert answer.status_code == 400
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -254,7 +254,7 @@ def test_an_error_is_a_page_in_the_same_style_with_its_code_and_request(full, wr
         assert "color-scheme:dark" in answer.text
 
 
-def test_an_error_speaks_the_visitors_language(full):
+def test_error_page_is_translated(full):
     answer = full.get({**STAY, "end": "2027-08-01"}, lang="de")
     assert "Wählen Sie die Daten Ihres Aufenthalts." in answer.text
     assert answer.headers["content-language"] == "de"
@@ -270,13 +270,13 @@ def test_an_error_speaks_the_visitors_language(full):
         ({"theme": "neon"}, "This part of the page is not set up correctly."),
     ],
 )
-def test_an_error_says_what_is_missing_and_no_parameter(full, wrong, sentence):
+def test_error_page_says_what_is_missing_without_parameter_names(full, wrong, sentence):
     answer = full.get({**STAY, **wrong}, lang="en")
     said = words_of(re.sub(r"<!--.*?-->", "", answer.text))
     assert f" Cannot show this stay {sentence} " in said
 
 
-def test_a_guests_text_cannot_end_the_comment_of_an_error(full):
+def test_error_page_comment_escapes_the_parameter(full):
     answer = full.get({**STAY, "theme": "--><b>--!>"})
     [comment] = re.findall(r"<!--(.*?)-->", answer.text, flags=re.DOTALL)
     assert "invalid_theme" in comment
@@ -284,14 +284,14 @@ def test_a_guests_text_cannot_end_the_comment_of_an_error(full):
     assert "<b>" not in answer.text
 
 
-def test_another_method_is_refused_in_the_same_style(full):
+def test_page_refuses_other_methods(full):
     answer = httpx2.post(full.address(), trust_env=False)
     assert answer.status_code == 405
     assert "method_not_allowed" in answer.text
     assert answer.headers["allow"] == "GET, HEAD"
 
 
-def test_a_stale_forecast_says_its_age(full):
+def test_stale_forecast_says_its_age(full):
     weather = full.sample("weather")
     make = weather.make
 
@@ -309,7 +309,7 @@ def test_a_stale_forecast_says_its_age(full):
 
 
 @pytest.mark.parametrize("days", [1, 2, 11, 36, 92])
-def test_a_stay_of_any_length_is_shown(full, days):
+def test_page_shows_a_stay_of_any_length(full, days):
     end = date(2027, 1, 1) + timedelta(days=days - 1)
     answer = full.get({**STAY, "start": "2027-01-01", "end": f"{end}"}, lang="en")
     assert answer.status_code == 200

@@ -55,7 +55,7 @@ def test_axe_finds_nothing_with_a_hard_accent(full, open_page, accent):
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ar", "ja", "en-US"])
-def test_nothing_is_wider_than_the_page_from_280_to_1200_px(full, open_page, language):
+def test_page_fits_its_width_from_280_to_1200_px(full, open_page, language):
     long = "Bad Sankt Leonhard im Lavanttal an der Donaudampfschifffahrtsgesellschaft " + "x" * 40
     page = open_page(full.address(STRADDLING, lang=language, place=long)).page
     for width in WIDTHS:
@@ -67,7 +67,7 @@ def test_nothing_is_wider_than_the_page_from_280_to_1200_px(full, open_page, lan
 
 @pytest.mark.parametrize("sections", ["", "weather,astronomy,events", "astronomy"])
 @pytest.mark.parametrize("width", [390, 500, 720, 1000, 1280])
-def test_the_suns_arc_has_room_in_whichever_column_it_stands(full, open_page, sections, width):
+def test_sun_arc_fits_its_column(full, open_page, sections, width):
     given = {"sections": sections} if sections else {}
     page = open_page(full.address(STAY, **given)).page
     page.set_viewport_size({"width": width, "height": TALL})
@@ -78,7 +78,9 @@ def test_the_suns_arc_has_room_in_whichever_column_it_stands(full, open_page, se
 
 @pytest.mark.parametrize("width", [320, 640])
 @pytest.mark.parametrize("language", ["de", "fr"])
-def test_text_at_200_percent_and_wide_spacing_keeps_everything(full, open_page, width, language):
+def test_page_keeps_everything_with_text_at_200_percent_and_wide_spacing(
+    full, open_page, width, language
+):
     page = open_page(full.address(STAY, lang=language), bypass_csp=True).page
     page.set_viewport_size({"width": width, "height": 800})
     page.add_style_tag(content="html{font-size:200%}")
@@ -114,7 +116,7 @@ def test_the_keyboard_reaches_every_link_and_opens_the_details(full, open_page):
     assert reached == set(range(wanted))
 
 
-def test_a_folded_list_is_laid_out_before_a_finger_comes_to_it(full, open_page):
+def test_folded_list_is_laid_out_before_a_finger_touches_it(full, open_page):
     page = open_page(full.address(STAY, lang="en"), fresh=True).page
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
@@ -132,7 +134,7 @@ def test_a_folded_list_is_laid_out_before_a_finger_comes_to_it(full, open_page):
         assert layouts() == before
 
 
-def test_a_touch_on_a_list_selects_and_highlights_nothing(full, open_page):
+def test_touch_on_a_list_selects_and_highlights_nothing(full, open_page):
     """Either costs a finger's first frame a third of its time on a phone."""
     line = open_page(full.address(STAY, lang="en")).page.locator("summary").first
     style = line.evaluate(
@@ -141,7 +143,7 @@ def test_a_touch_on_a_list_selects_and_highlights_nothing(full, open_page):
     assert style == ["none", "rgba(0, 0, 0, 0)"]
 
 
-def test_without_javascript_everything_is_there_to_read(full, open_page):
+def test_page_shows_everything_without_javascript(full, open_page):
     page = open_page(full.address(STAY, lang="en"), java_script_enabled=False).page
     for what in ("#stay .big", "#astronomy .light", "#guide .rest"):
         assert page.locator(what).first.is_visible()
@@ -149,7 +151,7 @@ def test_without_javascript_everything_is_there_to_read(full, open_page):
     assert page.locator("#guide details .rest").first.is_visible()
 
 
-def test_what_is_drawn_is_spoken_too(full, open_page):
+def test_drawings_have_spoken_text(full, open_page):
     tree = open_page(full.address(STAY, lang="en")).page.locator("body").aria_snapshot()
     assert "chance of rain" in tree
     assert "sunrise" in tree
@@ -181,7 +183,7 @@ TOUCHING = """(what) => {
 }"""
 
 
-def test_bars_stand_on_one_scale(full, open_page):
+def test_temperature_bars_share_a_scale(full, open_page):
     wide = {"width": 720, "height": TALL}
     page = open_page(full.address(FORECAST, lang="en"), viewport=wide).page
     bars = page.evaluate(
@@ -197,7 +199,7 @@ def test_bars_stand_on_one_scale(full, open_page):
                 assert top > other_top
 
 
-def test_forced_colours_and_print_keep_the_bars_and_borders(full, open_page):
+def test_forced_colours_and_print_keep_bars_and_borders(full, open_page):
     page = open_page(full.address(STAY), forced_colors="active").page
     assert page.evaluate("getComputedStyle(document.querySelector('.bar .c')).stroke")
     page.emulate_media(media="print", forced_colors="none")
@@ -205,7 +207,7 @@ def test_forced_colours_and_print_keep_the_bars_and_borders(full, open_page):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark", "auto"])
-def test_paper_is_white_whatever_the_theme(full, open_page, theme):
+def test_print_is_white_in_each_theme(full, open_page, theme):
     page = open_page(full.address(STAY, theme=theme), color_scheme="dark").page
     page.emulate_media(media="print")
     for what in ("html", ".card"):
@@ -215,7 +217,7 @@ def test_paper_is_white_whatever_the_theme(full, open_page, theme):
     assert max(map(int, re.findall(r"\d+", ink))) < 60
 
 
-def test_paper_shows_what_is_folded_away(full, open_page):
+def test_print_shows_folded_parts(full, open_page):
     page = open_page(full.address(STAY, lang="en")).page
     shown = "document.querySelector('#guide details .rest').checkVisibility()"
     below = "document.querySelector('footer').getBoundingClientRect().top"
@@ -227,13 +229,13 @@ def test_paper_shows_what_is_folded_away(full, open_page):
     assert not page.evaluate("document.querySelector('summary').checkVisibility()")
 
 
-def test_nothing_moves(full):
+def test_page_has_no_animation(full):
     text = full.get(STAY).text
     assert "transition" not in text
     assert "animation" not in text
 
 
-def test_one_request_shows_the_whole_widget(full, open_page):
+def test_page_needs_only_its_own_request(full, open_page):
     watched = open_page(full.address(STAY))
     assert watched.requests == [full.address(STAY)]
 
@@ -314,7 +316,7 @@ def arm(guide, events, makers, batch) -> None:
 
 
 @pytest.mark.parametrize("accent", ["#12345", "red;}", "#fff}body{", "</style>", "#ggg", "%00"])
-def test_an_accent_that_is_none_never_reaches_the_page(full, accent):
+def test_invalid_accent_never_reaches_the_page(full, accent):
     answer = full.get(STAY, accent=accent)
     assert answer.status_code == 400
     assert "</style><" not in answer.text.split("<style>")[1].split("</head>")[0][:-8]

@@ -24,7 +24,7 @@ TODAY = NOW.date()
 SIDES = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
 
 
-def test_what_is_said_of_restaurants_is_true_in_every_language(gazetteer):
+def test_restaurant_texts_are_true_in_each_language(gazetteer):
     chance = random.Random(27)
     bodies = [guide(query(gazetteer, units=units)) for units in ("metric", "imperial")]
     for number in range(STAYS):
@@ -88,7 +88,7 @@ def check_whereabouts(said: str, found) -> None:
         assert held == len(found) if share[1] == "All" else held > len(found) / 2
 
 
-def test_what_is_said_of_events_and_of_what_does_not_fit_is_true_in_every_language(gazetteer):
+def test_event_texts_and_counts_are_true_in_each_language(gazetteer):
     chance = random.Random(27)
     for number in range(STAYS // 3):
         fmt, length = FORMATTERS[number % 10], chance.choice([1, 2, 5, 8, 15])
@@ -146,7 +146,7 @@ def check_holidays(body, card, other, fmt) -> None:
             assert numbers(fact.value) == [len(left)]
 
 
-def test_the_header_counts_nights_and_names_both_dates_in_every_language(gazetteer):
+def test_header_has_nights_and_both_dates_in_each_language(gazetteer):
     chance, point = random.Random(27), gazetteer.point(43.3, -1.98)
     languages = Languages.load()
     parameters = parse(b"lat=43.3&lng=-1.98&start=2026-11-22&end=2026-11-23", WIDGET, languages, [])

@@ -45,7 +45,7 @@ def height_of_svg(full, given, **more) -> int:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_stay_is_small_twice_the_size_and_keeps_its_margins(full, language):
+def test_png_is_small_has_double_size_and_keeps_its_margins(full, language):
     for kind in KINDS if language in EXTREMES else HALF_OF_KINDS:
         answer = picture(full, KINDS[kind], lang=language)
         image = opened(answer)
@@ -58,7 +58,7 @@ def test_every_stay_is_small_twice_the_size_and_keeps_its_margins(full, language
             assert strip.getcolors() == [(MARGIN * (image.height - 120), (255, 255, 255))], kind
 
 
-def test_names_as_long_as_real_ones_are_small_too(full, long_names):  # noqa: F811
+def test_png_with_long_names_is_small(full, long_names):  # noqa: F811
     for kind in ("near", "both_month"):
         for theme in ("light", "dark"):
             given = {**KINDS[kind], **long_names}
@@ -68,7 +68,7 @@ def test_names_as_long_as_real_ones_are_small_too(full, long_names):  # noqa: F8
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_colours_of_text_are_exactly_those_of_the_theme(full, theme):
+def test_png_text_has_the_colours_of_the_theme(full, theme):
     image = opened(picture(full, theme=theme, lang="en")).convert("RGBA")
     colours = {colour for _, colour in image.getcolors(1_000_000)}
     used = palette("#0f766e", theme)
@@ -77,7 +77,7 @@ def test_the_colours_of_text_are_exactly_those_of_the_theme(full, theme):
     assert image.getpixel((0, 0))[3] == 0, "corners let the mail's ground through"
 
 
-def test_it_is_cached_and_counted_like_the_svg_and_not_packed_again(full):
+def test_png_is_cached_like_the_svg_and_not_compressed_again(full):
     answer = picture(full, headers={"Accept-Encoding": "br"}, lang="en")
     svg = picture(full, ending="svg", lang="en")
     assert "content-encoding" not in answer.headers
@@ -87,14 +87,14 @@ def test_it_is_cached_and_counted_like_the_svg_and_not_packed_again(full):
     assert again.status_code == 304
 
 
-def test_an_error_is_the_picture_of_an_error_with_the_same_status(full):
+def test_png_error_is_a_picture_with_the_same_status(full):
     answer = picture(full, lang="de", end="2027-08-01")
     assert answer.status_code == 400
     assert answer.headers["content-type"].startswith("image/svg+xml")
     assert answer.headers["x-error-code"] == "invalid_date_range"
 
 
-def test_where_the_extra_is_missing_it_is_501_and_says_what_to_install(full, monkeypatch):
+def test_png_without_the_extra_is_501_and_names_the_extra(full, monkeypatch):
     monkeypatch.setattr(png, "is_installed", lambda: False)
     answer = picture(full, accent="#123456")
     assert answer.status_code == 501
@@ -102,7 +102,7 @@ def test_where_the_extra_is_missing_it_is_501_and_says_what_to_install(full, mon
     assert "pip install 'location-context[png]'" in html.unescape(answer.text)
 
 
-def test_what_comes_in_the_address_is_drawn_as_it_is(full):
+def test_png_draws_markup_in_a_name_as_text(full):
     evil = '</tspan></text><image href="/etc/passwd"/>&<b>"'
     assert opened(picture(full, place=evil)).width == 1200
 
@@ -119,7 +119,7 @@ def chosen(*tags: str):
     return [LANGUAGES_OF_ALL.choose(tag) for tag in tags]
 
 
-def test_a_language_without_a_font_is_drawn_in_english_and_said(tmp_path):
+def test_png_without_a_font_for_the_language_is_in_english(tmp_path):
     draws = painter(tmp_path, "Liberation Sans")
     language, _ = asyncio.run(draws.typeface(chosen("ja", "en")))
     assert language.tag == "en"
@@ -129,27 +129,27 @@ def test_a_language_without_a_font_is_drawn_in_english_and_said(tmp_path):
     assert fonts.PACKAGES in said
 
 
-def test_without_any_font_it_is_not_available_and_that_is_said(tmp_path):
+def test_png_without_any_font_is_not_available(tmp_path):
     with pytest.raises(png.NotAvailable, match="no font is installed"):
         asyncio.run(png.Painter([str(tmp_path)]).typeface(chosen("ja", "en")))
     assert "answers 501" in png.missing_letters(LANGUAGES_OF_ALL, [str(tmp_path)])
 
 
-def test_letters_that_no_font_has_are_written_in_latin_ones(tmp_path):
+def test_png_writes_letters_without_a_font_in_latin(tmp_path):
     draws = painter(tmp_path, "Liberation Sans")
     _, typeface = asyncio.run(draws.typeface(chosen("en")))
     assert typeface.drawable("Café 東京") == "Café DongJing"
     assert typeface.drawable("Café Москва") == "Café Москва"
 
 
-def test_a_line_of_two_scripts_is_in_one_font_that_has_both():
+def test_png_line_of_two_scripts_uses_a_font_with_both():
     typeface = fonts.typeface(FOUND, chosen("en")[0])
     assert typeface.marked("Hotel").startswith(f'<tspan font-family="{FOUND[0].family}">')
     assert typeface.drawable("Hotel البحر") == "Hotel البحر"
     assert typeface.marked("Hotel البحر").startswith('<tspan font-family="DejaVu Sans">')
 
 
-def test_the_server_answers_others_while_a_picture_is_drawn(full):
+def test_server_answers_while_it_draws_a_png(full):
     full.get(lang="en")
     with ThreadPoolExecutor(1) as pool:
         drawn = pool.submit(picture, full, accent="#abcdef")
@@ -162,9 +162,7 @@ def test_the_server_answers_others_while_a_picture_is_drawn(full):
     assert len(waited) > 2
 
 
-def test_a_renderer_that_fails_is_an_internal_error_and_shows_nothing_of_the_inside(
-    full, monkeypatch
-):
+def test_failing_png_renderer_is_an_internal_error_without_details(full, monkeypatch):
     monkeypatch.setattr(png, "MODULE", "location_context.no_such_module")
     answer = picture(full, accent="#654321")
     assert answer.status_code == 500
@@ -172,7 +170,7 @@ def test_a_renderer_that_fails_is_an_internal_error_and_shows_nothing_of_the_ins
 
 
 @pytest.mark.parametrize("font", FOUND, ids=[font.family for font in FOUND])
-def test_the_renderer_knows_each_family_by_the_name_that_lines_give(font):
+def test_png_renderer_knows_each_font_family(font):
     line = fonts.Typeface([font]).marked("Aé")
     svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="30"><style>.c0{fill:#ffffff;'
@@ -184,7 +182,7 @@ def test_the_renderer_knows_each_family_by_the_name_that_lines_give(font):
     assert inked.histogram()[255] > 100, "text would vanish"
 
 
-def test_a_card_that_is_too_large_does_without_shades(monkeypatch):
+def test_large_png_omits_shades(monkeypatch):
     svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><style>.b{fill:#0f766e}'
         '.c0{fill:#ffffff;stroke:#dfe4e3}</style><rect class="c0" width="9" height="9"/>'

@@ -65,7 +65,7 @@ def plain(found):
         ((40, 40, 40, 40), "1–2 wet days of 4 | 87% chance of rain over the stay"),
     ],
 )
-def test_the_first_rule_that_fits_is_said(model, chances, words):
+def test_rain_text_uses_the_first_rule_that_fits(model, chances, words):
     assert said(days_of(model, chances)) == words
 
 
@@ -79,9 +79,7 @@ def test_the_first_rule_that_fits_is_said(model, chances, words):
         ((30, 30), "Rain possible | 51% chance of rain over the stay"),
     ],
 )
-def test_a_stay_of_a_day_or_two_is_never_mostly_dry_nor_has_it_perhaps_one_wet_day(
-    model, chances, words
-):
+def test_rain_text_of_one_or_two_days_is_never_mostly_dry(model, chances, words):
     assert said(days_of(model, chances)) == words
 
 
@@ -96,25 +94,23 @@ def test_a_stay_of_a_day_or_two_is_never_mostly_dry_nor_has_it_perhaps_one_wet_d
         ((None, None), (None, None), None),
     ],
 )
-def test_days_without_a_chance_are_wet_by_amount_and_then_only_counted(
-    model, chances, amounts, words
-):
+def test_days_without_a_chance_count_as_wet_by_amount(model, chances, amounts, words):
     assert said(days_of(model, chances, amounts=amounts)) == words
 
 
-def test_an_amount_is_held_against_the_same_limit_in_both_units(model):
+def test_wet_limit_is_the_same_in_both_units(model):
     for units, wet, dry in ((METRIC, 1.0, 0.9), (IMPERIAL, 0.04, 0.03)):
         days = days_of(model, (None,) * 3, amounts=(wet, dry, 0), celsius=60.0)
         assert said(days, units=units).startswith("1 wet day of 3")
 
 
-def test_the_mean_amount_of_typical_days_makes_no_day_wet(model):
+def test_mean_amount_of_a_typical_day_makes_it_not_wet(model):
     near, far = days_of(model, (20, 60)), days_of(model, (None,), amounts=(3.0,))
     beyond = msgspec.structs.replace(far[0], date=TODAY + timedelta(16))
     assert said([*near, beyond]) == "1 wet day of 2 | most likely on Sun 22"
 
 
-def test_days_that_are_past_count_in_no_sentence(model):
+def test_rain_text_ignores_past_days(model):
     days = days_of(model, (100, 100, 1, 1))
     assert said(days, TODAY + timedelta(2)) == "Dry | 2% chance of rain over 2 days"
     assert said(days, TODAY + timedelta(3)) == "Dry | chance of rain 1%"
@@ -137,7 +133,9 @@ def test_days_that_are_past_count_in_no_sentence(model):
     ],
 )
 @pytest.mark.parametrize("units", [METRIC, IMPERIAL])
-def test_what_falls_is_named_by_condition_and_temperature(model, celsius, condition, what, units):
+def test_precipitation_is_named_by_condition_and_temperature(
+    model, celsius, condition, what, units
+):
     value = celsius if units is METRIC else celsius * 1.8 + 32
     often, once = (
         days_of(model, chances, condition, celsius=value) for chances in ((90,) * 3, (55, 1))
@@ -151,13 +149,13 @@ def test_what_falls_is_named_by_condition_and_temperature(model, celsius, condit
     assert typical == ("9 snowy days in 10" if what == "snow" else "9 wet days in 10")
 
 
-def test_rain_and_snow_are_told_apart_by_day(model):
+def test_rain_text_distinguishes_rain_and_snow_by_day(model):
     """A snowy day among rainy ones is named by itself, and the stay by both."""
     days = days_of(model, (55, 10, 10), "snow")
     assert said(days) == "Snow on Sat 21 | 64% chance of rain or snow over the stay"
 
 
-def test_the_typical_days_are_counted_in_tens(model):
+def test_typical_wet_days_are_counted_in_tens(model):
     for chance in range(0, 101, 5):
         found = usual_rain(days_of(model, (chance,) * 7), TODAY, METRIC, WORDS)
         if count := re.match(r"(\d+) wet day", found.value):
@@ -171,7 +169,7 @@ def test_the_typical_days_are_counted_in_tens(model):
     assert usual_rain(days_of(model, (None,)), TODAY, METRIC, WORDS) is None
 
 
-def test_rows_say_dry_only_where_all_that_do_are_probably_dry(model):
+def test_dry_rows_are_dry_together_with_high_probability(model):
     assert len(dry_rows(days_of(model, (2,) * 8))) == 8
     assert dry_rows(days_of(model, (5,) * 8)) == frozenset()
     assert dry_rows(days_of(model, (5, 60, 5))) == {TODAY, TODAY + timedelta(2)}
@@ -182,7 +180,7 @@ def test_rows_say_dry_only_where_all_that_do_are_probably_dry(model):
     [(0, "Storm expected on"), (2, "Storm expected on"), (3, "Storm likely on"),
      (7, "Storm likely on"), (8, "Storm possible on")],
 )  # fmt: skip
-def test_a_warning_is_hedged_by_how_far_ahead_it_is(model, gazetteer, lead, title):
+def test_warning_is_hedged_by_its_lead_time(model, gazetteer, lead, title):
     day = msgspec.structs.replace(
         model, date=TODAY + timedelta(lead), wind_gusts_max=95.0, temperature_max=20.0,
         snowfall_sum=0.0,
@@ -204,14 +202,14 @@ def test_a_warning_is_hedged_by_how_far_ahead_it_is(model, gazetteer, lead, titl
         ({"snowfall_sum": 30.0, "wind_gusts_max": 80.0}, ["heavy_snow", "wind"]),
     ],
 )
-def test_the_worst_danger_comes_first(model, gazetteer, fields, kinds):
+def test_warnings_put_the_worst_danger_first(model, gazetteer, fields, kinds):
     calm = {"wind_gusts_max": 10.0, "temperature_max": 20.0, "snowfall_sum": 0.0}
     day = msgspec.structs.replace(model, date=TODAY, **{**calm, **fields})
     found = dangers([day], TODAY, weather(query(gazetteer), NOW).units, WORDS)
     assert [one.kind for one in found] == kinds
 
 
-def test_what_is_said_to_be_dry_comes_true_in_seven_cases_of_ten(shared_data, model):
+def test_dry_forecasts_come_true_in_seven_of_ten_cases(shared_data, model):
     """Forecasts as issued, beside what then fell, over every lead and up to ten days.
 
     "Mostly dry" is true of at most one wet day, every other "dry" of none. Places where drizzle

@@ -64,7 +64,7 @@ def at_rest(page, widths):
     [(FORECAST, WIDTHS[::2]), (STRADDLING, WIDTHS[1::2]), (STAY, WIDTHS[::2])],
     ids=["near", "both", "far"],
 )
-def test_no_width_from_280_to_1400_px_has_a_second_scrollbar_or_swings(
+def test_widget_has_no_scrollbar_and_stable_height_from_280_to_1400_px(
     full, open_page, stay, all_widths
 ):
     address = escape(full.address(stay, lang="en"))
@@ -85,7 +85,7 @@ def test_no_width_from_280_to_1400_px_has_a_second_scrollbar_or_swings(
     assert (barred, swinging, loose) == ([], [], [])
 
 
-def test_a_host_that_does_not_answer_gets_the_scrollbar_and_loses_it_when_it_does(full, open_page):
+def test_widget_has_a_scrollbar_until_the_host_gives_its_height(full, open_page):
     address = escape(full.address(STAY))
     frame = f'<iframe title="x" width="700" height="400" src="{address}"></iframe>'
     with host({"/": f"<!doctype html><html lang=en><title>A host</title>{frame}"}) as origin:

@@ -25,15 +25,15 @@ def cards(full, sections: str, **more: str) -> list[str]:
         ("", ["stay", "astronomy", "guide"]),
     ],
 )
-def test_the_page_has_the_chosen_cards_in_their_order(full, names, shown):
+def test_page_has_the_chosen_cards_in_their_order(full, names, shown):
     assert cards(full, names) == shown
 
 
-def test_a_section_named_twice_stands_where_it_was_named_first(full):
+def test_repeated_section_stands_at_its_first_position(full):
     assert cards(full, "guide,weather,guide") == ["guide", "stay"]
 
 
-def test_only_the_chosen_sections_are_read(full):
+def test_page_reads_only_the_chosen_sections(full):
     asked = []
     makers = {name: full.sample(name).make for name in ("weather", "guide", "events")}
 
@@ -50,7 +50,7 @@ def test_only_the_chosen_sections_are_read(full):
     assert asked == ["guide"]
 
 
-def test_title_footer_and_discovery_are_those_of_the_chosen_sections(full):
+def test_title_footer_and_discovery_follow_the_chosen_sections(full):
     text = full.get(sections="guide,weather").text
     assert "<title>Restaurants and weather in San Sebastián</title>" in text
     assert "sections%3Dguide%2Cweather" in re.search(r'href="(\S+oembed\S+)"', text)[1]
@@ -60,7 +60,7 @@ def test_title_footer_and_discovery_are_those_of_the_chosen_sections(full):
     assert footer.index("Restaurants:") < footer.index("Weather:")
 
 
-def test_each_choice_is_kept_by_itself(full):
+def test_each_choice_of_sections_is_cached_separately(full):
     pages = [full.get(sections=names) for names in ("", "guide", "guide,events", "events,guide")]
     again = [full.get(sections=names) for names in ("", "guide", "guide,events", "events,guide")]
     assert len({page.headers["etag"] for page in pages}) == 4
@@ -74,7 +74,7 @@ def test_oembed_shows_and_names_the_chosen_sections(full):
     assert "sections=events,weather" in body["html"]
 
 
-def test_the_sentence_stands_alone_if_no_chosen_section_has_something_to_say(full):
+def test_page_says_nothing_to_show_when_no_section_has_an_answer(full):
     events = full.sample("events")
     make, events.make = events.make, lambda _: NotApplicable(reason="no_events", message="None.")
     try:

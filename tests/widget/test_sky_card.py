@@ -39,7 +39,7 @@ def read(section, asked):
 
 
 @given(st.floats(0, 359.9))
-def test_the_moons_lit_part_has_the_area_that_is_lit(angle):
+def test_drawn_moon_has_the_lit_area(angle):
     share = (1 - math.cos(math.radians(angle))) / 2
     path = lit_part(angle, share)
     if share < 0.003:
@@ -65,7 +65,7 @@ def place(lat: float, lng: float, zone: str) -> PointBody:
         (place(0.35, 32.58, "Africa/Kampala"), date(2026, 11, 13), 60, 120),  # a boat
     ],
 )
-def test_the_moon_leans_as_it_is_seen_from_there(point, evening, low, high):
+def test_drawn_moon_leans_as_seen_from_the_point(point, evening, low, high):
     assert low <= turns(EPHEMERIS, point, [evening])[0] <= high
 
 
@@ -73,7 +73,7 @@ def test_the_moon_leans_as_it_is_seen_from_there(point, evening, low, high):
     ("lat", "lng"), [(43.3, -1.98), (35.68, 139.76), (-33.87, 151.2), (24.1, 32.9), (64.1, -21.9)]
 )
 @pytest.mark.parametrize("start", ["2026-12-20", "2027-03-20", "2027-06-20"])
-def test_the_suns_curve_is_its_true_altitude(gazetteer, lat, lng, start):
+def test_drawn_sun_follows_its_true_altitude(gazetteer, lat, lng, start):
     """The section's golden hours, found from the ephemeris, lie at -4 and +6 degrees of it."""
     section = Astronomy(EPHEMERIS, lambda: NOW)
     asked = query(gazetteer, lat, lng, start, 3)
@@ -108,7 +108,7 @@ def sky_of(gazetteer, lat, lng, start, nights):
         (43.3, "2027-06-10", "best light"),
     ],
 )
-def test_the_skys_sentence_says_what_the_sun_does(gazetteer, lat, start, words):
+def test_light_sentence_says_what_the_sun_does(gazetteer, lat, start, words):
     view = sky_of(gazetteer, lat, 18.96, start, 11).view
     assert words in view.light
     assert len(view.nights) == 11
@@ -117,7 +117,7 @@ def test_the_skys_sentence_says_what_the_sun_does(gazetteer, lat, start, words):
         assert {night.dark for night in view.nights} == {"Never fully dark"}
 
 
-def test_planets_that_stand_out_are_named_brightest_first_by_when_to_look(gazetteer):
+def test_bright_planets_are_named_brightest_first_by_time(gazetteer):
     """August 2025: Venus and Jupiter close together at dawn, as almanacs announced."""
     planets = sky_of(gazetteer, 48.86, 2.35, "2025-08-11", 3).view.planets
     shown = {one.when: one.names for one in planets}
@@ -125,7 +125,7 @@ def test_planets_that_stand_out_are_named_brightest_first_by_when_to_look(gazett
     assert "Mars" not in " ".join(shown.values())  # at magnitude 1.6 it does not stand out
 
 
-def test_a_planet_that_is_not_seen_on_every_night_is_not_named(gazetteer):
+def test_planet_hidden_on_a_night_is_not_named(gazetteer):
     body = read(Astronomy(EPHEMERIS, lambda: NOW), query(gazetteer, 48.86, 2.35, "2025-08-11", 3))
     first = body.days[0]
     gone = [msgspec.structs.replace(one, visible="none") for one in first.planets]
@@ -144,20 +144,20 @@ def test_a_planet_that_is_not_seen_on_every_night_is_not_named(gazetteer):
         (0.3, "2027-06-19", ""),
     ],
 )
-def test_a_solstice_says_which_day_it_is_here(gazetteer, lat, start, said):
+def test_solstice_text_depends_on_the_hemisphere(gazetteer, lat, start, said):
     found = sky_of(gazetteer, lat, 18.96, start, 3).moments
     assert [one.text for one in found if one.icon == "season"] == [said]
 
 
 @pytest.mark.parametrize("start", ["2026-11-16", "2026-11-30"])
-def test_a_quarter_of_the_moon_is_no_moment(gazetteer, start):
+def test_moon_quarter_makes_no_moment(gazetteer, start):
     body = read(Astronomy(EPHEMERIS, lambda: NOW), query(gazetteer, 48.86, 2.35, start, 4))
     assert [one for one in body.highlights if "quarter" in one.type]
     found = sky.card(body, EPHEMERIS, WORDS, body.days[0].date).moments
     assert [one for one in found if "quarter" in one.icon] == []
 
 
-def test_a_guest_in_the_polar_night_reads_of_twilight_and_of_auroras(gazetteer):
+def test_polar_night_shows_twilight_and_auroras(gazetteer):
     card = sky_of(gazetteer, 69.65, 18.96, "2026-12-10", 3)
     (fact,) = card.facts
     assert re.fullmatch(r"0\d:\d\d–\u20601\d:\d\d", fact.value)
@@ -173,12 +173,12 @@ def test_a_guest_in_the_polar_night_reads_of_twilight_and_of_auroras(gazetteer):
     [(69.65, 18.96, 67), (43.3, -1.98, 45.5), (64.15, -21.9, 69), (-54.8, -68.3, 45),
      (80.8, -72.7, 90)],
 )  # fmt: skip
-def test_auroras_are_told_by_geomagnetic_latitude(lat, lng, degrees):
+def test_geomagnetic_latitude_agrees_with_published_values(lat, lng, degrees):
     """Dipole latitudes within two degrees of published ones."""
     assert sky.geomagnetic_latitude(lat, lng) == pytest.approx(degrees, abs=2)
 
 
-def test_the_perseids_come_before_showers_that_nobody_sees(gazetteer):
+def test_perseids_come_before_faint_showers(gazetteer):
     """August 2026, without a Moon: beside a total eclipse of the Sun, the shower of the year."""
     card = sky_of(gazetteer, 43.3, -1.98, "2026-07-29", 16)
     found = {one.title: one for one in card.moments}
@@ -192,19 +192,19 @@ def test_the_perseids_come_before_showers_that_nobody_sees(gazetteer):
     assert "eclipse" in card.facts[0].value
 
 
-def test_the_best_night_is_named_by_both_its_dates(gazetteer):
+def test_best_night_has_both_its_dates(gazetteer):
     view = sky_of(gazetteer, 40.4, -3.7, "2026-08-11", 4).view
     assert view.best[1].replace("\u00a0", " ") == "Best night: Wed 12 to Thu 13"
     assert view.best[2].startswith("Perseid meteors")
 
 
-def test_the_best_night_of_a_summer_is_that_of_most_meteors_not_of_most_darkness(gazetteer):
+def test_best_night_of_a_summer_has_most_meteors(gazetteer):
     card = sky_of(gazetteer, 43.3, -1.98, "2027-06-01", 91)
     assert card.view.best[2].startswith("Perseid meteors")
 
 
 @pytest.mark.parametrize("start", ["2026-08-11", "2027-01-02"])  # no Moon; a Moon that rises late
-def test_the_best_time_for_meteors_lies_within_one_dark_window(gazetteer, start):
+def test_best_time_for_meteors_lies_within_a_dark_window(gazetteer, start):
     body = read(Astronomy(EPHEMERIS, lambda: NOW), query(gazetteer, 40.4, -3.7, start, 4))
     (shower,) = [one for one in body.highlights if one.type == "meteor_shower"]
     best = shower.details
@@ -221,18 +221,18 @@ def test_the_best_time_for_meteors_lies_within_one_dark_window(gazetteer, start)
         (43.3, "2027-06-10", 8, r"Sunset \d\d:\d\d, best light \d\d:\d\d"),
     ],
 )
-def test_a_drift_of_sunset_is_told_from_ten_minutes_on(gazetteer, lat, start, nights, said):
+def test_light_sentence_says_sunset_drift_from_ten_minutes_on(gazetteer, lat, start, nights, said):
     assert re.match(said, sky_of(gazetteer, lat, -1.98, start, nights).view.light)
 
 
-def test_clocks_change_at_the_time_that_is_announced(gazetteer):
+def test_clock_change_has_the_announced_time(gazetteer):
     """At three they go back to two; at two they go forward to three."""
     for start, said in (("2026-10-24", "at 03:00"), ("2027-03-27", "at 02:00")):
         moments = sky_of(gazetteer, 43.3, -1.98, start, 3).moments
         assert [one.text for one in moments if one.icon == "clock"] == [said]
 
 
-def test_an_eclipse_after_midnight_is_of_the_night_that_began_before(gazetteer):
+def test_eclipse_after_midnight_belongs_to_the_night_before(gazetteer):
     """28 August 2026: the Moon is deepest in shadow at 06:13 in San Sebastián."""
     card = sky_of(gazetteer, 43.3, -1.98, "2026-08-26", 4)
     (moment,) = [one for one in card.moments if one.icon == "lunar_eclipse"]
@@ -241,7 +241,7 @@ def test_an_eclipse_after_midnight_is_of_the_night_that_began_before(gazetteer):
     assert WORDS.plain(card.facts[0].caption) == "night of Thu 27 to Fri 28"
 
 
-def test_what_is_past_is_neither_fact_nor_highlight_of_a_stay_in_progress(gazetteer):
+def test_past_highlights_of_a_stay_in_progress_are_omitted(gazetteer):
     asked = query(gazetteer, 43.3, -1.98, "2026-08-10", 8)
     body = read(Astronomy(EPHEMERIS, lambda: NOW), asked)
     before, after = (
@@ -253,7 +253,7 @@ def test_what_is_past_is_neither_fact_nor_highlight_of_a_stay_in_progress(gazett
     assert "Perseid meteors" not in [one.title for one in after.moments]
 
 
-def test_the_rate_of_a_shower_is_what_is_seen_there_in_words(gazetteer):
+def test_shower_rate_is_that_seen_from_the_point(gazetteer):
     def perseids(lat):
         moments = sky_of(gazetteer, lat, -1.98, "2026-08-11", 4).moments
         return next(one.text for one in moments if one.title == "Perseid meteors")
@@ -262,11 +262,11 @@ def test_the_rate_of_a_shower_is_what_is_seen_there_in_words(gazetteer):
     assert perseids(-18.0).startswith("best ")
 
 
-def test_a_solar_eclipse_is_a_fact_with_its_date(gazetteer):
+def test_solar_eclipse_is_a_fact_with_its_date(gazetteer):
     card = sky_of(gazetteer, 43.3, -1.98, "2026-08-10", 8)
     assert WORDS.plain(card.facts[0].caption).startswith("Wed 12, ")
 
 
-def test_a_night_of_a_long_stay_is_named_with_its_month(gazetteer):
+def test_best_night_of_a_long_stay_names_its_month(gazetteer):
     card = sky_of(gazetteer, 43.3, -1.98, "2027-06-01", 92)
     assert re.fullmatch(r"Best night: \w+ \d+ \w+ to \w+ \d+ \w+", WORDS.plain(card.view.best[1]))

@@ -153,7 +153,7 @@ def cards(skies):
 CLOCK = r"(\d\d:\d\d)"
 
 
-def test_the_sentence_of_the_light_is_true_of_the_sun(cards):
+def test_light_sentence_is_true_of_the_sun(cards):
     kinds = set()
     for one, card, other in cards:
         said, day = WORDS.plain(card.view.light), one.first
@@ -187,7 +187,7 @@ def test_the_sentence_of_the_light_is_true_of_the_sun(cards):
     assert {"day", "night", "drift", "no longer"} <= kinds
 
 
-def test_the_facts_of_the_sky_are_true_of_sun_and_stay(cards):
+def test_sky_facts_are_true_of_sun_and_stay(cards):
     seen = set()
     for one, card, other in cards:
         for fact, same in zip(card.facts, other.facts, strict=True):
@@ -218,7 +218,7 @@ def test_the_facts_of_the_sky_are_true_of_sun_and_stay(cards):
     assert {"sunset", "night", "twilight; the Sun stays down", "the Sun does not set"} <= seen
 
 
-def test_the_nights_are_as_dark_as_the_card_says(cards):
+def test_sky_nights_are_as_dark_as_the_card_says(cards):
     best = 0
     for one, card, other in cards:
         days = [day for day in one.body.days if day.date >= one.first]
@@ -268,7 +268,7 @@ def _from_pole(one: Drawn) -> float:
     return math.degrees(math.acos(abs(sum(a * b for a, b in zip(*points, strict=True)))))
 
 
-def test_the_moments_of_the_sky_are_true_of_its_highlights(cards):
+def test_sky_moments_are_true_of_its_highlights(cards):
     seen = set()
     for one, card, other in cards:
         for moment, same in zip(card.moments, other.moments, strict=True):

@@ -48,7 +48,7 @@ def hosted(full, open_page):
         one.__exit__(None, None, None)
 
 
-def test_the_code_is_plain_attributes_and_one_script(full):
+def test_code_is_plain_attributes_and_a_script(full):
     first, second = lines(full, FORECAST)
     room = r'<svg width="1" height="\d{3,4}"></svg>'
     assert re.fullmatch(rf'<div data-location-context( data-[a-z]+="[^"]*")+>{room}</div>', first)
@@ -56,7 +56,7 @@ def test_the_code_is_plain_attributes_and_one_script(full):
     assert second == f'<script src="{full.url}/v1/embed.js" async></script>'
 
 
-def test_nothing_moves_in_the_first_screen_when_the_script_comes_late(full, hosted):
+def test_first_screen_keeps_its_layout_when_the_script_comes_late(full, hosted):
     first, second = lines(full, FORECAST)
     address = re.search(r'src="([^"]+)"', second)[1]
     watched = hosted(f"{first}<p>Below</p>", viewport={"width": 390, "height": 800})
@@ -73,7 +73,7 @@ def test_nothing_moves_in_the_first_screen_when_the_script_comes_late(full, host
     assert page.evaluate("window.moved") <= 0.02
 
 
-def test_a_page_without_scripts_has_one_line_with_one_height_and_no_style(full):
+def test_plain_code_has_a_height_and_no_style(full):
     (line,) = lines(full, FORECAST, plain="1")
     assert line.startswith("<iframe ")
     assert "style" not in line
@@ -81,7 +81,7 @@ def test_a_page_without_scripts_has_one_line_with_one_height_and_no_style(full):
 
 
 @pytest.mark.parametrize("width", [320, 390, 720, 1100])
-def test_the_script_makes_a_frame_with_a_title_of_the_contents_height(full, hosted, width):
+def test_script_makes_a_titled_frame_as_tall_as_its_content(full, hosted, width):
     watched = hosted("".join(lines(full, FORECAST)), viewport={"width": width, "height": 700})
     page = watched.page
     until(page, "!!document.querySelector('iframe')")
@@ -94,7 +94,7 @@ def test_the_script_makes_a_frame_with_a_title_of_the_contents_height(full, host
     assert watched.complaints == []
 
 
-def test_a_strict_policy_of_the_host_is_kept(full, hosted):
+def test_script_obeys_a_strict_policy_of_the_host(full, hosted):
     policy = f"default-src 'none'; frame-src {full.url}; script-src {full.url}; style-src 'self'"
     watched = hosted("".join(lines(full, FORECAST)), {"Content-Security-Policy": policy})
     until(watched.page, "!!document.querySelector('iframe')")
@@ -108,7 +108,7 @@ FORM = """<form><input id=checkin type=date><input id=checkout type=date></form>
 data-end-from="#checkout" data-days="3"></div>"""
 
 
-def test_the_widget_follows_a_forms_dates_without_new_entries_in_the_history(full, hosted):
+def test_widget_follows_a_form_s_dates_without_history_entries(full, hosted):
     watched = hosted(FORM.format(**STAY) + lines(full, STAY)[1])
     page = watched.page
     source = "document.querySelector('iframe').src"
@@ -125,7 +125,7 @@ def test_the_widget_follows_a_forms_dates_without_new_entries_in_the_history(ful
     assert page.evaluate("history.length") == before
 
 
-def test_a_holder_that_comes_later_is_filled_too(full, hosted):
+def test_script_fills_a_holder_added_later(full, hosted):
     watched = hosted(lines(full, FORECAST)[1])
     page = watched.page
     until(page, "document.readyState === 'complete'")
@@ -135,7 +135,7 @@ def test_a_holder_that_comes_later_is_filled_too(full, hosted):
     until(page, "!!document.querySelector('[data-location-context] iframe')")
 
 
-def test_the_host_hears_which_link_a_guest_follows(full, hosted):
+def test_host_receives_the_link_that_a_guest_follows(full, hosted):
     watched = hosted("".join(lines(full, FORECAST)))
     page = watched.page
     until(page, "!!document.querySelector('iframe')")
@@ -150,7 +150,7 @@ def test_the_host_hears_which_link_a_guest_follows(full, hosted):
     assert opened["url"].startswith("https://guide.example/")
 
 
-def test_a_jump_inside_the_widget_scrolls_the_host(full, hosted):
+def test_jump_inside_the_widget_scrolls_the_host(full, hosted):
     watched = hosted(
         "".join(lines(full, FORECAST)), viewport={"width": 390, "height": 600},
         reduced_motion="reduce",

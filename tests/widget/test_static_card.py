@@ -58,7 +58,7 @@ def picture(full, given=STAY, headers=None, **more) -> httpx2.Response:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_it_is_small_well_formed_and_asks_for_nothing(full, language):
+def test_svg_is_small_well_formed_and_loads_nothing(full, language):
     for given in KINDS.values():
         answer = picture(full, given, {"Accept-Encoding": "identity"}, lang=language, theme="auto")
         assert answer.status_code == 200
@@ -78,7 +78,7 @@ def test_it_is_small_well_formed_and_asks_for_nothing(full, language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_no_text_leaves_its_place_or_meets_another(full, open_page, language):
+def test_svg_text_stays_in_its_place(full, open_page, language):
     page = open_page("about:blank", viewport={"width": 620, "height": 900}).page
     for kind in KINDS if language in EXTREMES else HALF_OF_KINDS:
         page.goto(str(picture(full, KINDS[kind], lang=language).url))
@@ -88,7 +88,7 @@ def test_no_text_leaves_its_place_or_meets_another(full, open_page, language):
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ar"])
-def test_long_names_are_broken_into_lines(full, long_names, open_page, language):  # noqa: F811
+def test_svg_breaks_long_names_into_lines(full, long_names, open_page, language):  # noqa: F811
     page = open_page("about:blank", viewport={"width": 620, "height": 900}).page
     answer = picture(full, {**STAY, **long_names}, lang=language)
     page.goto(str(answer.url))
@@ -96,7 +96,7 @@ def test_long_names_are_broken_into_lines(full, long_names, open_page, language)
     assert "".join(LONG_PLACE.split()) in re.sub(r"<[^>]+>|\s", "", answer.text)
 
 
-def test_it_says_all_of_itself_as_text(full):
+def test_svg_has_title_and_description(full):
     root = ET.fromstring(picture(full, lang="en").content)
     assert root.attrib["role"] == "img"
     assert root.attrib["aria-labelledby"] == "t d"
@@ -108,7 +108,7 @@ def test_it_says_all_of_itself_as_text(full):
         assert part in said
 
 
-def test_theme_accent_sections_and_units_are_those_of_the_widget(full):
+def test_svg_follows_theme_accent_sections_and_units_of_the_widget(full):
     dark = picture(full, theme="dark", accent="#b45309", sections="weather", units="imperial").text
     light = picture(full, sections="weather").text
     assert "prefers-color-scheme" in picture(full, theme="auto").text
@@ -118,7 +118,7 @@ def test_theme_accent_sections_and_units_are_those_of_the_widget(full):
     assert "29–30°" in words_of(light)
 
 
-def test_its_policy_allows_its_style_alone_and_it_is_kept_as_the_widget_is(full):
+def test_svg_policy_allows_its_style_alone_and_svg_is_cached_like_the_widget(full):
     answer = picture(full)
     style = re.search(r"<style>(.*?)</style>", answer.text)[1]
     policy = answer.headers["content-security-policy"]
@@ -129,7 +129,7 @@ def test_its_policy_allows_its_style_alone_and_it_is_kept_as_the_widget_is(full)
     assert again.status_code == 304
 
 
-def test_an_error_is_a_picture_with_the_same_status(full):
+def test_svg_error_is_a_picture_with_the_same_status(full):
     answer = picture(full, lang="de", end="2027-08-01")
     assert answer.status_code == 400
     assert answer.headers["content-type"].startswith("image/svg+xml")
@@ -139,13 +139,13 @@ def test_an_error_is_a_picture_with_the_same_status(full):
     assert ET.fromstring(picture(full, theme="--><b>").content).tag == f"{SVG}svg"
 
 
-def test_no_text_has_an_edge_of_another_colour(full, open_page):
+def test_svg_text_has_no_edge_of_another_colour(full, open_page):
     page = open_page(str(picture(full, FORECAST, lang="en").url)).page
     strokes = "[...document.querySelectorAll('text')].map((one) => getComputedStyle(one).stroke)"
     assert set(page.evaluate(strokes)) == {"none"}
 
 
-def test_what_comes_in_the_address_is_inert(full):
+def test_values_in_the_address_are_inert(full):
     evil = "</title><script>alert(1)</script>&<style>*{fill:red}"
     root = ET.fromstring(picture(full, place=evil).content)
     assert root.find(f"{SVG}title").text == evil
@@ -161,14 +161,14 @@ def test_what_comes_in_the_address_is_inert(full):
         ("16\u00a0km 20\u00a0km", ["16\u00a0km", "20\u00a0km"]),
     ],
 )
-def test_lines_are_broken_where_a_reader_expects_it(text, lines):
+def test_svg_breaks_lines_where_a_reader_expects_breaks(text, lines):
     found = text_width.lines(text, 10, 60 if text[0] != "東" else 42)
     assert found == lines
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_text_has_contrast_on_what_lies_below_it(full, open_page, kind, theme):
+def test_svg_text_has_contrast_on_its_ground(full, open_page, kind, theme):
     address = str(picture(full, KINDS[kind], lang="en", theme=theme).url)
     page = open_page(address, viewport={"width": 620, "height": 1200}).page
     seen = page.evaluate(ON)

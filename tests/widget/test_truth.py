@@ -236,7 +236,7 @@ def degrees(text: str) -> list[int]:
     return [int(one.replace("−", "-")) for one in re.findall(r"−?\d+", text)]
 
 
-def test_the_facts_of_the_weather_are_true_in_every_language(stays):
+def test_weather_facts_are_true_in_each_language(stays):
     for one in stays:
         card, other = shown(one, WORDS), shown(one, one.fmt)
         highs = [day.temperature_max for day in one.left]
@@ -254,7 +254,7 @@ def test_the_facts_of_the_weather_are_true_in_every_language(stays):
             check_rain(one, WORDS.plain(fact.value), WORDS.plain(fact.caption))
 
 
-def test_the_sentences_of_the_weather_are_true_in_every_language(stays):
+def test_weather_sentences_are_true_in_each_language(stays):
     for one in stays:
         body = one.near or one.whole
         said = WORDS.plain(stay_text(body, TODAY, WORDS))
@@ -275,7 +275,7 @@ def test_the_sentences_of_the_weather_are_true_in_every_language(stays):
             assert abs(low - sum(lows) / len(lows)) <= 0.5 + 1e-9
 
 
-def test_the_rows_and_what_is_spoken_of_them_are_true_in_every_language(stays):
+def test_weather_rows_and_their_spoken_text_are_true_in_each_language(stays):
     for one in stays:
         rows, other = shown(one, WORDS).timeline.rows, shown(one, one.fmt).timeline.rows
         by_date = {day.date: day for day in one.days}
@@ -320,7 +320,7 @@ def test_the_rows_and_what_is_spoken_of_them_are_true_in_every_language(stays):
         assert worded_dry >= 0.75
 
 
-def test_warnings_are_true_and_hedged_by_lead_in_every_language(stays):
+def test_warnings_are_true_and_hedged_by_lead_in_each_language(stays):
     seen = 0
     for one in stays:
         card, other = shown(one, WORDS), shown(one, one.fmt)
@@ -352,7 +352,7 @@ def test_warnings_are_true_and_hedged_by_lead_in_every_language(stays):
     assert seen > 300
 
 
-def test_a_typical_day_is_the_mean_of_its_days(stays):
+def test_typical_day_is_the_mean_of_its_days(stays):
     seen = 0
     for one in stays:
         view = shown(one, WORDS).view

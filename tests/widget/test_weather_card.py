@@ -17,7 +17,7 @@ from tests.widget.samples.weather import weather
 TODAY = NOW.date()
 
 
-def test_the_answer_says_rain_in_the_words_of_the_fact(gazetteer):
+def test_summary_says_rain_in_the_words_of_the_fact(gazetteer):
     for start in ("2026-11-22", "2027-08-07"):
         body = weather(query(gazetteer, start=start, days=8), NOW)
         fact = weather_card.card(body, None, WORDS, NOW).facts[1]
@@ -25,7 +25,7 @@ def test_the_answer_says_rain_in_the_words_of_the_fact(gazetteer):
         assert said.endswith(f". {fact.value}, {fact.caption}.")
 
 
-def test_a_straddling_stay_says_the_rain_of_all_its_days(gazetteer):
+def test_straddling_stay_says_the_rain_of_all_its_days(gazetteer):
     whole = msgspec.structs.replace(
         weather(query(gazetteer, start="2026-12-03", days=9), NOW), mode="climatology"
     )
@@ -33,7 +33,7 @@ def test_a_straddling_stay_says_the_rain_of_all_its_days(gazetteer):
     assert " of 9" in weather_card.card(whole, near, WORDS, NOW).facts[1].value
 
 
-def test_the_sentence_of_a_stay_in_progress_is_of_the_days_that_are_left(gazetteer):
+def test_summary_of_a_stay_in_progress_covers_the_remaining_days(gazetteer):
     body = weather(query(gazetteer, start="2026-11-21", days=4), NOW)
     highs, chances = (40.0, 40.0, 20.0, 21.0), (100.0, 100.0, 1.0, 1.0)
     shown = [
@@ -85,7 +85,7 @@ def unusually(gazetteer, highs, usual, years, fmt=WORDS, **asked):
         ("ja", "metric", "この時期としては例年より約4\u00a0°C高めです。", "低め"),
     ],
 )
-def test_the_sentence_tells_a_difference_which_has_no_offset(gazetteer, tag, units, warmer, cooler):
+def test_summary_says_the_difference_without_an_offset(gazetteer, tag, units, warmer, cooler):
     fmt = Formatter(Languages.load().choose(tag))
     years = [19.0, 21.0] * 5
     assert unusually(gazetteer, [24.1] * 3, 20.0, years, fmt, units=units).endswith(warmer)
@@ -94,21 +94,21 @@ def test_the_sentence_tells_a_difference_which_has_no_offset(gazetteer, tag, uni
     assert len(unchanged) < len(unusually(gazetteer, [24.1] * 3, 20.0, years, fmt, units=units))
 
 
-def test_the_sentence_calls_only_whole_stays_unusual(gazetteer):
+def test_summary_calls_only_complete_stays_unusual(gazetteer):
     years = [19.0, 21.0] * 5
     assert "usual" in unusually(gazetteer, [24.0] * 3, 20.0, years)
     assert "usual" not in unusually(gazetteer, [24.0, None, 24.0], 20.0, years)
 
 
 @given(st.integers(-40, 150).map(lambda n: n + 0.5), st.sampled_from(["metric", "imperial"]))
-def test_the_word_for_warmth_does_not_depend_on_units(gazetteer, celsius, units):
+def test_word_for_warmth_does_not_depend_on_units(gazetteer, celsius, units):
     body = weather(query(gazetteer, units=units), NOW)
     value = celsius if units == "metric" else celsius * 1.8 + 32
     metric = weather(query(gazetteer), NOW)
     assert summary_text.warmth(value, body, WORDS) == summary_text.warmth(celsius, metric, WORDS)
 
 
-def test_what_is_typical_names_its_own_means(gazetteer):
+def test_summary_of_typical_weather_names_its_means(gazetteer):
     body = weather(query(gazetteer, start="2027-08-07"), NOW)
     said = stay_text(body, TODAY, WORDS)
     high, low = body.summary.temperature_max_mean, body.summary.temperature_min_mean
@@ -132,7 +132,7 @@ UNKNOWN = (
 )  # fmt: skip
 
 
-def test_an_unknown_day_has_no_numbers_and_no_bar_and_is_spoken_as_not_known(gazetteer):
+def test_unknown_day_has_no_numbers_and_no_bar(gazetteer):
     body = days_of(gazetteer)
     shown = msgspec.structs.replace(body, days=[*body.days[:-1], without(body.days[-1], *UNKNOWN)])
     row = weather_card.card(shown, None, WORDS, NOW).timeline.rows[-1]
@@ -140,7 +140,7 @@ def test_an_unknown_day_has_no_numbers_and_no_bar_and_is_spoken_as_not_known(gaz
     assert row.spoken.count("not known") == 3
 
 
-def test_a_monthly_average_is_never_dressed_as_daily_values(gazetteer):
+def test_monthly_average_shows_no_daily_values(gazetteer):
     body = days_of(gazetteer, start="2027-08-07")
     gone = (
         "temperature_max", "temperature_min", "temperature_max_p10", "temperature_max_p90",
@@ -160,7 +160,7 @@ def test_a_monthly_average_is_never_dressed_as_daily_values(gazetteer):
 
 
 @given(st.lists(st.tuples(st.floats(-50, 50), st.floats(0, 30)), min_size=1, max_size=16))
-def test_bars_lie_inside_the_one_scale_and_in_order(gazetteer, found):
+def test_bars_lie_inside_their_scale_in_order(gazetteer, found):
     body = days_of(gazetteer, days=len(found))
     shown = [
         msgspec.structs.replace(day, temperature_max=low + more, temperature_min=low)
@@ -179,11 +179,11 @@ def test_bars_lie_inside_the_one_scale_and_in_order(gazetteer, found):
     ("celsius", "colour"),
     [(-40, "#7459c8"), (0, "#2c84d3"), (4, "#288ec4"), (25, "#d0771f"), (50, "#ad3160")],
 )
-def test_a_temperature_has_its_own_colour_on_every_page(celsius, colour):
+def test_temperature_has_a_fixed_colour(celsius, colour):
     assert weather_card.colour(celsius) == colour
 
 
-def test_degrees_fahrenheit_are_drawn_as_degrees_celsius_are(gazetteer):
+def test_bars_are_equal_in_fahrenheit_and_celsius(gazetteer):
     metric, imperial = (
         weather_card.card(days_of(gazetteer, units=units), None, WORDS, NOW).timeline
         for units in ("metric", "imperial")
@@ -206,16 +206,14 @@ def test_degrees_fahrenheit_are_drawn_as_degrees_celsius_are(gazetteer):
         ("2027-08-07", 92, 14, "Your stay, week by week"),
     ],
 )
-def test_days_have_rows_up_to_ten_and_weeks_beyond_and_a_typical_stay_is_one_day(
-    gazetteer, start, days, rows, heading
-):
+def test_card_has_rows_of_days_up_to_ten_and_weeks_beyond(gazetteer, start, days, rows, heading):
     card = weather_card.card(days_of(gazetteer, start=start, days=days), None, WORDS, NOW)
     assert len(card.timeline.rows) == rows
     assert card.timeline.heading == heading
     assert bool(card.template) == (rows == 0)
 
 
-def test_typical_days_that_are_alike_share_a_row_and_never_with_a_forecast(gazetteer):
+def test_equal_typical_days_share_a_row_but_never_with_a_forecast(gazetteer):
     whole = days_of(gazetteer, start="2026-12-03", days=9)
     whole = msgspec.structs.replace(
         whole,
@@ -236,7 +234,7 @@ def test_typical_days_that_are_alike_share_a_row_and_never_with_a_forecast(gazet
     assert len(rows) == 9
 
 
-def test_a_row_says_dry_only_where_all_rows_so_worded_are_probably_dry(gazetteer):
+def test_row_says_dry_only_where_all_such_rows_are_probably_dry(gazetteer):
     body = days_of(gazetteer)
 
     def words(chance):

@@ -87,7 +87,7 @@ def blog(body: str, script: str = SCRIPT) -> str:
 
 
 @pytest.mark.parametrize("script_first", [True, False], ids=["script first", "script late"])
-def test_a_short_widget_is_as_tall_as_its_content(full, open_page, script_first):
+def test_short_widget_is_as_tall_as_its_content_in_wordpress(full, open_page, script_first):
     body = embedded(full, full.address(FORECAST, sections="weather"))
     page = blog(body) if script_first else blog(body, "") + SCRIPT
     with host({"/": page}) as origin:
@@ -102,7 +102,9 @@ def test_a_short_widget_is_as_tall_as_its_content(full, open_page, script_first)
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ja", "ar"])
-def test_where_the_full_widget_is_too_tall_the_compact_one_is_whole(full, open_page, language):
+def test_wordpress_shows_the_compact_widget_where_the_full_widget_is_too_tall(
+    full, open_page, language
+):
     body = embedded(full, full.address(STAY, lang=language))
     assert "layout=compact" in body
     assert 500 < int(re.search(r' height="(\d+)"', body)[1]) <= 750
@@ -116,14 +118,14 @@ def test_where_the_full_widget_is_too_tall_the_compact_one_is_whole(full, open_p
         assert watched.complaints == []
 
 
-def test_a_full_widget_asked_for_gets_1000_px_and_scrolls(full, open_page):
+def test_full_layout_gets_1000_px_and_scrolls_in_wordpress(full, open_page):
     with host({"/": blog(embedded(full, full.address(STAY, layout="full")))}) as origin:
         page = open_page(origin).page
         until(page, "document.querySelector('iframe').clientHeight === 1000")
         until(page.frames[1], "innerWidth > document.documentElement.clientWidth")
 
 
-def test_an_error_page_speaks_too(full, open_page):
+def test_error_page_is_sized_in_wordpress(full, open_page):
     body = embedded(full, full.address(STAY)).replace("lat=43.3183", "lat=north")
     with host({"/": blog(body)}) as origin:
         page = open_page(origin).page
@@ -131,7 +133,7 @@ def test_an_error_page_speaks_too(full, open_page):
         assert page.is_visible("iframe")
 
 
-def test_without_javascript_the_reader_gets_the_link(full, open_page):
+def test_wordpress_shows_the_link_without_javascript(full, open_page):
     with host({"/": blog(embedded(full, full.address(STAY)))}) as origin:
         page = open_page(origin, java_script_enabled=False).page
         link = page.query_selector("blockquote a")
@@ -141,7 +143,7 @@ def test_without_javascript_the_reader_gets_the_link(full, open_page):
 
 
 @pytest.mark.parametrize("ending", ["", "#?secret=a%22b", "#?secret=", "#secret=abc"])
-def test_without_a_secret_nothing_is_said_to_wordpress(full, open_page, ending):
+def test_widget_sends_wordpress_nothing_without_a_secret(full, open_page, ending):
     address = escape(full.address(FORECAST))
     heard = (
         "<script>var heard = []; addEventListener('message', ({data}) => heard.push(data))</script>"
@@ -152,7 +154,7 @@ def test_without_a_secret_nothing_is_said_to_wordpress(full, open_page, ending):
         assert not page.evaluate("heard.some((one) => one.secret !== undefined)")
 
 
-def test_a_page_that_shows_what_oembed_gives_as_it_is_hides_the_link(full, open_page):
+def test_oembed_html_hides_the_link_on_a_page_without_wordpress(full, open_page):
     html = full.http.get(f"{full.url}/v1/oembed", params={"url": full.address(STAY)}).json()["html"]
     with host({"/": f"<!doctype html><html lang=en><title>x</title>{html}"}) as origin:
         assert open_page(origin).page.is_hidden("blockquote")
