@@ -22,7 +22,7 @@ def _share(right: int, of: int) -> str:
     return f"{right / of:.3%} of {of:,}"
 
 
-def test_countries_of_the_cities_whose_truth_is_known(gazetteer, rows):
+def test_countries_agree_with_known_cities(gazetteer, rows):
     coded = [row for row in rows if row.country]
     unknown = {row for row in coded if contradicts_itself(row)}
     found = {row: gazetteer.point(row.lat, row.lng).country for row in coded}
@@ -37,7 +37,7 @@ def test_countries_of_the_cities_whose_truth_is_known(gazetteer, rows):
     assert 1 - len(wrong) / known >= 0.999
 
 
-def test_zones_of_the_cities_whose_truth_is_known(gazetteer, rows):
+def test_zones_agree_with_known_cities(gazetteer, rows):
     zoned = [row for row in rows if row.zone]
     known = [row for row in zoned if not contested_zone(row)]
     found = {row: gazetteer.point(row.lat, row.lng).timezone for row in zoned}
@@ -49,7 +49,7 @@ def test_zones_of_the_cities_whose_truth_is_known(gazetteer, rows):
     assert 1 - len(wrong) / len(known) >= 0.995
 
 
-def test_clocks_of_the_cities_with_none_left_out(gazetteer, rows):
+def test_clocks_agree_with_all_cities(gazetteer, rows):
     """The zone found shows the same time as the row's through 2027, whatever it is called."""
     zoned = [row for row in rows if row.zone]
     found = {row: gazetteer.point(row.lat, row.lng).timezone for row in zoned}
@@ -60,7 +60,7 @@ def test_clocks_of_the_cities_with_none_left_out(gazetteer, rows):
     assert 1 - len(wrong) / len(zoned) >= 0.995
 
 
-def test_countries_of_geonames_places(gazetteer):
+def test_countries_agree_with_geonames_places(gazetteer):
     """One in 30 of GeoNames' places, which are independent of the boundaries."""
     places = geonames_places()[::30]
     wrong = [
@@ -76,9 +76,9 @@ def test_countries_of_geonames_places(gazetteer):
 @pytest.mark.parametrize(
     ("lat", "lng", "name"), [(-89.9, 0, "Puerto Williams"), (-48.9, -123.4, "Hanga Roa")]
 )
-def test_far_from_everything_there_is_a_nearest_city(gazetteer, lat, lng, name):
+def test_nearest_city_exists_far_from_everything(gazetteer, lat, lng, name):
     assert gazetteer.nearest_city(lat, lng).name == name
 
 
-def test_across_the_date_line_a_city_is_near(gazetteer):
+def test_nearest_city_may_lie_across_the_date_line(gazetteer):
     assert gazetteer.nearest_city(-16.8, -179.99).country == "FJ"

@@ -13,13 +13,13 @@ import pytest
         (46.02, 7.75, "Zermatt"),
     ],
 )
-def test_a_quarter_is_its_city_and_a_town_nearby_is_itself(gazetteer, lat, lng, name):
+def test_quarter_belongs_to_its_city_and_a_town_nearby_to_itself(gazetteer, lat, lng, name):
     assert gazetteer.city_around(lat, lng).name == name
 
 
-def test_between_cities_there_is_none(gazetteer):
+def test_point_between_cities_has_none(gazetteer):
     assert gazetteer.city_around(-40.5, -120.25) is None
 
 
-def test_a_point_asked_before_is_answered_from_memory(gazetteer):
+def test_repeated_point_is_answered_from_memory(gazetteer):
     assert gazetteer.city_around(48.8566, 2.3522) is gazetteer.city_around(48.8566, 2.3522)

@@ -83,14 +83,14 @@ SURE_KM = 25
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_a_place_has_its_zone_country_and_region(gazetteer, name):
+def test_place_has_its_zone_country_and_region(gazetteer, name):
     lat, lng, zone, country, region = PLACES[name]
     point = gazetteer.point(lat, lng)
     assert (point.timezone, point.country, point.region) == (zone, country, region)
 
 
 @pytest.mark.parametrize("country", TOWNS)
-def test_a_town_has_its_region(gazetteer, country):
+def test_town_has_its_region(gazetteer, country):
     truth = dict(one.split(" ", 1)[::-1] for one in TOWNS[country].split(";"))
     found = {
         name: next(
@@ -114,13 +114,13 @@ def test_a_town_has_its_region(gazetteer, country):
         (0.0, -150.0, set()),
     ],
 )
-def test_a_point_near_a_border_has_the_regions_in_doubt(gazetteer, lat, lng, regions):
+def test_point_near_a_border_has_several_possible_regions(gazetteer, lat, lng, regions):
     point = gazetteer.point(lat, lng)
     assert set(point.possible_regions) == regions
     assert not regions or point.region is None
 
 
-def test_every_zone_of_the_boundaries_is_a_country_or_the_sea(gazetteer):
+def test_every_zone_of_the_boundaries_is_known(gazetteer):
     known = zone_countries()
     assert len(known) > 400
     assert set(known) <= available_timezones()
@@ -130,13 +130,13 @@ def test_every_zone_of_the_boundaries_is_a_country_or_the_sea(gazetteer):
     ("country", "zone"),
     [("DE", "Europe/Berlin"), ("US", "America/New_York"), ("VN", "Asia/Ho_Chi_Minh"), ("ZZ", None)],
 )
-def test_a_country_has_a_main_zone(country, zone):
+def test_country_has_a_main_zone(country, zone):
     assert main_zone(country) == zone
 
 
 @settings(deadline=None, max_examples=300)
 @given(lat=st.floats(-90, 90), lng=st.floats(-180, 180))
-def test_every_point_has_a_zone_and_its_one_form(gazetteer, lat, lng):
+def test_every_point_has_a_zone_and_one_canonical_form(gazetteer, lat, lng):
     point = gazetteer.point(lat, lng)
     assert ZoneInfo(point.timezone)
     assert gazetteer.point(point.lat, point.lng) == point
@@ -144,7 +144,7 @@ def test_every_point_has_a_zone_and_its_one_form(gazetteer, lat, lng):
         assert point.region.startswith(f"{point.country}-")
 
 
-def test_a_boundary_s_zone_is_one_that_the_package_of_boundaries_finds_there():
+def test_boundary_zone_agrees_with_the_package_of_boundaries():
     for number in range(10_000):
         lat = round(math.degrees(math.asin((2 * number + 1) / 10_000 - 1)), 4)
         lng = 180.0 if number % 50 == 0 else round(number * 222.4922 % 360 - 180, 4)
@@ -153,11 +153,11 @@ def test_a_boundary_s_zone_is_one_that_the_package_of_boundaries_finds_there():
 
 @pytest.mark.parametrize(("lng", "zone"), [(0, "Etc/GMT"), (7.4, "Etc/GMT"), (7.6, "Etc/GMT-1"),
                                            (-179, "Etc/GMT+12"), (180, "Etc/GMT-12")])  # fmt: skip
-def test_the_zone_at_sea_is_fifteen_degrees_wide(lng, zone):
+def test_zone_at_sea_is_fifteen_degrees_wide(lng, zone):
     assert nautical(lng) == zone
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_the_zone_alone_is_the_zone_of_the_point(name):
+def test_zone_alone_is_the_zone_of_the_point(name):
     lat, lng, zone, *_ = PLACES[name]
     assert zone_at(lat, lng) == zone

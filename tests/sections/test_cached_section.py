@@ -35,16 +35,14 @@ def cached_slow(slow, clock) -> CachedSection:
     return CachedSection(slow, clock)
 
 
-async def test_a_fresh_reading_is_given_without_reading_the_section_again(cached, tides, clock):
+async def test_fresh_answer_is_reused(cached, tides, clock):
     first = await cached.read(QUERY, soon())
     clock.advance(899)
     assert await cached.read(QUERY, soon()) is first
     assert tides.reads == 1
 
 
-async def test_for_a_minute_after_the_old_one_is_given_while_a_new_one_is_read(
-    cached, tides, clock
-):
+async def test_stale_answer_is_reused_for_a_minute_while_the_section_is_read(cached, tides, clock):
     first = await cached.read(QUERY, soon())
     clock.advance(930)
     assert await cached.read(QUERY, soon()) is first
@@ -53,7 +51,7 @@ async def test_for_a_minute_after_the_old_one_is_given_while_a_new_one_is_read(
     assert (await cached.read(QUERY, soon())).body.reads == 2
 
 
-async def test_past_that_minute_the_caller_gets_the_new_one(cached, clock):
+async def test_caller_after_that_minute_gets_the_new_answer(cached, clock):
     await cached.read(QUERY, soon())
     clock.advance(961)
     assert (await cached.read(QUERY, soon())).body.reads == 2
@@ -63,9 +61,7 @@ async def test_past_that_minute_the_caller_gets_the_new_one(cached, clock):
     "error",
     [UpstreamUnavailable("nothing", 5), ProviderTimeout("x", "y"), StorageError("gone")],
 )
-async def test_when_reading_fails_the_old_one_is_given_for_an_hour_and_says_stale(
-    error, cached, tides, clock
-):
+async def test_stale_answer_is_reused_for_an_hour_when_reading_fails(error, cached, tides, clock):
     await cached.read(QUERY, soon())
     failing(tides, error)
     clock.advance(900 + 3599)
@@ -79,7 +75,7 @@ async def test_when_reading_fails_the_old_one_is_given_for_an_hour_and_says_stal
     assert cached.last_read_failed
 
 
-async def test_a_cached_answer_after_a_failure_ends_the_outage(cached, tides):
+async def test_cached_answer_after_a_failure_ends_the_outage(cached, tides):
     await cached.read(QUERY, soon())
     failing(tides, UpstreamUnavailable("nothing", 5))
     with pytest.raises(UpstreamUnavailable):
@@ -89,7 +85,7 @@ async def test_a_cached_answer_after_a_failure_ends_the_outage(cached, tides):
     assert not cached.last_read_failed
 
 
-async def test_an_outage_ends_a_minute_after_the_last_failure(cached, tides, clock):
+async def test_outage_ends_a_minute_after_the_last_failure(cached, tides, clock):
     failing(tides, UpstreamUnavailable("nothing", 5))
     with pytest.raises(UpstreamUnavailable):
         await cached.read(QUERY, soon())
@@ -99,7 +95,7 @@ async def test_an_outage_ends_a_minute_after_the_last_failure(cached, tides, clo
     assert not cached.last_read_failed
 
 
-async def test_nothing_old_crosses_midnight_at_the_point(cached, tides, clock):
+async def test_stale_answer_does_not_cross_midnight_at_the_point(cached, tides, clock):
     tides.fresh = timedelta(hours=11, seconds=-10)  # until ten seconds before midnight in Paris
     await cached.read(QUERY, soon())
     failing(tides, UpstreamUnavailable("nothing", 5))
@@ -111,7 +107,7 @@ async def test_nothing_old_crosses_midnight_at_the_point(cached, tides, clock):
         await cached.read(QUERY, soon())
 
 
-async def test_what_lacked_something_is_read_again_within_seconds(cached, tides, clock):
+async def test_incomplete_answer_is_refreshed_within_seconds(cached, tides, clock):
     tides.lacking = "provider_unavailable"
     await cached.read(QUERY, soon())
     clock.advance(4)
@@ -122,7 +118,7 @@ async def test_what_lacked_something_is_read_again_within_seconds(cached, tides,
     assert tides.reads == 2
 
 
-async def test_a_keyed_call_is_not_answered_with_what_a_widget_s_half_budget_lacked(cached, tides):
+async def test_keyed_call_is_not_answered_from_a_widgets_incomplete_answer(cached, tides):
     tides.lacking = "provider_unavailable"
     await cached.read(replace(QUERY, public=True), soon())
     await cached.read(QUERY, soon())
@@ -131,9 +127,7 @@ async def test_a_keyed_call_is_not_answered_with_what_a_widget_s_half_budget_lac
     assert tides.reads == 2
 
 
-async def test_two_hundred_callers_of_one_key_cost_one_read_and_survive_its_leader(
-    cached_slow, slow
-):
+async def test_two_hundred_callers_share_one_read_that_survives_its_caller(cached_slow, slow):
     callers = [asyncio.create_task(cached_slow.read(QUERY, soon())) for _ in range(200)]
     await asyncio.sleep(0)
     callers[0].cancel()
@@ -144,7 +138,7 @@ async def test_two_hundred_callers_of_one_key_cost_one_read_and_survive_its_lead
     assert len({id(reading) for reading in readings}) == 1
 
 
-async def test_a_caller_whose_deadline_passes_leaves_the_read_to_the_next_one(cached_slow, slow):
+async def test_read_continues_for_the_next_caller_after_a_deadline(cached_slow, slow):
     with pytest.raises(UpstreamUnavailable):
         await cached_slow.read(QUERY, Deadline.after(0.01))
     slow.release.set()
@@ -152,7 +146,7 @@ async def test_a_caller_whose_deadline_passes_leaves_the_read_to_the_next_one(ca
     assert slow.reads == 1
 
 
-async def test_point_stay_units_and_language_each_make_a_key_of_their_own(tides, clock):
+async def test_point_stay_units_and_language_make_separate_keys(tides, clock):
     cached, german = CachedSection(tides, clock), Languages.load().choose("de-AT")
     for query in (
         QUERY,
@@ -166,7 +160,7 @@ async def test_point_stay_units_and_language_each_make_a_key_of_their_own(tides,
     assert tides.reads == 5
 
 
-async def test_a_section_without_dates_is_read_once_for_all_stays(clock):
+async def test_section_without_dates_is_read_once_for_all_stays(clock):
     harbour = FakeUndatedSection(clock)
     cached = CachedSection(harbour, clock)
     for days in range(5):
@@ -175,7 +169,7 @@ async def test_a_section_without_dates_is_read_once_for_all_stays(clock):
     assert harbour.reads == 1
 
 
-async def test_it_holds_no_more_bytes_than_it_may_and_drops_the_longest_unused(clock):
+async def test_cache_keeps_its_bound_in_bytes_and_drops_the_least_recently_used(clock):
     tides = FakeSection(clock, words="x" * 1000)
     cached = CachedSection(tides, clock, max_bytes=100_000)
     queries = [replace(QUERY, point=Point(lat, 0.0, "UTC")) for lat in range(50)]
@@ -187,7 +181,7 @@ async def test_it_holds_no_more_bytes_than_it_may_and_drops_the_longest_unused(c
     assert tides.reads == 50
 
 
-async def test_what_it_holds_takes_no_more_memory_than_it_may(clock):
+async def test_cache_keeps_its_bound_in_memory(clock):
     """So many distinct points that each drops another: what Python allocated for them stays."""
     tides = FakeSection(clock, words="x" * 1000)
     cached = CachedSection(tides, clock, max_bytes=1_000_000)

@@ -27,11 +27,11 @@ from tests.sections.conftest import QUERY, failing, soon
 from tests.web.sections import FakeSection
 
 
-def test_every_code_has_its_sentence_and_there_is_no_other():
+def test_every_reason_has_a_sentence_and_there_is_no_other():
     assert tuple(DEGRADED) == get_args(DegradedReason)
 
 
-def test_degraded_follows_from_the_reason_and_so_does_complete():
+def test_degraded_and_complete_follow_from_the_reason():
     whole = FakeSection().body(QUERY)
     lesser = msgspec.structs.replace(whole, degraded_reason="late")
     for body, degraded in ((whole, False), (lesser, True)):
@@ -40,7 +40,7 @@ def test_degraded_follows_from_the_reason_and_so_does_complete():
         assert msgspec.json.decode(msgspec.json.encode(body))["degraded"] is degraded
 
 
-def test_the_foremost_reason_is_the_first_in_the_table():
+def test_foremost_reason_is_the_first_in_the_table():
     assert foremost([None, "late", "provider_unavailable", None]) == "provider_unavailable"
     assert foremost(reversed(DEGRADED)) == "forecast_unavailable"
     assert foremost(["budget_spent", "late"]) == "late"  # since a retry helps
@@ -57,13 +57,13 @@ def test_the_foremost_reason_is_the_first_in_the_table():
         (ProviderStatusError("x", 502), "provider_unavailable"),
     ],
 )
-def test_a_failing_has_its_code(error, reason):
+def test_error_has_its_reason(error, reason):
     assert degraded_by(error) == reason
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("before", [None, "budget_spent"])
-async def test_a_kept_answer_given_for_want_of_a_new_one_is_degraded(before, cached, tides, clock):
+async def test_stale_answer_after_a_failed_read_is_degraded(before, cached, tides, clock):
     tides.lacking = before
     await cached.read(QUERY, soon())
     failing(tides, UpstreamUnavailable("nothing", 5))
@@ -73,7 +73,7 @@ async def test_a_kept_answer_given_for_want_of_a_new_one_is_degraded(before, cac
     assert body.degraded_reason == (before or "provider_unavailable")
 
 
-def test_only_a_spent_budget_leaves_an_answer_that_is_not_stale_fit_for_caches():
+def test_answer_is_cacheable_if_only_a_spent_budget_degrades_it():
     whole = FakeSection().body(QUERY)
     for reason in (None, *DEGRADED):
         for stale in (False, True):
@@ -86,7 +86,7 @@ def test_only_a_spent_budget_leaves_an_answer_that_is_not_stale_fit_for_caches()
     ]  # fmt: skip
 
 
-def test_what_a_spent_budget_kept_back_is_kept_by_us_for_a_minute_and_longer_by_clients():
+def test_answer_under_a_spent_budget_is_cached_for_a_minute_and_longer_by_clients():
     body = msgspec.structs.replace(FakeSection().body(QUERY), degraded_reason="budget_spent")
     freshness = Freshness.of([SectionResult(body, NOON + timedelta(days=1))], "public")
     assert freshness.cache_control(86_400).startswith("public, max-age=900, ")

@@ -32,7 +32,7 @@ ALL = [
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
-def test_a_licence_comes_with_the_address_of_its_terms(one):
+def test_licence_has_the_address_of_its_terms(one):
     told = msgspec.to_builtins(one)
     assert set(told) == {"name", "url", "license", "text", "license_url", "adapted"}
     terms = {
@@ -45,16 +45,16 @@ def test_a_licence_comes_with_the_address_of_its_terms(one):
     assert told["license_url"] == terms[told["license"]]
 
 
-def test_data_under_cc_by_that_was_changed_says_so():
+def test_changed_data_under_cc_by_are_marked_as_adapted():
     assert [one.name for one in ALL if one.license == CC_BY.name and not one.adapted] == []
 
 
-def test_a_licence_is_known_by_its_name_and_its_spdx_identifier():
+def test_licence_is_recognised_by_its_name_and_its_spdx_identifier():
     assert terms_of(" odbl-1.0 ") == terms_of("ODbL 1.0") == ODBL.url
     assert terms_of("All rights reserved") is terms_of("") is terms_of(None) is None
 
 
-def test_an_address_that_is_given_stands():
+def test_explicit_address_of_a_licence_stays():
     own = Attribution(
         name="A", url=None, license="CC BY 4.0", text="A", license_url="https://a.example/terms"
     )
@@ -73,7 +73,7 @@ def test_nasa_powers_reference_names_the_service_its_version_and_the_date():
     assert one.adapted
 
 
-def test_the_address_of_a_licence_stands_in_one_place():
+def test_address_of_a_licence_stands_in_one_file():
     addresses = ("creativecommons.org/", "opendatacommons.org/", "opensource.org/")
     package = ROOT / "src/location_context"
     found = {
@@ -94,12 +94,12 @@ OURS = {"database_url", "redis_url", "public_url"}
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
-def test_the_page_of_providers_names_each_source_with_its_licence(one):
+def test_page_of_providers_names_each_source_with_its_licence(one):
     terms = f"[{one.license}]({one.license_url})" if one.license_url else one.license or ""
     assert [item for item in ITEMS if one.name in item and terms in item]
 
 
-def test_the_page_of_providers_names_the_setting_of_each():
+def test_page_of_providers_names_the_setting_of_each():
     names = {one.name for one in msgspec.structs.fields(Settings)}
     wanted = {name for name in names if name.endswith(("_url", "_api_key"))} - OURS
     assert sorted(name for name in wanted if f"`{name.upper()}`" not in PAGE) == []

@@ -53,7 +53,7 @@ def test_shipped_parts_are_registered_like_others_and_ordered_as_declared():
         assert orders == sorted(set(orders))
 
 
-def test_a_section_of_another_package_takes_its_place_by_its_order(install):
+def test_section_of_another_package_takes_its_place_by_its_order(install):
     before = [one.name for one in loaded()]
     install(CODE, sections={"tides": "Tides"})
     assert [one.name for one in loaded()] == [before[0], "tides", *before[1:]]
@@ -70,7 +70,7 @@ def test_a_section_of_another_package_takes_its_place_by_its_order(install):
         (CODE.replace('"tides", True', '"other", True'), "Tides", "another `name`: 'other'"),
     ],
 )
-def test_a_package_that_cannot_be_loaded_is_named_with_what_is_wrong(install, code, target, said):
+def test_package_that_cannot_be_loaded_is_named_with_what_is_wrong(install, code, target, said):
     install(code, sections={"tides": target})
     with pytest.raises(OperatorError, match=re.escape(said)) as raised:
         loaded()
@@ -91,7 +91,7 @@ def test_two_packages_cannot_register_one_name(install):
         loaded()
 
 
-def test_a_section_reads_the_settings_of_its_package_from_its_context(install):
+def test_section_reads_the_settings_of_its_package_from_its_context(install):
     install(CODE, settings={"tides": "TidesSettings"})
     table = import_module("made_up_0").TidesSettings
     given = {"LOCATION_CONTEXT_TIDES_API_KEY": "hunter2"}

@@ -20,7 +20,7 @@ YEARS = st.sampled_from([1953, 1999, 2026, 2050])
 
 @OFTEN
 @given(YEARS, st.integers(0, 2000), st.floats(-89, 89), st.floats(-180, 180))
-def test_the_moons_bright_limb_faces_the_sun(ephemeris, year, step, lat, lng):
+def test_bright_limb_of_the_moon_faces_the_sun(ephemeris, year, step, lat, lng):
     sky = ephemeris.month((year, 12)).sky
     when = astronomy.Time((float(sky.times[step]) - J2000) / 86400)
     sun, moon = (

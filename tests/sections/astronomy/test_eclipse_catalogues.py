@@ -58,7 +58,7 @@ def test_every_eclipse_is_found_at_its_moment(shared_data, sun_and_moon):
 
 
 @pytest.mark.parametrize("year", [2005, 2019, 2031, 2042])
-def test_no_eclipse_is_invented(year, shared_data, sun_and_moon):
+def test_eclipse_search_finds_no_others(year, shared_data, sun_and_moon):
     rows = [*catalogues.lunar(shared_data), *catalogues.solar(shared_data)]
     expected = [r for r in rows if datetime.fromtimestamp(r.greatest, UTC).year == year]
     moments = sun_and_moon.sky_events(at(year, 1, 1).timestamp(), at(year + 1, 1, 1).timestamp())
@@ -67,7 +67,7 @@ def test_no_eclipse_is_invented(year, shared_data, sun_and_moon):
     assert len([e for e in (*solar, *lunar) if e]) == len(expected)
 
 
-def test_a_total_eclipse_is_total_where_it_is_greatest(shared_data, reader):
+def test_total_eclipse_is_total_where_it_is_greatest(shared_data, reader):
     """Through the section, at the catalogue's own point of greatest eclipse."""
     for row in catalogues.solar(shared_data)[::6]:
         moment = datetime.fromtimestamp(row.greatest - 69, UTC)
@@ -104,7 +104,7 @@ SOLAR_POINTS = [
 
 
 @pytest.mark.parametrize(("lat", "lng", "zone", "day"), SOLAR_POINTS, ids=str)
-def test_a_local_solar_eclipse_agrees_with_astronomy_engine(lat, lng, zone, day, reader):
+def test_local_solar_eclipse_agrees_with_astronomy_engine(lat, lng, zone, day, reader):
     (found,) = [h for h in reader.highlights(lat, lng, zone, day, day) if h.type == "solar_eclipse"]
     details = found.details
     assert details is not None
@@ -132,13 +132,13 @@ def of(event: astronomy.EclipseEvent) -> datetime:
     return moment
 
 
-def test_an_eclipse_under_the_horizon_is_no_highlight(reader):
+def test_eclipse_under_the_horizon_is_not_a_highlight(reader):
     days = date(2026, 8, 11), date(2026, 8, 13)
     types = {h.type for h in reader.highlights(-33.87, 151.21, "Australia/Sydney", *days)}
     assert "solar_eclipse" not in types
 
 
-def test_a_lunar_eclipse_tells_only_what_is_above_the_horizon(reader):
+def test_lunar_eclipse_has_only_the_part_above_the_horizon(reader):
     """28 August 2026: whole over Lima, cut by moonset in Paris, under the horizon in Tokyo."""
     days = date(2026, 8, 27), date(2026, 8, 28)
 
@@ -168,9 +168,7 @@ def test_a_lunar_eclipse_tells_only_what_is_above_the_horizon(reader):
         (44.65, -63.57, "America/Halifax", "partial"),
     ],
 )
-def test_an_eclipse_whose_total_part_is_under_the_horizon_is_partial_there(
-    lat, lng, zone, kind, reader
-):
+def test_eclipse_whose_total_part_is_under_the_horizon_is_partial(lat, lng, zone, kind, reader):
     """3 March 2026: total from 11:04 UTC; in Halifax the Moon sets at 10:53."""
     found = reader.highlights(lat, lng, zone, date(2026, 3, 2), date(2026, 3, 3))
     kinds = [h.details.kind for h in found if h.type == "lunar_eclipse" and h.details]

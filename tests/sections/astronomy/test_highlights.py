@@ -41,13 +41,13 @@ def test_every_shower_peaks_once_a_year_within_its_active_days(ephemeris):
         ("quadrantids", date(2026, 1, 3)),
     ],
 )
-def test_peaks_fall_on_the_dates_that_meteor_calendars_give(name, day, ephemeris):
+def test_peaks_of_showers_fall_on_the_dates_of_meteor_calendars(name, day, ephemeris):
     moments = ephemeris.sky_events(at(2026, 1, 1).timestamp(), at(2027, 1, 1).timestamp())
     (found,) = [m.at for m in moments if m.shower >= 0 and SHOWERS[m.shower].name == name]
     assert datetime.fromtimestamp(found, UTC).date() == day
 
 
-def test_the_perseids_of_2026_have_no_moon_and_are_not_seen_from_the_south(reader):
+def test_perseids_of_2026_have_no_moon_and_are_invisible_from_the_south(reader):
     days = date(2026, 8, 11), date(2026, 8, 14)
     north, south = reader.highlights(*MADRID, *days), reader.highlights(*SYDNEY, *days)
     perseids = showers(north)["Perseid meteors"]
@@ -58,7 +58,7 @@ def test_the_perseids_of_2026_have_no_moon_and_are_not_seen_from_the_south(reade
 
 
 @pytest.mark.parametrize("year", [2025, 2026, 2027, 2028])
-def test_the_rate_of_the_quadrantids_is_that_of_the_best_moment(reader, year):
+def test_rate_of_the_quadrantids_is_that_of_the_best_moment(reader, year):
     """Their peak is over within hours: ten hours from it nobody sees the full rate."""
     found = reader.highlights(*MADRID, date(year, 1, 2), date(year, 1, 5))
     (shower,) = [one for one in found if one.title == "Quadrantid meteors"]
@@ -71,13 +71,13 @@ def test_the_rate_of_the_quadrantids_is_that_of_the_best_moment(reader, year):
     assert shower.details.rate == pytest.approx(80 * 10 ** (-1.8 * hours / 24.35), rel=0.05, abs=1)
 
 
-def test_half_of_the_quadrantids_full_rate_lasts_eight_hours():
+def test_quadrantids_reach_half_of_their_rate_for_eight_hours():
     (shower,) = [one for one in SHOWERS if one.name == "quadrantids"]
     degrees = math.log10(2) / shower.rise + math.log10(2) / shower.decline
     assert degrees * 24.35 == pytest.approx(8, abs=0.5)
 
 
-def test_a_day_from_the_peak_perseids_and_geminids_are_as_many_as_jenniskens_counts():
+def test_perseids_and_geminids_decline_as_jenniskens_counts():
     """A day is 0.986 degrees of solar longitude; after the peak the Geminids fall faster."""
     showers = {one.name: one for one in SHOWERS}
     perseids, geminids = showers["perseids"], showers["geminids"]
@@ -86,7 +86,7 @@ def test_a_day_from_the_peak_perseids_and_geminids_are_as_many_as_jenniskens_cou
     assert 10 ** (-0.986 * geminids.decline) == pytest.approx(0.19, abs=0.02)
 
 
-def test_the_height_of_a_radiant_is_ephems(reader):
+def test_height_of_a_radiant_agrees_with_ephem(reader):
     """The Geminids of 2026 over Madrid, the radiant given in the same equinox."""
     found = reader.highlights(*MADRID, date(2026, 12, 13), date(2026, 12, 15))
     (geminids,) = [h for h in found if h.title == "Geminid meteors"]
@@ -100,7 +100,7 @@ def test_the_height_of_a_radiant_is_ephems(reader):
     assert geminids.details.radiant_height == pytest.approx(float(radiant.alt) * 57.29578, abs=0.3)
 
 
-def test_a_bright_moon_over_a_shower_is_told(reader):
+def test_moonlight_over_a_shower_is_reported(reader):
     """The Perseids of 2025 came four days after full Moon."""
     found = showers(reader.highlights(*MADRID, date(2025, 8, 11), date(2025, 8, 14)))
     assert found["Perseid meteors"].moonlight == pytest.approx(0.85, abs=0.08)
@@ -125,16 +125,16 @@ def visible(
         ("mars", date(2026, 1, 9), "none"),  # behind the Sun
     ],
 )
-def test_planets_are_seen_when_their_oppositions_and_conjunctions_say(name, day, expected, reader):
+def test_planets_are_visible_according_to_oppositions_and_conjunctions(name, day, expected, reader):
     assert visible(reader, name, day) == expected
 
 
-def test_no_planet_is_seen_in_polar_day(reader):
+def test_no_planet_is_visible_in_polar_day(reader):
     planets = reader.day(78.22, 15.65, "Arctic/Longyearbyen", date(2026, 6, 20)).planets
     assert {planet.visible for planet in planets} == {"none"}
 
 
-def test_titles_are_found_for_everything_that_can_happen():
+def test_titles_exist_for_every_kind_of_highlight():
     words = titles(Languages.load().english)
     assert all(words[shower.name] for shower in SHOWERS)
     assert all(words[kind] for kind in (*get_args(PrincipalPhase), *get_args(Season)))
@@ -143,7 +143,7 @@ def test_titles_are_found_for_everything_that_can_happen():
     assert words["full_moon"] == "Full Moon"
 
 
-def test_a_supper_under_an_eclipse_is_in_the_stay_that_holds_its_maximum(reader):
+def test_eclipse_at_sunset_belongs_to_the_stay_that_holds_its_maximum(reader):
     """12 August 2026 over Palma: the Sun sets within the total eclipse's last part."""
     day = date(2026, 8, 12)
     found = reader.highlights(39.57, 2.65, "Europe/Madrid", day, day)

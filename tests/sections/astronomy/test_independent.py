@@ -99,7 +99,7 @@ def ut(moment: datetime) -> float:
 
 
 @pytest.mark.parametrize(("lat", "lng", "day"), PLACES, ids=str)
-def test_the_phase_agrees_with_astronomy_engine(lat, lng, day, reader):
+def test_phase_of_the_moon_agrees_with_astronomy_engine(lat, lng, day, reader):
     moon = reader.day(lat, lng, "UTC", day).moon
     end = astronomy.Time(ut(midnight(day + timedelta(days=1))))
     angle = astronomy.MoonPhase(end)
@@ -134,7 +134,7 @@ def test_solar_noon_and_azimuths_agree_with_ephem(lat, lng, day, reader):
 
 
 @pytest.mark.parametrize("month", [(1900, 1), (1971, 12), (2026, 11), (2050, 12)])
-def test_altitudes_are_skyfields_own_within_half_an_arcsecond(month, ephemeris):
+def test_altitudes_agree_with_skyfield_within_half_an_arcsecond(month, ephemeris):
     """What is left out: the speed of the observer (diurnal aberration, 0.3") and its light time."""
     sky = ephemeris.month(month).sky
     steps = np.arange(100, sky.steps - 100, 191)
@@ -147,7 +147,7 @@ def test_altitudes_are_skyfields_own_within_half_an_arcsecond(month, ephemeris):
         assert off.max() < 0.5
 
 
-def test_one_month_follows_the_other_without_a_seam(ephemeris):
+def test_months_of_the_ephemeris_join_without_a_seam(ephemeris):
     seam = datetime(2026, 12, 1, tzinfo=UTC).timestamp()
     sky = ephemeris.sky(seam - 36000, seam + 36000)
     seen = directions(sky, 10.0, 20.0)
@@ -160,7 +160,7 @@ def dark_minutes(day: Day) -> float:
 
 
 @pytest.mark.parametrize(("lat", "lng", "day"), PLACES, ids=str)
-def test_dark_windows_are_dark_and_moonless_to_ephem(lat, lng, day, reader):
+def test_dark_windows_are_dark_and_moonless_in_ephem(lat, lng, day, reader):
     found = reader.day(lat, lng, "UTC", day)
     assert found.night.dark_hours == pytest.approx(dark_minutes(found) / 60, abs=0.01)
     observer = ephem.Observer()

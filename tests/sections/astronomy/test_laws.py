@@ -38,7 +38,7 @@ def ask(reader: SectionReader, lat: float, lng: float, day: date) -> Day:
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_nothing_raises_and_no_night_is_shorter_than_its_darkness(reader, lat, lng, day):
+def test_figures_of_a_day_lie_within_their_ranges(reader, lat, lng, day):
     found = ask(reader, lat, lng, day)
     assert 0 <= found.sun.day_length_seconds <= 86400
     assert 0 <= found.night.dark_hours <= 24
@@ -50,7 +50,9 @@ def test_nothing_raises_and_no_night_is_shorter_than_its_darkness(reader, lat, l
 
 @OFTEN
 @given(st.floats(-44, 44), LONGITUDES, DAYS)
-def test_under_44_degrees_the_sun_climbs_through_every_line_and_back(reader, lat, lng, day):
+def test_sun_passes_every_twilight_in_order_between_44_degrees_north_and_south(
+    reader, lat, lng, day
+):
     sun = ask(reader, lat, lng, day).sun
     golden, evening = sun.golden_hour_morning, sun.golden_hour_evening
     blue, dusk = sun.blue_hour_morning, sun.blue_hour_evening
@@ -70,7 +72,7 @@ def test_under_44_degrees_the_sun_climbs_through_every_line_and_back(reader, lat
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_every_event_stands_on_its_own_local_date(reader, lat, lng, day):
+def test_every_event_lies_on_its_own_local_date(reader, lat, lng, day):
     found = ask(reader, lat, lng, day)
     sun, moon = found.sun, found.moon
     for moment in (
@@ -84,7 +86,7 @@ def test_every_event_stands_on_its_own_local_date(reader, lat, lng, day):
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_every_span_has_a_length_and_windows_follow_each_other(reader, lat, lng, day):
+def test_spans_have_a_length_and_dark_windows_do_not_overlap(reader, lat, lng, day):
     found = ask(reader, lat, lng, day)
     sun = found.sun
     spans: list[Span | None] = [
@@ -97,7 +99,7 @@ def test_every_span_has_a_length_and_windows_follow_each_other(reader, lat, lng,
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_a_polar_day_or_night_has_neither_sunrise_nor_sunset(reader, lat, lng, day):
+def test_polar_day_or_night_has_neither_sunrise_nor_sunset(reader, lat, lng, day):
     sun = ask(reader, lat, lng, day).sun
     crosses = sun.sunrise is not None or sun.sunset is not None
     assert crosses == (sun.status == "normal")
@@ -107,7 +109,7 @@ def test_a_polar_day_or_night_has_neither_sunrise_nor_sunset(reader, lat, lng, d
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, st.dates(date(2026, 9, 1), date(2026, 12, 20)))
-def test_a_day_is_the_same_alone_and_within_a_longer_stay(reader, lat, lng, day):
+def test_day_is_the_same_alone_and_within_a_longer_stay(reader, lat, lng, day):
     lat, lng = canonical(lat, lng)
     zone = nautical(lng)
     alone = reader.day(lat, lng, zone, day)
@@ -117,7 +119,7 @@ def test_a_day_is_the_same_alone_and_within_a_longer_stay(reader, lat, lng, day)
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_highlights_stand_inside_the_stay_in_time_order(reader, lat, lng, day):
+def test_highlights_lie_inside_the_stay_in_time_order(reader, lat, lng, day):
     lat, lng = canonical(lat, lng)
     asked = query(lat, lng, nautical(lng), day)
     found = reader.section.answer(asked, local_days(asked.stay, asked.point.zone)).highlights

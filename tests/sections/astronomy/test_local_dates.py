@@ -11,7 +11,7 @@ from location_context.sections.astronomy.sky.local_days import local_days
 from location_context.stay import Stay
 
 
-def test_at_plus_fourteen_and_minus_twelve_dates_are_local(reader):
+def test_dates_are_local_at_utc_plus_14_and_minus_12(reader):
     kiritimati = reader.day(1.87, -157.43, "Pacific/Kiritimati", date(2026, 12, 1)).sun
     baker = reader.day(0.19, -176.48, "Etc/GMT+12", date(2026, 12, 1)).sun
     for sun, offset in ((kiritimati, 14), (baker, -12)):
@@ -22,7 +22,7 @@ def test_at_plus_fourteen_and_minus_twelve_dates_are_local(reader):
         assert sun.sunrise < sun.sunset
 
 
-def test_a_day_with_a_missing_hour_and_one_with_a_doubled_hour(reader):
+def test_day_of_a_clock_change_has_23_or_25_hours(reader):
     spring, autumn = date(2026, 3, 29), date(2026, 10, 25)
     zone = ZoneInfo("Europe/Berlin")
     (short,), (long,) = (
@@ -36,20 +36,20 @@ def test_a_day_with_a_missing_hour_and_one_with_a_doubled_hour(reader):
     assert sun.sunrise.utcoffset() == timedelta(hours=2)
 
 
-def test_a_polar_day_with_a_doubled_hour_lasts_twenty_five_hours(reader):
+def test_polar_day_with_a_repeated_hour_lasts_25_hours(reader):
     """Troll in Antarctica puts its clock by two hours, in the bright half of October."""
     days = reader.body(-85.0, 2.53, "Europe/Oslo", date(2026, 10, 24), date(2026, 10, 26)).days
     assert [day.sun.day_length_seconds for day in days] == [86400, 90000, 86400]
 
 
-def test_a_date_that_the_zone_left_out_has_no_events_and_does_not_raise(reader):
+def test_date_that_the_zone_skipped_has_no_events(reader):
     days = reader.body(-13.83, -171.77, "Pacific/Apia", date(2011, 12, 29), date(2011, 12, 31)).days
     assert [day.sun.sunrise is None for day in days] == [False, True, False]
     assert days[1].sun.day_length_seconds == 0
     assert days[1].sun.status == "normal"
 
 
-def test_the_leap_day_and_new_year_lie_in_their_order(reader):
+def test_leap_day_and_new_year_stay_in_order(reader):
     leap = reader.body(48.86, 2.35, "Europe/Paris", date(2028, 2, 28), date(2028, 3, 1)).days
     assert [day.date for day in leap] == [date(2028, 2, 28), date(2028, 2, 29), date(2028, 3, 1)]
     new_year = reader.body(48.86, 2.35, "Europe/Paris", date(2026, 12, 30), date(2027, 1, 2)).days
@@ -60,7 +60,7 @@ def test_the_leap_day_and_new_year_lie_in_their_order(reader):
 
 @pytest.mark.parametrize("lat", [90.0, -90.0, 78.22])
 @pytest.mark.parametrize("month", [6, 12])
-def test_polar_day_and_night(lat, month, reader):
+def test_polar_day_and_night_have_no_sunrise(lat, month, reader):
     found = reader.day(lat, 0.0, "UTC", date(2026, month, 20))
     bright = (lat > 0) == (month == 6)
     assert found.sun.status == ("polar_day" if bright else "polar_night")
@@ -70,20 +70,20 @@ def test_polar_day_and_night(lat, month, reader):
     assert (found.night.dark_hours == 0) or not bright
 
 
-def test_the_polar_night_is_dark_while_the_moon_is_down(reader):
+def test_polar_night_is_dark_while_the_moon_is_down(reader):
     days = list(reader.days(88.0, 20.0, "UTC", date(2026, 12, 5), date(2026, 12, 31)))
     hours = [day.night.dark_hours for day in days]
     assert max(hours) == 24
     assert min(hours) == 0
 
 
-def test_an_ordinary_day_without_a_moonrise_says_null(reader):
+def test_ordinary_day_without_a_moonrise_has_null(reader):
     days = list(reader.days(48.86, 2.35, "Europe/Paris", date(2026, 11, 1), date(2026, 11, 30)))
     assert sum(day.moon.moonrise is None for day in days) == 1
     assert sum(day.moon.moonset is None for day in days) == 1
 
 
-def test_one_date_in_a_lunation_names_each_principal_phase(reader):
+def test_each_principal_phase_names_one_date_of_a_lunation(reader):
     days = list(reader.days(48.86, 2.35, "Europe/Paris", date(2026, 11, 1), date(2026, 11, 29)))
     named = {
         day.moon.phase: day.date
@@ -98,7 +98,7 @@ def test_one_date_in_a_lunation_names_each_principal_phase(reader):
     }
 
 
-def test_where_the_sun_turns_inside_a_band_the_hour_ends_at_the_turn(reader):
+def test_golden_and_blue_hours_end_where_the_sun_turns_within_their_band(reader):
     """In a white night the blue hours meet at the lower transit; no hour is cut off."""
     first, second = reader.body(
         60.9, 30.3, "Europe/Moscow", date(2026, 6, 20), date(2026, 6, 21)
@@ -109,7 +109,7 @@ def test_where_the_sun_turns_inside_a_band_the_hour_ends_at_the_turn(reader):
     assert first.sun.blue_hour_evening.end == second.sun.blue_hour_morning.start
 
 
-def test_local_mean_time_is_written_with_whole_minutes_and_the_moment_kept(reader):
+def test_local_mean_time_is_rounded_to_minutes_without_moving_the_moment(reader):
     """Amsterdam was 19 min 32 s ahead in 1930: no JSON time can say so."""
     zone = ZoneInfo("Africa/Monrovia")
     days = reader.body(6.3, -10.8, "Africa/Monrovia", date(1960, 3, 1), date(1960, 3, 1)).days
@@ -131,13 +131,13 @@ def test_local_mean_time_is_written_with_whole_minutes_and_the_moment_kept(reade
         ("Pacific/Apia", date(2011, 12, 31), 1440, "00:00"),
     ],
 )
-def test_a_clock_change_is_told_on_its_date(zone, day, minutes, clock, reader):
+def test_clock_change_is_a_highlight_of_its_date(zone, day, minutes, clock, reader):
     found = [h for h in reader.highlights(10.0, 10.0, zone, day, day) if h.type == "clock_change"]
     assert [h.details.shift_minutes for h in found if h.details] == [minutes]
     assert found[0].at.strftime("%H:%M") == clock
     assert found[0].title == ("Clocks go forward" if minutes > 0 else "Clocks go back")
 
 
-def test_no_clock_changes_where_there_is_none():
+def test_zone_without_clock_changes_has_none():
     days = local_days(Stay(date(2026, 1, 1), date(2026, 4, 2)), ZoneInfo("Asia/Tokyo"))
     assert clock_changes(days) == []

@@ -37,7 +37,7 @@ class HeldUp(Ephemeris):
         return super()._make(month)
 
 
-async def test_the_body_is_the_contracts_and_survives_json():
+async def test_body_has_the_keys_of_the_contract():
     section = Astronomy(Ephemeris(), MovedClock())
     asked = query(48.8566, 2.3522, "Europe/Paris", date(2026, 11, 28), date(2026, 12, 4))
     reading = await section.read(asked, Deadline.after(30))
@@ -69,7 +69,7 @@ async def test_the_body_is_the_contracts_and_survives_json():
         (date(2026, 10, 25), date(2026, 10, 25), "clock_change", {"shift_minutes"}),
     ],
 )  # fmt: skip
-async def test_the_details_of_a_highlight_have_every_field_and_null_where_it_does_not_apply(
+async def test_details_of_a_highlight_have_every_field_and_null_where_none_applies(
     first, last, kind, known
 ):
     section = Astronomy(Ephemeris(), MovedClock())
@@ -82,7 +82,7 @@ async def test_the_details_of_a_highlight_have_every_field_and_null_where_it_doe
     assert {name for name, value in details.items() if value is not None} == known
 
 
-async def test_a_month_that_is_not_held_is_made_beside_the_event_loop():
+async def test_missing_month_is_computed_outside_the_event_loop():
     ephemeris = HeldUp()
     section = Astronomy(ephemeris, MovedClock())
     asked = query(48.8566, 2.3522, "Europe/Paris", date(2033, 5, 1))
@@ -95,7 +95,7 @@ async def test_a_month_that_is_not_held_is_made_beside_the_event_loop():
     assert all(name.startswith("astronomy") for name in ephemeris.threads)
 
 
-async def test_at_the_deadline_a_cold_answer_is_given_up_and_the_month_made_all_the_same():
+async def test_cold_answer_ends_at_its_deadline_and_the_month_is_computed_anyway():
     ephemeris = HeldUp()
     section = Astronomy(ephemeris, MovedClock())
     asked = query(48.8566, 2.3522, "Europe/Paris", date(2033, 5, 10))
@@ -105,7 +105,7 @@ async def test_at_the_deadline_a_cold_answer_is_given_up_and_the_month_made_all_
     assert isinstance((await section.read(asked, Deadline.after(30))).body, AstronomyBody)
 
 
-async def test_run_makes_the_coming_thirteen_months():
+async def test_run_computes_the_coming_thirteen_months():
     made = asyncio.Event()
     loop = asyncio.get_running_loop()
     ephemeris = Ephemeris()
@@ -129,7 +129,7 @@ async def test_run_makes_the_coming_thirteen_months():
     assert ephemeris.holds(start - 31 * 86400, datetime(2027, 12, 21, tzinfo=UTC).timestamp())
 
 
-async def test_a_stay_of_92_days_is_answered(reader):
+async def test_stay_of_92_days_is_answered(reader):
     asked = query(-54.8, -68.3, "America/Argentina/Ushuaia", date(2026, 11, 1), date(2027, 1, 31))
     reading = await reader.section.read(asked, Deadline.after(30))
     assert isinstance(reading.body, AstronomyBody)
@@ -138,18 +138,18 @@ async def test_a_stay_of_92_days_is_answered(reader):
 
 @pytest.mark.parametrize("day", [date(1900, 1, 1), date(2050, 12, 31)])
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Etc/GMT+12"])
-async def test_the_first_and_last_day_of_the_ephemeris_are_answered(day, zone, reader):
+async def test_first_and_last_day_of_the_ephemeris_are_answered(day, zone, reader):
     reading = await reader.section.read(query(10.0, 10.0, zone, day), Deadline.after(30))
     assert isinstance(reading.body, AstronomyBody)
 
 
-async def test_nothing_outside_is_asked_and_nothing_imported(reader):
+async def test_section_has_no_providers_and_no_dataset(reader):
     assert list(reader.section.providers()) == []
     assert await reader.section.dataset() is None
     assert list(reader.section.warnings()) == []
 
 
-async def test_the_months_kept_are_bounded():
+async def test_cached_months_are_bounded():
     ephemeris = Ephemeris(most=2)
     for month in [(2026, 1), (2026, 2), (2026, 3)]:
         ephemeris.month(month)
@@ -164,6 +164,6 @@ async def test_months_follow_each_other_over_new_year():
     assert months == [(2026, 11), (2026, 12), (2027, 1)]
 
 
-def test_the_attribution_names_the_ephemeris():
+def test_attribution_names_the_ephemeris():
     names = [attribution.name for attribution in section_module.ATTRIBUTION]
     assert names == ["NASA JPL DE421"]

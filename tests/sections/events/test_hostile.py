@@ -51,20 +51,20 @@ async def _titles_and_refused(
 
 
 @pytest.mark.parametrize("name", EVENTS)
-async def test_a_hostile_event_ends_in_time_and_the_rest_is_imported(name):
+async def test_hostile_event_ends_in_time_and_the_rest_is_imported(name):
     titles, _ = await _titles_and_refused(EVENTS[name](), "ics")
     assert "Good" in titles
 
 
 @pytest.mark.parametrize("name", CALENDARS)
-async def test_a_calendar_that_is_none_ends_in_time_with_a_reason(name):
+async def test_unreadable_calendar_ends_in_time_with_a_reason(name):
     titles, refused = await _titles_and_refused(CALENDARS[name](), "ics")
     assert titles == set()
     assert refused
 
 
 @pytest.mark.parametrize("name", PAGES)
-async def test_a_hostile_page_ends_in_time_with_a_reason(name):
+async def test_hostile_page_ends_in_time_with_a_reason(name):
     within = name == "a tag of 300,000 attributes"
     bound = WITHIN_THE_PARSER if within else ENOUGH
     titles, refused = await _titles_and_refused(PAGES[name](), "jsonld", bound)
@@ -74,7 +74,7 @@ async def test_a_hostile_page_ends_in_time_with_a_reason(name):
 
 
 @pytest.mark.parametrize("name", TABLES)
-async def test_a_hostile_table_ends_in_time_and_tells_no_more_than_anybody_reads(name):
+async def test_hostile_table_ends_in_time_with_a_bounded_report(name):
     titles, refused = await _titles_and_refused(TABLES[name](), "csv")
     assert titles <= {"x"}  # the rows after a quote that never closes
     assert 0 < len(refused) <= MAX_REJECTED + 2

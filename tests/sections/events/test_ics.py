@@ -49,7 +49,7 @@ def test_real_calendar_holds_the_recorded_occurrences(shared_data, row):
     assert {one.reason for one in refused} <= {"it has no title"}
 
 
-def test_a_real_calendar_of_five_thousand_events_is_read_in_its_process(shared_data):
+def test_real_calendar_of_five_thousand_events_is_read_in_its_process(shared_data):
     data = (shared_data / "events" / "ics" / "issue42_benchmark_large.ics").read_bytes()
     window = task(date(2019, 1, 1), date(2019, 12, 31), ZONE)
     found = list(Reading(data, window).found())
@@ -68,7 +68,7 @@ def test_hourly_rule_is_read_while_its_dates_are_few():
 
 
 @pytest.mark.parametrize("frequency", ["SECONDLY", "MINUTELY"])
-def test_a_rule_within_the_hour_is_refused_however_few_its_dates(frequency):
+def test_rule_by_minutes_or_seconds_is_refused_however_few_its_dates(frequency):
     rule = f"DTSTART:20261205T090000Z\nRRULE:FREQ={frequency};COUNT=6"
     entries, refused = _read(calendar(f"UID:b\nSUMMARY:Shuttle\n{rule}"))
     assert [entry.title for entry in entries] == ["Good"]

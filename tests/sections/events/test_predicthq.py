@@ -92,7 +92,7 @@ OUT = {
 
 
 @pytest.mark.parametrize("name", OUT)
-def test_left_out(name):
+def test_invalid_event_is_left_out(name):
     assert _one(event("A", *EVENING, **OUT[name])) is None
 
 
@@ -109,13 +109,13 @@ def test_longitude_comes_first_also_in_a_geometry():
         assert (place.name, place.address) == ("L'Olympia", "Paris, France")
 
 
-def test_without_a_venue_the_address_is_that_of_the_place():
+def test_address_is_that_of_the_place_where_there_is_no_venue():
     geo = {"address": {"formatted_address": "Centennial Olympic Park Drive, Atlanta, GA 30303"}}
     place = _one(event("A", *EVENING, entities=[], geo=geo)).place
     assert (place.name, place.address) == (None, "Centennial Olympic Park Drive, Atlanta, GA 30303")
 
 
-def test_a_postponed_or_predicted_event_says_so():
+def test_postponed_or_predicted_event_has_its_status():
     assert _one(event("A", *EVENING, postponed="2026-11-01T00:00:00Z")).status == "postponed"
     assert _one(event("A", *EVENING, state="predicted")).status == "estimated"
     assert _one(event("A", *EVENING)).status == "confirmed"
@@ -124,7 +124,7 @@ def test_a_postponed_or_predicted_event_says_so():
 @pytest.mark.parametrize(
     ("given", "rank"), [(60, 60.0), (0, 0.0), (101, None), ("high", None), (True, None)]
 )
-def test_a_rank_is_from_0_to_100_or_not_known(given, rank):
+def test_rank_is_from_0_to_100_or_null(given, rank):
     parsed = _one(event("A", *EVENING, rank=given))
     assert parsed.rank == rank
 
@@ -150,7 +150,7 @@ def test_recorded_answers_become_right_local_dates_and_places(shared_data):
     assert compared >= 12
 
 
-def test_newer_recorded_answers_become_the_local_times_that_they_name_themselves(shared_data):
+def test_newer_recorded_answers_agree_with_their_own_local_times(shared_data):
     """`start_local` and `end_local` stand beside the UTC ones: a truth that is not ours."""
     folder = shared_data / "events" / "predicthq"
     body = msgspec.json.decode(
@@ -190,7 +190,7 @@ def _ranked(count: int) -> list[dict]:
     return [event(f"Concert {n}", *CHRISTMAS, rank=n * 37 % 101) for n in range(count)]
 
 
-async def test_of_700_events_ranked_0_to_100_the_answer_holds_the_highest(open_with):
+async def test_answer_holds_the_highest_ranked_of_700_events(open_with):
     rows = _ranked(700)
     highest = sorted((row["rank"] for row in rows), reverse=True)
     async with open_with("predicthq", responding(rows)) as (opened, _):
@@ -204,7 +204,7 @@ async def test_of_700_events_ranked_0_to_100_the_answer_holds_the_highest(open_w
     assert sorted(shown, reverse=True) == highest[:9]
 
 
-async def test_where_there_is_more_than_was_read_coverage_says_partial_and_it_can_be_cached(
+async def test_coverage_is_partial_and_cacheable_where_more_events_exist_than_are_read(
     open_with,
 ):
     async with open_with("predicthq", responding(_ranked(700))) as (opened, provider):
@@ -216,21 +216,21 @@ async def test_where_there_is_more_than_was_read_coverage_says_partial_and_it_ca
     assert [one.query["offset"] for one in provider.requests] == ["0", "200", "400"]
 
 
-async def test_what_was_read_to_the_end_is_not_partial(open_with):
+async def test_coverage_is_complete_where_all_pages_were_read(open_with):
     async with open_with("predicthq", responding(_ranked(350))) as (opened, provider):
         result = await opened.fetch("predicthq", PARIS, *DAY)
     assert (len(result.events), result.status) == (350, "ok")
     assert len(provider.requests) == 2
 
 
-async def test_a_plan_that_shows_no_more_is_partial(open_with):
+async def test_coverage_is_partial_where_the_plan_shows_no_more(open_with):
     async with open_with("predicthq", responding(_ranked(350), most=100)) as (opened, provider):
         result = await opened.fetch("predicthq", PARIS, *DAY)
     assert (len(result.events), result.status, result.degraded_reason) == (100, "partial", None)
     assert len(provider.requests) == 1
 
 
-async def test_a_further_page_that_the_budget_does_not_pay_leaves_the_highest_ranks(open_with):
+async def test_spent_budget_leaves_the_highest_ranks(open_with):
     async with open_with("predicthq", responding(_ranked(700))) as (opened, provider):
         opened.provider("predicthq").client.host = Host(Budget({60.0: 1}))
         result = await opened.fetch("predicthq", PARIS, *DAY)
@@ -239,7 +239,7 @@ async def test_a_further_page_that_the_budget_does_not_pay_leaves_the_highest_ra
     assert len(provider.requests) == 1
 
 
-async def test_events_not_announced_yet_are_asked_for_and_estimated(open_with):
+async def test_predicted_events_are_requested_and_estimated(open_with):
     rows = [event("Sure", *CHRISTMAS), event("Likely", *CHRISTMAS, state="predicted")]
     async with open_with("predicthq", responding(rows)) as (opened, provider):
         result = await opened.fetch("predicthq", PARIS, *DAY)
@@ -249,7 +249,7 @@ async def test_events_not_announced_yet_are_asked_for_and_estimated(open_with):
     assert provider.requests[0].query["state"] == "active,predicted"
 
 
-async def test_a_plan_without_predicted_events_is_learned_for_a_day(open_with):
+async def test_plan_without_predicted_events_is_remembered_for_a_day(open_with):
     respond = responding([event("Sure", *CHRISTMAS)], without=frozenset({"predicted"}))
     async with open_with("predicthq", respond) as (opened, provider):
         first = await opened.fetch("predicthq", PARIS, *DAY)

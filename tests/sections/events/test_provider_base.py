@@ -89,7 +89,7 @@ async def _results(tmp_path, url: str, *queries: Query):
         return results, provider.state()
 
 
-async def test_a_table_of_fields_makes_events_and_neighbours_share_one_call(tmp_path):
+async def test_table_of_fields_becomes_events_and_neighbours_share_a_call(tmp_path):
     queries = _query(), _query(48.8571)
     results, state, requests = await _results_of(tmp_path, [ROW], *queries)
     (event,) = results[0].events
@@ -111,12 +111,12 @@ async def test_a_table_of_fields_makes_events_and_neighbours_share_one_call(tmp_
     "change",
     [{"uid": None}, {"name": None}, {"from": None}, {"from": "soon"}, {"from": "0001-01-01"}],
 )
-async def test_a_row_without_what_an_event_needs_does_not_take_the_others_with_it(tmp_path, change):
+async def test_row_without_a_required_field_does_not_affect_the_others(tmp_path, change):
     (result,), *_ = await _results_of(tmp_path, [ROW | change, 5, ROW], _query())
     assert [event.title for event in result.events] == ["Regatta"]
 
 
-async def test_an_end_before_the_start_and_odd_optional_fields_are_unknown(tmp_path):
+async def test_end_before_the_start_and_invalid_optional_fields_are_null(tmp_path):
     odd = {"to": "2026-12-24T13:00", "where": "Pier", "weight": 900, "link": 3, "tags": []}
     (result,), *_ = await _results_of(tmp_path, [ROW | odd], _query())
     (event,) = result.events
@@ -126,22 +126,20 @@ async def test_an_end_before_the_start_and_odd_optional_fields_are_unknown(tmp_p
 
 
 @pytest.mark.parametrize("body", [{}, [], {"data": {"items": {}}}, {"data": None}, "no"])
-async def test_a_body_of_another_shape_is_the_provider_s_failure(tmp_path, body):
+async def test_body_of_another_shape_is_a_failure_of_the_provider(tmp_path, body):
     with FakeServer(lambda _: FakeResponse(body)).running() as server:
         ((result,), state) = await _results(tmp_path, server.url, _query())
     assert (result.status, state.last_error_code) == ("unavailable", "invalid_answer")
 
 
-async def test_where_it_covers_nothing_or_has_no_address_it_is_not_asked(tmp_path):
+async def test_provider_is_not_called_outside_its_coverage_or_without_an_address(tmp_path):
     (abroad,), _, requests = await _results_of(tmp_path, [ROW], _query(country="DE"))
     (unset,), state = await _results(tmp_path, "", _query())
     assert (abroad.status, unset.status, requests) == ("not_covered", "not_configured", [])
     assert state.status == "not_configured"
 
 
-async def test_the_section_shows_its_events_with_its_notice_and_its_coverage(
-    tmp_path, open_section
-):
+async def test_section_shows_the_provider_with_its_notice_and_coverage(tmp_path, open_section):
     with FakeServer(lambda _: FakeResponse({"data": {"items": [ROW]}})).running() as server:
         async with open_section() as opened, HttpClient("test") as client:
             provider = Harbour.build(_context(tmp_path, opened.clock, client, server.url))
@@ -154,7 +152,7 @@ async def test_the_section_shows_its_events_with_its_notice_and_its_coverage(
     assert {one.provider: one.status for one in body.coverage}["harbour"] == "ok"
 
 
-def test_it_meets_every_fault_of_the_kit():
+def test_provider_passes_the_conformance_kit():
     """Its rows are of tomorrow, since the kit asks for the days after today."""
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date()
     row = ROW | {"from": f"{tomorrow}T14:00", "to": f"{tomorrow}T16:00:00Z"}

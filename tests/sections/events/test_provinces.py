@@ -48,7 +48,7 @@ def _point_of(gazetteer, name: str, country: str) -> Point | None:
     return gazetteer.point(found[0].lat, found[0].lng) if found else None
 
 
-def test_a_town_lies_in_the_district_that_bears_its_name(gazetteer):
+def test_town_lies_in_the_district_that_bears_its_name(gazetteer):
     seats = {name: f"CZ-{code}" for code, name in (one.split(" ", 1) for one in SEATS.split(";"))}
     points = {name: _point_of(gazetteer, name, "CZ") for name in seats}
     told = {name: province_of(point) for name, point in points.items() if point}
@@ -60,14 +60,14 @@ def test_a_town_lies_in_the_district_that_bears_its_name(gazetteer):
 
 
 @pytest.mark.parametrize("name", TOWNS)
-def test_a_town_lies_in_its_province(gazetteer, name):
+def test_town_lies_in_its_province(gazetteer, name):
     province = TOWNS[name]
     point = _point_of(gazetteer, name, province[:2])
     assert point is not None
     assert province_of(point) == province
 
 
-def test_every_province_that_open_holidays_names_is_on_a_map_or_has_a_region():
+def test_every_province_of_open_holidays_is_on_a_map_or_has_a_region():
     known = frozenset[str]().union(*PROVINCES_BY_REGION.values())
     assert known == set(TABLES.provinces.values())
     for each in PROVINCE_MAPS.values():
@@ -75,18 +75,18 @@ def test_every_province_that_open_holidays_names_is_on_a_map_or_has_a_region():
 
 
 @given(st.floats(-90, 90), st.floats(-180, 180), st.sampled_from(["CZ", "ES", "IT", "FR", None]))
-def test_no_point_breaks_a_map_and_a_province_is_of_its_country(lat, lng, country):
+def test_province_of_any_point_is_of_its_country(lat, lng, country):
     province = province_of(Point(lat, lng, "UTC", country))
     assert province is None or province.startswith(f"{country}-")
 
 
-def test_provinces_are_taken_up_only_all_together():
+def test_provinces_become_their_region_only_all_together():
     andalusia = sorted(PROVINCES_BY_REGION["ES-AN"])
     assert collapse_provinces([*andalusia, "ES-CT"]) == ("ES-AN", "ES-CT")
     assert collapse_provinces(andalusia[1:]) == tuple(andalusia[1:])
 
 
-def test_where_the_province_is_not_known_neither_is_whether_its_days_are_kept():
+def test_observance_is_unknown_where_the_province_is_unknown():
     border = Point(46.24, 11.21, "Europe/Rome", "IT", "IT-32")  # Salorno
     assert province_of(border) is None
     assert is_observed_at(("IT-BZ",), border) is None
@@ -95,7 +95,7 @@ def test_where_the_province_is_not_known_neither_is_whether_its_days_are_kept():
     assert is_observed_at((), border) is True
 
 
-async def test_whit_monday_is_kept_in_south_tyrol_and_a_patron_s_day_in_trento_alone(opened):
+async def test_holidays_of_a_province_are_shown_only_there(opened):
     places = {"Bolzano": (46.498, 11.354), "Trento": (46.067, 11.121), "Riva": (45.886, 10.841)}
     opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
     kept = {}

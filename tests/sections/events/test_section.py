@@ -29,7 +29,7 @@ def _coverage(body: dict) -> dict[str, str]:
     return {one["provider"]: one["status"] for one in body["coverage"]}
 
 
-async def test_new_year_in_paris_is_answered_from_nothing_but_the_package(opened):
+async def test_new_year_in_paris_needs_no_provider(opened):
     reading = await opened.read(PARIS, "2026-12-30", "2027-01-03")
     body = _body(reading)
     (event,) = body["events"]
@@ -46,7 +46,7 @@ async def test_new_year_in_paris_is_answered_from_nothing_but_the_package(opened
     }  # fmt: skip
 
 
-async def test_the_answer_carries_every_field_of_the_contract(opened):
+async def test_answer_carries_every_field_of_the_contract(opened):
     body = _body(await opened.read(PARIS, "2026-12-30", "2027-01-03", units="imperial"))
     assert list(body) == [
         "type", "applicable", "point", "units", "as_of", "stale", "degraded", "degraded_reason",
@@ -60,7 +60,7 @@ async def test_the_answer_carries_every_field_of_the_contract(opened):
     assert {a["name"] for a in body["attribution"]} == {"holidays", "OpenStreetMap", "GeoNames"}
 
 
-async def test_a_stay_that_has_ended_at_the_point_is_past(opened):
+async def test_stay_that_has_ended_at_the_point_is_past(opened):
     reading = await opened.read(PARIS, "2026-11-18", "2026-11-20")
     body = msgspec.json.decode(reading.payload)
     assert body == {
@@ -69,14 +69,14 @@ async def test_a_stay_that_has_ended_at_the_point_is_past(opened):
     }  # fmt: skip
 
 
-async def test_no_events_says_who_was_asked(opened):
+async def test_answer_without_events_names_the_providers(opened):
     reading = await opened.read(SEA, "2026-12-24", "2026-12-26")
     body = msgspec.json.decode(reading.payload)
     assert (body["applicable"], body["reason"]) == (False, "no_events")
     assert _coverage(body)["holidays"] == "not_covered"
 
 
-async def test_the_same_concert_from_two_providers_is_one_with_both_sources(open_section):
+async def test_concert_of_two_providers_is_one_event_with_both_sources(open_section):
     sold = ticketmaster.event("Phoenix", ticketmaster.at("2026-12-03", "20:00:00",
                                                          "2026-12-03T19:00:00Z"))  # fmt: skip
     found = predicthq.event("Phoenix - Live", "2026-12-03T19:00:00Z", "2026-12-03T21:30:00Z")
@@ -118,14 +118,14 @@ def test_notice_of_a_provider_has_the_words_that_it_requires(provider, url, text
     assert (provider.attribution.url, provider.attribution.text) == (url, text)
 
 
-async def test_who_has_a_ticketmaster_key_is_told_of_the_rule_about_its_logo(open_section):
+async def test_ticketmaster_key_warns_of_the_rule_about_the_logo(open_section):
     async with open_section() as opened:
         assert opened.section.warnings() == []
     async with open_section(ticketmaster_url="http://127.0.0.1:9") as opened:
         assert opened.section.warnings() == [LOGO_WARNING]
 
 
-async def test_a_provider_that_never_answers_is_unavailable_at_the_deadline(open_with):
+async def test_silent_provider_is_unavailable_at_the_deadline(open_with):
     async with open_with("ticketmaster", lambda _: FakeResponse(fault="hang")) as (opened, _):
         ticketmaster = opened.provider("ticketmaster")
         first = await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=3.0)
@@ -139,7 +139,7 @@ async def test_a_provider_that_never_answers_is_unavailable_at_the_deadline(open
         assert not reading.complete
 
 
-async def test_what_came_late_is_there_for_the_next_caller(open_with):
+async def test_late_answer_is_ready_for_the_next_caller(open_with):
     sold = ticketmaster.event("Phoenix", ticketmaster.at("2026-12-25", "20:00:00"))
     answer, may_answer = ticketmaster.responding([sold]), threading.Event()
 
@@ -159,7 +159,7 @@ async def test_what_came_late_is_there_for_the_next_caller(open_with):
     assert len(slow.requests) == 1
 
 
-async def test_a_held_answer_is_used_and_called_stale_when_newer_cannot_be_had(open_with):
+async def test_stale_answer_is_used_when_the_provider_fails(open_with):
     sold = ticketmaster.event("Phoenix", ticketmaster.at("2026-12-25", "20:00:00"))
     async with open_with("ticketmaster", ticketmaster.responding([sold])) as (opened, provider):
         await opened.read(PARIS, "2026-12-24", "2026-12-26")
@@ -196,7 +196,7 @@ async def test_school_holidays_of_the_region_come_from_open_holidays(open_with):
     ],
     ids=["cut", "nonsense", "a number of results", "one result", "null"],
 )  # fmt: skip
-async def test_no_answer_of_a_provider_breaks_the_section(open_section, answer):
+async def test_invalid_answer_does_not_break_the_section(open_section, answer):
     with FakeServer(lambda _: answer).running() as provider:
         urls = {"open_holidays_url": provider.url, "predicthq_url": provider.url}
         async with open_section(**urls) as opened:
@@ -214,7 +214,7 @@ async def test_no_answer_of_a_provider_breaks_the_section(open_section, answer):
     [b"<!DOCTYPE html><title>Sign in", b'{"results": [{"id": "x', b'[{"id": "x', b"", b"null",
      b"{}", b'{"error": true}', b"3"],
 )  # fmt: skip
-async def test_a_200_that_is_not_its_shape_counts_against_every_provider(open_section, body):
+async def test_invalid_200_counts_against_every_provider(open_section, body):
     with FakeServer(lambda _: FakeResponse(body)).running() as provider:
         names = "open_holidays", "ticketmaster", "predicthq"
         urls = {f"{name}_url": provider.url for name in names}
@@ -230,7 +230,7 @@ async def test_a_200_that_is_not_its_shape_counts_against_every_provider(open_se
         ), name  # fmt: skip
 
 
-async def test_dates_at_the_ends_of_time_do_not_take_the_section_with_them(open_with):
+async def test_dates_at_the_ends_of_time_do_not_break_the_section(open_with):
     for lat, lng in (PARIS, (21.307, -157.858), (35.68, 139.69)):
         here = {"location": [lng, lat]}
         rows = [
@@ -256,7 +256,7 @@ class _Mistaken(base.EventProvider):
         raise ZeroDivisionError
 
 
-async def test_a_mistake_in_one_provider_costs_its_own_events_only(opened, capfd):
+async def test_exception_in_one_provider_costs_only_its_own_events(opened, capfd):
     opened.section._providers = (*opened.section._providers, _Mistaken())
     reading = await opened.read(PARIS, "2026-12-25", "2026-12-25")
     body = _body(reading)
@@ -280,7 +280,7 @@ async def test_cached_answers_are_bounded_and_the_oldest_are_dropped(open_with, 
     assert len(entries) == 3
 
 
-async def test_beyond_what_open_holidays_knows_the_library_s_school_holidays_stand_in(open_with):
+async def test_librarys_school_holidays_replace_years_unknown_to_open_holidays(open_with):
     async with open_with("open_holidays", open_holidays.respond) as (opened, _):
         body = _body(await opened.read(MUNICH, "2027-12-27", "2027-12-27"))
     schools = [e for e in body["events"] if e["category"] == "school_holiday"]
@@ -294,7 +294,7 @@ def _stored(title: str, day: date, place: tuple[float, float]) -> ProviderEvent:
     )  # fmt: skip
 
 
-async def test_the_operators_own_events_count_within_the_radius(opened):
+async def test_operators_own_events_are_shown_within_the_radius(opened):
     day = date(2026, 12, 2)
     near, far = (48.9566, 2.3522), (49.2, 2.3522)
     await opened.store.replace(
@@ -306,7 +306,7 @@ async def test_the_operators_own_events_count_within_the_radius(opened):
     assert body["events"][0]["venue"]["distance"] == pytest.approx(11.12, abs=0.01)
 
 
-async def test_fifty_events_at_most_ten_a_day_and_the_rest_is_counted(opened):
+async def test_answer_has_fifty_events_at_most_and_ten_a_day(opened):
     days = [date(2026, 12, n) for n in range(1, 9)]
     rows = [_stored(f"{day} {n:02}", day, PARIS) for day in days for n in range(15)]
     calendar = Calendar(id="cal", kind="import", source="file", rows=len(rows))
@@ -320,7 +320,7 @@ async def test_fifty_events_at_most_ten_a_day_and_the_rest_is_counted(opened):
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-async def test_more_imported_events_than_are_read_are_partial_and_of_every_day(opened, reverse):
+async def test_surplus_of_imported_events_is_partial_and_covers_every_day(opened, reverse):
     """200 events a day for 60 days; the order of the key changes nothing."""
     first, last = date(2026, 12, 1), date(2027, 1, 29)
     names = sorted((f"{n:05}" for n in range(12_000)), reverse=reverse)
@@ -344,7 +344,7 @@ async def test_more_imported_events_than_are_read_are_partial_and_of_every_day(o
     assert {one["start"][11:16] for one in own} == {"09:00"}  # the first of its day
 
 
-async def test_imported_events_beyond_the_radius_do_not_make_the_rest_partial(opened):
+async def test_imported_events_beyond_the_radius_do_not_make_coverage_partial(opened):
     stored = [
         ProviderEvent(
             id=f"c:{number}", source="calendars", title=f"Event {number}", category="community",

@@ -55,7 +55,7 @@ def _events(rows) -> list[ProviderEvent]:
 
 
 @given(some)
-def test_bounds_hold_and_nothing_is_lost_uncounted(given_events):
+def test_selection_keeps_its_bounds_and_counts_what_is_omitted(given_events):
     events = _events(given_events)
     relevant = relevant_events(events, POINT, STAY, 25)
     shown, omitted = select_events(relevant, STAY)
@@ -67,7 +67,7 @@ def test_bounds_hold_and_nothing_is_lost_uncounted(given_events):
     assert starts == sorted(starts)
 
 
-def test_a_day_of_many_concerts_still_shows_the_match_and_the_market():
+def test_day_of_many_concerts_still_shows_other_categories():
     day = STAY.start
     events = [_event(n, day, rank=90.0) for n in range(30)]
     events += [
@@ -81,7 +81,7 @@ def test_a_day_of_many_concerts_still_shows_the_match_and_the_market():
 
 
 @given(some, st.randoms(use_true_random=False))
-def test_the_order_in_which_events_are_told_changes_nothing(given_events, chance):
+def test_selection_does_not_depend_on_the_order_of_events(given_events, chance):
     events = _events(given_events)
     shown, omitted = _select(events)
     chance.shuffle(events)
@@ -91,7 +91,7 @@ def test_the_order_in_which_events_are_told_changes_nothing(given_events, chance
 
 
 @given(some)
-def test_a_category_of_a_day_is_never_shown_twice_before_another_once(given_events):
+def test_category_of_a_day_is_not_shown_twice_before_another_once(given_events):
     """Where there is room for all days' first choices, as in a week."""
     events = [
         _event(n, STAY.start + timedelta(days=max(0, at)), None, kind, rank=rank)
@@ -115,7 +115,7 @@ def _select_long(events: list[ProviderEvent]):
     return shown
 
 
-def test_the_end_of_a_long_stay_is_not_left_out():
+def test_end_of_a_long_stay_is_shown():
     events = [
         _event(10 * n + m, LONG.start + timedelta(days=n)) for n in range(92) for m in range(3)
     ]
@@ -126,7 +126,7 @@ def test_the_end_of_a_long_stay_is_not_left_out():
     assert (LONG.end - max(shown)).days <= 2
 
 
-def test_a_long_stay_shows_every_category_though_a_day_has_room_for_one():
+def test_long_stay_shows_every_category():
     kinds = ("festival", *CATEGORIES)
     events = [
         _event(10 * n + m, LONG.start + timedelta(days=n), category=kind)
@@ -138,7 +138,7 @@ def test_a_long_stay_shows_every_category_though_a_day_has_room_for_one():
     assert max(counted.values()) - min(counted.values()) <= 1
 
 
-def test_holidays_and_great_events_are_shown_whatever_else_there_is():
+def test_holidays_and_major_events_are_always_shown():
     events = [
         _event(100 * n + m, LONG.start + timedelta(days=n), category="festival", rank=70.0)
         for n in range(92)
@@ -152,7 +152,7 @@ def test_holidays_and_great_events_are_shown_whatever_else_there_is():
     assert {"10000", "10001", "10002", "20000"} <= shown
 
 
-def test_what_runs_for_weeks_does_not_crowd_out_what_happens_once():
+def test_events_of_weeks_do_not_crowd_out_single_events():
     first, last = STAY.start - timedelta(days=20), STAY.end + timedelta(days=20)
     kinds = ("exhibition", "performing_arts", "festival", "other")
     running = [_event(n, first, last, kinds[n % 4], rank=60.0) for n in range(60)]
@@ -163,7 +163,7 @@ def test_what_runs_for_weeks_does_not_crowd_out_what_happens_once():
     assert sum(omitted.values()) == 58
 
 
-def test_school_holidays_of_weeks_are_no_running_show():
+def test_school_holidays_of_weeks_are_always_shown():
     first, last = STAY.start - timedelta(days=20), STAY.end + timedelta(days=20)
     running = [_event(n, first, last, "exhibition", rank=60.0) for n in range(20)]
     school = _event(99, first, last, "school_holiday", scope="country", country="FR")
@@ -171,7 +171,7 @@ def test_school_holidays_of_weeks_are_no_running_show():
     assert "0099" in {event.details.id for event in shown}
 
 
-def test_those_of_unknown_time_stand_before_the_timed_ones_wherever_it_is():
+def test_untimed_events_come_before_timed_ones_in_any_time_zone():
     tokyo = Point(35.68, 139.69, "Asia/Tokyo", "JP", None)
     morning = When.of(datetime(2026, 12, 1, 23, tzinfo=UTC))  # the 2nd, 8 o'clock
     events = [
@@ -185,7 +185,7 @@ def test_those_of_unknown_time_stand_before_the_timed_ones_wherever_it_is():
     assert [event.details.id for event in shown] == ["0001", "untimed", "timed"]
 
 
-def test_within_a_category_rank_goes_before_distance_and_distance_before_time():
+def test_rank_counts_before_distance_and_distance_before_time():
     day, evening = STAY.start, datetime(2026, 12, 1, 18, tzinfo=UTC)
     near, far = Place(lat=48.86, lng=2.35), Place(lat=48.95, lng=2.35)
     events = [_event(n, day, rank=50.0, place=far) for n in range(20)]
@@ -233,12 +233,12 @@ def test_overlaps_name_the_parts_of_the_stay(first, last, expected):
     assert touched == expected
 
 
-def test_both_ends_of_a_short_stay_are_the_stay_too():
+def test_short_stay_is_touched_at_both_ends():
     for stay in (Stay(STAY.start, STAY.start), Stay(STAY.start, STAY.start + timedelta(days=1))):
         assert overlaps(stay.start, stay.end, stay) == ["arrival", "stay", "departure"]
 
 
-def test_what_ends_at_midnight_does_not_touch_the_day_that_begins():
+def test_event_that_ends_at_midnight_does_not_touch_the_next_day():
     ended = ProviderEvent(id="a", source="s", title="a", category="other",
                  start=When.of(datetime(2026, 11, 30, 18, tzinfo=UTC)),
                  end=When.of(datetime(2026, 11, 30, 23, tzinfo=UTC)))  # fmt: skip
@@ -246,7 +246,7 @@ def test_what_ends_at_midnight_does_not_touch_the_day_that_begins():
 
 
 @given(st.integers(-40, 40), st.integers(0, 60))
-def test_visible_is_interval_overlap(at, length):
+def test_event_is_relevant_if_it_overlaps_the_stay(at, length):
     first = STAY.start + timedelta(days=at)
     last = first + timedelta(days=length)
     shown = bool(relevant_events([_event(1, first, last)], POINT, STAY, 25))

@@ -30,7 +30,7 @@ Past,2020-01-01,,,,,,,,
 """
 
 
-def test_a_table_is_read_row_by_row_and_bad_rows_are_named():
+def test_table_is_read_row_by_row_and_invalid_rows_are_named():
     entries, refused = _read(TABLE.encode())
     assert [(e.title, e.all_day, e.category) for e in entries] == [
         ("Market", True, "community"), ("Choir", False, "concert"),
@@ -44,7 +44,7 @@ def test_a_table_is_read_row_by_row_and_bad_rows_are_named():
     ]
 
 
-def test_a_time_of_the_clock_is_on_the_clock_of_the_events_own_place():
+def test_local_time_is_in_the_zone_of_the_events_own_place():
     """The table is read on Paris' clock; only what names no place is on it."""
     entries, refused = _read(
         b"title,start,end,lat,lng\n"
@@ -63,13 +63,13 @@ def test_a_time_of_the_clock_is_on_the_clock_of_the_events_own_place():
     assert entries[0].end.at.isoformat() == "2027-08-14T22:00:00+01:00"
 
 
-def test_rows_alike_in_all_but_their_place_are_several():
+def test_rows_that_differ_only_in_their_place_are_several_events():
     row = b"Market,2026-12-05,%d.5,11.5\n"
     entries, _ = _read(b"title,start,lat,lng\n" + b"".join(row % n for n in range(40, 60)))
     assert len({entry.id for entry in entries}) == 20
 
 
-def test_semicolons_and_tabs_part_columns_too():
+def test_semicolons_and_tabs_separate_columns_too():
     for delimiter in (";", "\t"):
         table = "title,start,venue\nChoir,2026-12-05,Church\n".replace(",", delimiter)
         (entry,), refused = _read(table.encode())
@@ -77,18 +77,18 @@ def test_semicolons_and_tabs_part_columns_too():
 
 
 @pytest.mark.parametrize("data", [b"", b"a,b\n1,2\n", b"\xff\xfe", b'title,start\n"open'])
-def test_a_file_that_is_no_table_says_so_or_is_empty(data):
+def test_file_without_a_table_has_no_events(data):
     entries, _ = _read(data)
     assert entries == []
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-def test_a_table_is_read_in_the_encoding_that_a_spreadsheet_chose(encoding):
+def test_table_is_read_in_the_encoding_of_a_spreadsheet(encoding):
     (entry,), refused = _read("title;start\nFête;2026-12-05\n".encode(encoding))
     assert (entry.title, refused) == ("Fête", [])
 
 
-def test_a_row_that_is_none_costs_no_other():
+def test_overlong_row_does_not_affect_the_others():
     table = f"title,start\nChoir,2026-12-05\n{'x' * 200_000},2026-12-05\nOrgan,2026-12-06\n"
     entries, refused = _read(table.encode())
     assert [entry.title for entry in entries] == ["Choir", "Organ"]
@@ -102,7 +102,7 @@ cells = st.text(
 
 @settings(max_examples=50)
 @given(st.lists(cells, min_size=13, max_size=13))
-def test_whatever_a_row_says_it_costs_no_other(row):
+def test_arbitrary_row_does_not_affect_the_others(row):
     names = "title,start,end,category,venue,address,lat,lng,url,image,price_min,price_max,currency"
     table = f"{names}\n{','.join(row)}\nOrgan,2026-12-06\n"
     entries, _ = _read(table.encode())

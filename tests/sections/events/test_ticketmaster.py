@@ -56,7 +56,7 @@ STARTS = {
 
 
 @pytest.mark.parametrize("name", STARTS)
-def test_a_start_becomes_the_right_local_date(name):
+def test_start_becomes_the_right_local_date(name):
     start, changes, expected = STARTS[name]
     parsed = _one(event("A", start, **changes))
     assert parsed.start.local(PARIS).isoformat() == expected
@@ -77,15 +77,15 @@ OUT = {
 
 
 @pytest.mark.parametrize("name", OUT)
-def test_left_out(name):
+def test_invalid_event_is_left_out(name):
     assert _one(event("A", at("2026-12-03", "20:00:00"), **OUT[name])) is None
 
 
-def test_a_postponed_event_says_so():
+def test_postponed_event_has_its_status():
     assert _one(event("A", at("2026-12-03", "20:00:00"), status="postponed")).status == "postponed"
 
 
-def test_a_date_to_be_announced_is_estimated_and_has_no_time():
+def test_date_to_be_announced_is_estimated_and_has_no_time():
     start = at("2026-12-03", "00:00:00", "2026-12-02T23:00:00Z") | {"dateTBA": True}
     parsed = _one(event("A", start))
     assert (parsed.status, parsed.start.local(PARIS).isoformat()) == ("estimated", "2026-12-03")
@@ -124,12 +124,12 @@ EVENTS = [
 
 
 @pytest.mark.parametrize(("name", "kinds"), ADD_ONS)
-def test_what_is_sold_beside_an_event_is_left_out(name, kinds):
+def test_add_on_of_an_event_is_left_out(name, kinds):
     assert _one(event(name, at("2026-12-03", "20:00:00"), classifications=kinds)) is None
 
 
 @pytest.mark.parametrize(("name", "kinds"), EVENTS)
-def test_an_event_with_a_name_like_it_stays(name, kinds):
+def test_event_named_like_an_add_on_is_shown(name, kinds):
     parsed = _one(event(name, at("2026-12-03", "20:00:00"), classifications=kinds))
     assert parsed.title == name
 
@@ -151,13 +151,13 @@ def test_classifications_become_categories(given, expected):
     assert _one(row).category == expected
 
 
-def test_the_primary_classification_counts():
+def test_primary_classification_decides():
     both = [{"primary": False, "segment": {"name": "Music"}},
             {"primary": True, "segment": {"name": "Sports"}}]  # fmt: skip
     assert _one(event("A", at("2026-12-03", "20:00:00"), classifications=both)).category == "sport"
 
 
-def test_coordinates_come_as_strings_and_may_be_missing_or_nonsense():
+def test_coordinates_are_strings_and_may_be_missing_or_invalid():
     start = at("2026-12-03", "20:00:00")
     assert (_one(event("A", start)).place.lat, _one(event("A", start)).place.lng) == (
         48.8701, 2.3281,
@@ -168,7 +168,7 @@ def test_coordinates_come_as_strings_and_may_be_missing_or_nonsense():
         assert (place.lat, place.lng, place.name) == (None, None, "Olympia")
 
 
-def test_an_address_too_long_to_keep_is_none_and_not_half_of_one():
+def test_overlong_address_is_null_and_not_cut():
     long = "https://www.ticketmaster.example/" + "x" * 2000
     assert _one(event("A", at("2026-12-03", "20:00:00"), url=long)).url is None
 
@@ -182,12 +182,12 @@ def test_an_address_too_long_to_keep_is_none_and_not_half_of_one():
         ([], None),
     ],
 )
-def test_a_price_is_numbers_or_not_known(given, price):
+def test_price_is_numbers_or_null(given, price):
     parsed = _one(event("A", at("2026-12-03", "20:00:00"), priceRanges=given))
     assert (parsed.price and (parsed.price.min, parsed.price.max, parsed.price.currency)) == price
 
 
-async def test_only_web_addresses_come_through(open_with):
+async def test_only_web_addresses_are_answered(open_with):
     sold = event("A", at("2026-12-24", "20:00:00"), url="javascript:alert(1)",
                  images=[{"ratio": "16_9", "width": 640, "url": "data:text/html,x"}])  # fmt: skip
     async with open_with("ticketmaster", responding([sold])) as (opened, _):
@@ -221,7 +221,7 @@ def test_recorded_answers_become_right_local_dates_and_places(shared_data):
     assert shifted > 10
 
 
-async def test_a_wrong_key_makes_the_provider_unavailable_and_never_shows(open_section, capfd):
+async def test_wrong_key_makes_the_provider_unavailable_and_is_never_shown(open_section, capfd):
     with FakeServer(responding([])).running() as provider:
         async with open_section(
             ticketmaster_url=provider.url, ticketmaster_api_key=Secret("canary-key")
@@ -259,11 +259,11 @@ async def test_a_wrong_key_makes_the_provider_unavailable_and_never_shows(open_s
         "no page",
     ],
 )
-async def test_an_answer_that_makes_no_sense_leaves_the_section_standing(open_with, answer):
+async def test_invalid_answer_does_not_break_the_section(open_with, answer):
     async with open_with("ticketmaster", lambda _: answer) as (opened, _):
         reading = await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-26")
     assert [event.title for event in reading.body.events] == ["Christmas Day"]
 
 
-def test_a_geohash_is_that_of_its_inventor():
+def test_geohash_agrees_with_its_inventor():
     assert geohash(57.64911, 10.40744, 11) == "u4pruydqqvj"

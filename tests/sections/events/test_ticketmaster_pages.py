@@ -41,7 +41,7 @@ def _per_day(events) -> dict[date, int]:
     return counted
 
 
-async def test_a_day_of_more_than_can_be_paged_through_gives_a_thousand(open_with):
+async def test_day_with_too_many_events_to_page_through_gives_a_thousand(open_with):
     async with open_with("ticketmaster", responding(_crowd(1, 1300)), **NO_PACE) as (
         opened,
         provider,
@@ -53,7 +53,7 @@ async def test_a_day_of_more_than_can_be_paged_through_gives_a_thousand(open_wit
     assert [asked.query["page"] for asked in of_the_day] == ["0", "1", "2", "3", "4"]
 
 
-async def test_a_stay_of_few_events_is_asked_page_by_page(open_with):
+async def test_stay_of_few_events_is_requested_page_by_page(open_with):
     async with open_with("ticketmaster", responding(_crowd(7, 60)), **NO_PACE) as (
         opened,
         provider,
@@ -63,7 +63,7 @@ async def test_a_stay_of_few_events_is_asked_page_by_page(open_with):
     assert len(provider.requests) == 3
 
 
-async def test_a_crowded_week_is_asked_day_by_day_until_every_event_has_come(open_with):
+async def test_crowded_week_is_requested_day_by_day_until_complete(open_with):
     async with open_with("ticketmaster", responding(_crowd(8, 160)), **NO_PACE) as (
         opened,
         provider,
@@ -75,7 +75,7 @@ async def test_a_crowded_week_is_asked_day_by_day_until_every_event_has_come(ope
 
 
 @pytest.mark.parametrize("always_by_date", [False, True], ids=["relevance", "the worst order"])
-async def test_the_last_days_of_the_longest_stay_in_the_greatest_city_are_not_empty(
+async def test_last_days_of_the_longest_stay_in_the_largest_city_have_events(
     open_with, always_by_date
 ):
     answer = responding(_crowd(92, 65), always_by_date=always_by_date)
@@ -88,7 +88,9 @@ async def test_the_last_days_of_the_longest_stay_in_the_greatest_city_are_not_em
     assert result.status == "ok"
 
 
-async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next(open_with):
+async def test_events_received_by_the_deadline_are_answered_and_the_rest_by_the_next_call(
+    open_with,
+):
     answer = responding(_crowd(5, 100))
     goes_on, may_go_on = threading.Event(), threading.Event()
 
@@ -113,7 +115,7 @@ async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next(o
     assert later.events == whole.events
 
 
-async def test_an_answer_that_broke_off_is_asked_for_again_soon_and_keeps_what_it_had(open_with):
+async def test_interrupted_answer_keeps_its_events_and_is_refreshed_soon(open_with):
     answer = responding(_crowd(5, 100))
 
     def broken(asked):
@@ -133,7 +135,7 @@ async def test_an_answer_that_broke_off_is_asked_for_again_soon_and_keeps_what_i
     assert (len(later.events), later.degraded_reason is None) == (500, True)
 
 
-async def test_a_spent_day_s_budget_is_never_overdrawn(open_with):
+async def test_budget_of_a_day_is_never_overdrawn(open_with):
     async with open_with("ticketmaster", responding(_crowd(8, 160)), **NO_PACE) as (
         opened,
         provider,
@@ -146,7 +148,7 @@ async def test_a_spent_day_s_budget_is_never_overdrawn(open_with):
     assert result.degraded_reason == "budget_spent"
 
 
-async def test_who_would_wait_too_long_for_a_turn_is_told_so_at_once(open_with):
+async def test_call_that_would_wait_too_long_for_its_turn_fails_at_once(open_with):
     async with open_with("ticketmaster", responding(_crowd(1, 1)), **NO_PACE) as (opened, provider):
         budget = opened.provider("ticketmaster").client.host.budget = Budget({30.0: 1})
         assert budget.take(1)

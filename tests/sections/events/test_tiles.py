@@ -42,7 +42,7 @@ def _points(chance: random.Random, count: int) -> list[tuple[float, float]]:
 
 
 @pytest.mark.parametrize("radius", [0.5, 5.0, RADIUS, 200.0])
-def test_the_tile_of_a_point_holds_the_circle_around_it(radius):
+def test_tile_of_a_point_contains_the_circle_around_it(radius):
     grid, chance = Grid(radius), random.Random(17)
     for point in _points(chance, 1500):
         centre = grid.centre(*point)
@@ -144,9 +144,7 @@ def _providers(opened) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_each_point_and_stay_gets_at_least_what_a_call_for_it_alone_would_give(
-    open_section, seed
-):
+async def test_point_and_stay_get_at_least_the_events_of_a_call_for_them_alone(open_section, seed):
     chance = random.Random(seed)
     places = [PARIS, (40.71, -74.0), (-16.9, 179.97), (89.8, 20.0), (-89.9, 0.0)]
     listings, found, expected = Listings(seed, places, 500), 0, 0
@@ -174,7 +172,7 @@ async def test_each_point_and_stay_gets_at_least_what_a_call_for_it_alone_would_
     assert max(len(seller.requests), len(lister.requests)) < 60
 
 
-async def test_neighbours_with_other_stays_of_the_same_weeks_share_a_call_for_each_week(
+async def test_neighbours_with_overlapping_weeks_share_a_call_for_each_week(
     open_section,
 ):
     listings = Listings(1, [PARIS], 100)
@@ -188,7 +186,7 @@ async def test_neighbours_with_other_stays_of_the_same_weeks_share_a_call_for_ea
     assert (len(seller.requests), len(lister.requests)) == (2, 2)
 
 
-async def test_neighbours_who_ask_at_once_share_a_call_for_each_week(open_section):
+async def test_concurrent_neighbours_share_a_call_for_each_week(open_section):
     listings = Listings(2, [PARIS], 100)
     stays = [("2027-03-11", "2027-03-17"), ("2027-03-16", "2027-03-25"), ("2027-03-14",) * 2] * 5
     async with _section_with(open_section, listings.sell, listings.list) as (
@@ -204,7 +202,7 @@ async def test_neighbours_who_ask_at_once_share_a_call_for_each_week(open_sectio
 
 
 @pytest.mark.parametrize(("days", "weeks"), [(1, 1), (7, 2), (14, 3), (30, 5), (92, 14)])
-async def test_a_stay_of_few_events_is_one_call_for_each_week(open_section, days, weeks):
+async def test_stay_of_few_events_needs_one_call_for_each_week(open_section, days, weeks):
     listings = Listings(3, [PARIS], 100)
     async with _section_with(open_section, listings.sell, listings.list) as (
         opened,
@@ -217,7 +215,7 @@ async def test_a_stay_of_few_events_is_one_call_for_each_week(open_section, days
 
 
 @pytest.mark.parametrize(("name", "count"), [("ticketmaster", 4000), ("predicthq", 3600)])
-async def test_no_stay_in_a_very_large_city_misses_an_event(open_section, name, count):
+async def test_stay_in_a_very_large_city_misses_no_event(open_section, name, count):
     """Each of its weeks has more events than a page holds."""
     listings = Listings(5, [PARIS], count)
     asked: list[int] = []
@@ -245,7 +243,7 @@ def _begun_in(listings: Listings, name: str, query) -> set[str]:
     return _ids([one for one in events if stay.start < one.start.day < stay.end], query)
 
 
-async def test_who_lives_by_another_clock_does_not_share(open_section):
+async def test_neighbours_in_another_time_zone_do_not_share_a_call(open_section):
     """At the border of two zones, a provider is asked by the clock of each side."""
     listings = Listings(4, [(42.04, -8.64)], 20)
     async with _section_with(open_section, listings.sell, listings.list) as (opened, _, lister):
@@ -254,7 +252,7 @@ async def test_who_lives_by_another_clock_does_not_share(open_section):
     assert {one.query["active.tz"] for one in lister.requests} == {"Europe/Lisbon", "Europe/Madrid"}
 
 
-async def test_where_one_week_cannot_be_had_the_others_are_given_and_the_answer_says_so(
+async def test_failed_week_leaves_the_others_and_degrades_the_answer(
     open_section,
 ):
     listings = Listings(5, [PARIS], 100)

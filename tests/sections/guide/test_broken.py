@@ -76,7 +76,7 @@ BROKEN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-async def test_a_broken_file_gives_a_clear_error_and_changes_nothing(
+async def test_broken_file_gives_a_clear_error_and_changes_nothing(
     name, importer, guides, monkeypatch
 ):
     """The limits are a fraction of the real ones, which docs/data.md names."""
@@ -98,7 +98,7 @@ async def test_a_broken_file_gives_a_clear_error_and_changes_nothing(
     "name",
     ["UTF-16", "encoded twice", "a column renamed", "swapped coordinates", "a zip", "zero bytes"],
 )
-async def test_a_broken_copy_of_a_snapshot_is_refused_whole(
+async def test_broken_copy_of_a_snapshot_is_refused_whole(
     shared_data, name, world_importer, guides
 ):
     data = gzip.decompress(snapshots(shared_data)[2024].read_bytes())

@@ -59,20 +59,20 @@ def operator(tmp_path: Path) -> Operator:
 ROWS = open_csv(open_row(1), open_row(2), open_row(3, Award=""))
 
 
-def test_an_import_says_what_it_took_and_lists_what_it_did_not(operator):
+def test_import_prints_what_it_took_and_refused(operator):
     done = operator.run("import", operator.file("guide.csv", ROWS))
     assert "3 rows (guide_csv): 2 restaurants, 0 merged into others, 1 refused." in done.stdout
     assert "Version 1 serves: 2 one_star." in done.stdout
     assert "line 4: it has no award, tier or stars" in done.stderr
 
 
-def test_an_import_as_json_accounts_for_every_row(operator):
+def test_import_as_json_accounts_for_every_row(operator):
     report = operator.json("import", operator.file("guide.csv", ROWS))
     assert report["rows"] == report["taken"] + len(report["merged"]) + len(report["refused"])
     assert report["refused"] == [{"line": 4, "reason": "it has no award, tier or stars"}]
 
 
-def test_a_file_that_unpacks_to_millions_of_lists_is_refused_for_its_memory(operator):
+def test_file_that_unpacks_to_millions_of_lists_is_refused_for_its_memory(operator):
     """A gzip of 56 kB; its lists would take 1.2 GB, more than the reading process may have."""
     bomb = gzip.compress(b"[" + b"[]," * 19_000_000 + b"[]]", 9)
     said = operator.refused("import", operator.file("bomb.json.gz", bomb))
@@ -80,20 +80,20 @@ def test_a_file_that_unpacks_to_millions_of_lists_is_refused_for_its_memory(oper
     assert operator.json("list") == []
 
 
-def test_a_file_that_takes_too_long_to_read_is_refused_with_the_bound(operator, monkeypatch):
+def test_file_that_takes_too_long_to_read_is_refused_with_the_bound(operator, monkeypatch):
     monkeypatch.setattr(reading, "CPU_SECONDS", 1)
     rows = open_csv(*(open_row(n, Price="45–90 EUR") for n in range(30_000)))
     said = operator.refused("import", operator.file("guide.csv", rows))
     assert "more than 1 second of the processor" in said
 
 
-def test_a_strict_import_changes_nothing_and_fails(operator):
+def test_strict_import_fails_and_changes_nothing(operator):
     said = operator.refused("import", operator.file("guide.csv", ROWS), "--strict")
     assert "1 of 3 rows are wrong" in said
     assert operator.json("list") == []
 
 
-def test_list_and_rollback_show_and_change_what_serves(operator):
+def test_list_and_rollback_show_and_change_the_active_version(operator):
     operator.run("import", "--sample")
     operator.run("import", operator.file("2025-04-03.csv.gz", gzip.compress(ROWS)))
     listed = operator.json("list")
@@ -108,7 +108,7 @@ def test_list_and_rollback_show_and_change_what_serves(operator):
     assert "no earlier version" in operator.refused("rollback")
 
 
-def test_an_address_is_imported_with_the_date_it_was_last_changed(operator):
+def test_address_is_imported_with_its_date_of_last_change(operator):
     headers = {"Last-Modified": "Tue, 01 Apr 2025 10:00:00 GMT", "Content-Type": "text/csv"}
     with FakeServer(lambda _: FakeResponse(ROWS, headers=headers)).running() as host:
         report = operator.json("import", f"{host.url}/guide.csv")
@@ -117,26 +117,26 @@ def test_an_address_is_imported_with_the_date_it_was_last_changed(operator):
     assert (provenance["source"], provenance["dated"]) == ("guide.csv", "2025-04-01")
 
 
-def test_a_date_of_last_change_beyond_all_calendars_is_as_none(operator):
+def test_impossible_date_of_last_change_is_ignored(operator):
     headers = {"Last-Modified": "Tue, 01 Apr 99999999999999999999 10:00:00 GMT"}
     with FakeServer(lambda _: FakeResponse(ROWS, headers=headers)).running() as host:
         report = operator.json("import", f"{host.url}/guide.csv")
     assert report["taken"] == 2
 
 
-def test_an_address_inside_is_refused_unless_a_setting_allows_it(tmp_path):
+def test_private_address_is_refused_unless_a_setting_allows_it(tmp_path):
     said = Operator(tmp_path).refused("import", "http://127.0.0.1:9/guide.csv")
     assert "FEEDS_ALLOW_PRIVATE" in said
 
 
-def test_an_address_that_answers_with_an_error_page_changes_nothing(operator):
+def test_address_that_answers_with_an_error_page_changes_nothing(operator):
     page = FakeResponse(b"<!doctype html><h1>Moved</h1>", headers={"Content-Type": "text/html"})
     with FakeServer(lambda _: page).running() as host:
         assert "web page" in operator.refused("import", f"{host.url}/guide.csv")
     assert operator.json("list") == []
 
 
-def test_wikidata_is_asked_the_documented_query_and_its_licence_is_kept(tmp_path, monkeypatch):
+def test_wikidata_gets_the_documented_query_and_its_licence_is_stored(tmp_path, monkeypatch):
     found = binding(
         item="http://www.wikidata.org/entity/Q1",
         itemLabel="Chez Wiki",
@@ -156,7 +156,7 @@ def test_wikidata_is_asked_the_documented_query_and_its_licence_is_kept(tmp_path
     assert (provenance["attribution"], provenance["license"]) == ("Wikidata", "CC0 1.0")
 
 
-def test_labels_of_the_operator_are_kept_with_the_version(operator):
+def test_labels_of_the_operator_are_stored_with_the_version(operator):
     labels = operator.file("labels.toml", b'[one_star]\nlabel = { en = "A rosette" }\n')
     operator.run("import", operator.file("guide.csv", ROWS), "--labels", labels)
     kept = operator.json("list")[0]["provenance"]["labels"]
@@ -181,7 +181,7 @@ def test_wrong_labels_are_refused_before_anything_is_changed(operator, labels, s
     assert operator.json("list") == []
 
 
-def test_one_source_is_asked_for_at_a_time(operator):
+def test_command_requires_exactly_one_readable_source(operator):
     assert "Give one of" in operator.refused("import")
     assert "Give one of" in operator.refused("import", "--sample", "--wikidata")
     assert "cannot be read" in operator.refused("import", "nowhere.csv")

@@ -9,7 +9,7 @@ from location_context.sections.guide.records import TIERS
 PAGE = (Path(__file__).parents[3] / "docs" / "data.md").read_text(encoding="utf-8")
 
 
-def test_the_documented_query_is_the_one_that_is_asked():
+def test_documented_query_is_the_one_that_is_sent():
     assert f"```sparql\n{WIKIDATA_QUERY}\n```" in PAGE
 
 

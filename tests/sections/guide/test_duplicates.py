@@ -28,7 +28,7 @@ def pair(one: dict[str, Any], other: dict[str, Any]) -> int:
     return len(group_duplicates([restaurant(1, **one), restaurant(2, **other)]))
 
 
-def test_rows_at_one_place_are_compared_with_a_hundred_of_them_at_most(monkeypatch):
+def test_rows_at_one_place_are_compared_with_a_hundred_others_at_most(monkeypatch):
     compared = []
 
     def different(one: str, other: str) -> bool:
@@ -61,7 +61,7 @@ NEXT_DOOR = {"lat": 48.85 + 60 * METRE}
         ({"name": "Chez Léon", "address": "1, rue X"}, {"name": "Chez Leon", "address": "1 Rue X"}),
     ],
 )
-def test_one_restaurant_given_twice_becomes_one(one, other):
+def test_restaurant_given_twice_becomes_one(one, other):
     assert pair(one, other) == 1
 
 
@@ -85,7 +85,7 @@ def test_different_restaurants_stay_apart(one, other):
     assert pair(one, other) == 2
 
 
-def test_the_merged_record_has_the_newest_award_and_no_gap_that_another_fills():
+def test_merged_record_has_the_newest_award_and_the_fields_of_both():
     old = restaurant(1, tier="three_star", award_year=2019, phone="+33", city="Paris")
     new = restaurant(2, tier="two_star", award_year=2024)
     one = merge([old, new])
@@ -107,7 +107,7 @@ offsets = st.floats(-0.002, 0.002)
     st.lists(st.tuples(offsets, offsets), max_size=12),
 )
 @settings(deadline=None)
-def test_nearby_finds_exactly_what_lies_within_its_distance_everywhere(centre, moves):
+def test_nearby_finds_exactly_the_points_within_its_distance_everywhere(centre, moves):
     grid, put = SpatialGrid(0.08), list[tuple[float, float]]()
     for number, (north, east) in enumerate(moves):
         lat = max(-90.0, min(90.0, centre[0] + north))
@@ -124,19 +124,19 @@ def ids(rows: list[Restaurant], former: list[Restaurant] | None = None) -> list[
     return [r.id for r in assign_ids(without, former or [])]
 
 
-def test_an_id_stays_when_everything_but_the_page_changes():
+def test_id_stays_when_everything_but_the_page_changes():
     before = restaurant(1, url="https://g.example/a/b")
     after = restaurant(9, name="New name", url="https://g.example/a/b", tier="two_star", lat=48.9)
     assert ids([before]) == ids([after])
 
 
-def test_an_id_is_handed_on_when_the_page_changed_and_the_name_stayed_at_its_place():
+def test_id_stays_when_the_page_changed_and_the_name_stayed_at_its_place():
     (former,) = assign_ids([restaurant(1, id="", url="https://g.example/a")], [])
     moved = restaurant(9, name="TABLE 1", url="https://g.example/b", lat=48.85 + 50 * METRE)
     assert ids([moved], [former]) == [former.id]
 
 
-def test_an_id_in_use_is_not_handed_on():
+def test_id_in_use_is_not_assigned_again():
     former = assign_ids([restaurant(1, id="", url="https://g.example/a")], [])
     twin = restaurant(2, name="Table 1", url="https://g.example/b", lat=48.85 + 50 * METRE)
     both = ids([restaurant(1, url="https://g.example/a"), twin], former)
@@ -144,7 +144,7 @@ def test_an_id_in_use_is_not_handed_on():
     assert len(set(both)) == 2
 
 
-def test_two_of_the_same_name_in_one_city_have_ids_of_their_own():
+def test_restaurants_of_one_name_in_one_city_have_separate_ids():
     rows = [restaurant(1, city="Tokyo"), restaurant(1, city="Tokyo", lat=35.7)]
     assert len(set(ids(rows))) == 2
     assert ids(rows) == ids(list(reversed(rows)))[::-1]

@@ -33,7 +33,7 @@ def package(install) -> None:
     install(MODULE, guide_importers={"lines": "LinesFormat"})
 
 
-def test_the_example_of_the_seam_works():
+def test_example_of_the_seam_works():
     result = doctest.testmod(formats)
     assert result.failed == 0
     assert result.attempted > 2
@@ -41,7 +41,7 @@ def test_the_example_of_the_seam_works():
 
 @pytest.mark.anyio
 @pytest.mark.usefixtures("package")
-async def test_a_format_of_another_package_is_imported_like_our_own(importer):
+async def test_format_of_another_package_is_imported_like_a_shipped_one(importer):
     data = b"#guide\nChez Lignes|one_star|48.85|2.35\nChez Rien|none|48.85|2.36"
     version, report = await importer.run(data + b"\nChez Trois|selected|48.85|2.37", METADATA)
     assert version.provenance.kind == report.kind == "lines"
@@ -51,7 +51,7 @@ async def test_a_format_of_another_package_is_imported_like_our_own(importer):
 
 
 @pytest.mark.usefixtures("package")
-def test_our_own_formats_are_asked_last():
+def test_shipped_formats_are_tried_last():
     assert [one.name for one in installed_formats()] == ["lines", "json", "csv"]
 
 

@@ -12,7 +12,7 @@ from tests.sections.guide.oracle import BruteForce, as_expected
 from tests.sections.guide.samples import RADII, points, restaurant, scattered, snapshots
 
 
-def test_two_thousand_points_the_poles_and_180_degrees_are_answered_as_by_brute_force():
+def test_index_agrees_with_brute_force_at_poles_and_180_degrees():
     restaurants = scattered(300)
     index, brute = RestaurantIndex(restaurants), BruteForce(restaurants)
     for lat, lng in points(2000):
@@ -20,7 +20,7 @@ def test_two_thousand_points_the_poles_and_180_degrees_are_answered_as_by_brute_
         assert answer == brute.expected(lat, lng, RADII), (lat, lng)
 
 
-def test_two_hundred_points_at_hotspots_of_a_real_guide_are_answered_as_by_brute_force(shared_data):
+def test_index_agrees_with_brute_force_at_hotspots_of_a_real_guide(shared_data):
     rows = read_table(snapshots(shared_data)[2023].read_bytes(), installed_formats()).rows
     restaurants = [
         Restaurant(
@@ -48,7 +48,7 @@ places = st.tuples(
 
 @given(st.lists(st.tuples(places, st.sampled_from(TIERS)), max_size=25), places)
 @settings(max_examples=150, deadline=None)
-def test_any_few_restaurants_are_answered_as_by_brute_force(given_places, at):
+def test_index_agrees_with_brute_force_on_any_few_restaurants(given_places, at):
     restaurants = [
         restaurant(n, tier=tier, lat=round(lat, 6), lng=round(lng, 6))
         for n, ((lat, lng), tier) in enumerate(given_places)
@@ -64,7 +64,7 @@ def test_restaurants_at_one_spot_are_ordered_by_id():
     assert [one.id for _, _, one in found] == ["r00001", "r00003", "r00005", "r00009"]
 
 
-def test_more_than_fifty_are_counted_and_the_highest_tiers_fill_the_answer():
+def test_surplus_is_counted_and_the_highest_tiers_fill_the_answer():
     rows = [restaurant(n, tier="one_star", lat=48.85 + n / 10_000) for n in range(70)]
     rows += [restaurant(100 + n, tier="three_star", lat=48.9) for n in range(10)]
     answer = RestaurantIndex(rows).query(48.85, 2.35, RADII)
@@ -72,6 +72,6 @@ def test_more_than_fifty_are_counted_and_the_highest_tiers_fill_the_answer():
     assert [len(tier.inside) for tier in answer] == [10, 0, 40, 0, 0]
 
 
-def test_an_empty_guide_has_nothing_inside_and_nothing_beyond():
+def test_empty_guide_has_nothing_inside_and_nothing_beyond():
     answer = RestaurantIndex([]).query(10, 10, RADII)
     assert [(tier.inside_radius, tier.nearest_beyond) for tier in answer] == [(0, None)] * 5

@@ -12,7 +12,7 @@ from tests.sections.guide.samples import METADATA, csv_of, open_csv, open_row
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_row_of_the_open_csv_keeps_every_field(import_rows):
+async def test_row_of_the_open_csv_keeps_every_field(import_rows):
     (one,) = await import_rows(open_csv(open_row(1)))
     assert msgspec.to_builtins(one) | {"id": ""} == {
         "id": "",
@@ -33,12 +33,12 @@ async def test_a_row_of_the_open_csv_keeps_every_field(import_rows):
 
 
 @pytest.mark.parametrize("award", ["3 Stars", "3 Acme Stars", "Three Stars", "★★★", "3 star"])
-async def test_the_words_of_every_year_are_the_same_tier(import_rows, award):
+async def test_words_of_every_year_become_the_same_tier(import_rows, award):
     (one,) = await import_rows(open_csv(open_row(Award=award)))
     assert one.tier == "three_star"
 
 
-async def test_a_bom_line_feeds_semicolons_and_a_break_inside_quotes_do_no_harm(import_rows):
+async def test_csv_with_a_bom_semicolons_and_line_breaks_is_read(import_rows):
     rows = [open_row(1, Address="1 rue\ndu Test"), open_row(2)]
     columns = ",".join(rows[0])
     data = csv_of(rows, columns=columns, delimiter=";").replace(b"\r\n", b"\n")
@@ -47,14 +47,14 @@ async def test_a_bom_line_feeds_semicolons_and_a_break_inside_quotes_do_no_harm(
     assert second.name == "Chez Exemple 2"
 
 
-async def test_the_oldest_vintage_with_a_range_of_amounts_keeps_the_price(import_rows):
+async def test_range_of_amounts_of_the_oldest_vintage_stays_the_price(import_rows):
     row = open_row(1) | {"MinPrice": "3,300", "MaxPrice": "3,800", "Currency": "SEK"}
     del row["Price"]
     (one,) = await import_rows(csv_of([row], columns=",".join(row)))
     assert (one.price, one.price_level) == ("3,300–3,800 SEK", None)
 
 
-async def test_a_city_alone_is_city_and_country_where_it_is_both(import_rows):
+async def test_city_alone_is_city_and_country_where_it_is_both(import_rows):
     rows = [
         open_row(1, Location="Singapore", Address="1 Test Road, Singapore"),
         open_row(2, Location="Lyon", Address="1 rue du Test"),
@@ -75,12 +75,12 @@ async def test_a_city_alone_is_city_and_country_where_it_is_both(import_rows):
         ("call us", None),
     ],
 )
-async def test_a_phone_is_kept_as_written_and_what_is_none_is_left_out(import_rows, given, kept):
+async def test_phone_stays_as_written_and_an_invalid_one_is_left_out(import_rows, given, kept):
     (one,) = await import_rows(open_csv(open_row(PhoneNumber=given)))
     assert one.phone == kept
 
 
-async def test_only_http_addresses_are_kept(import_rows):
+async def test_only_http_addresses_are_stored(import_rows):
     row = open_row(Url="javascript:alert(1)", WebsiteUrl="ftp://exemple.example/")
     (one,) = await import_rows(open_csv(row))
     assert (one.url, one.website) == (None, None)
@@ -111,20 +111,20 @@ async def test_each_wrong_row_is_listed_with_its_line_and_reason(importer):
     assert (report.rows, report.taken) == (26, 14)
 
 
-async def test_a_line_number_counts_the_lines_of_the_file_not_its_rows(importer):
+async def test_line_number_counts_the_lines_of_the_file(importer):
     rows = [open_row(1, Address="one\ntwo\nthree"), open_row(2), open_row(3, Award="none")]
     _, report = await importer.run(open_csv(*rows), METADATA)
     assert [row.line for row in report.refused] == [6]
 
 
-async def test_a_row_with_a_field_too_few_is_refused_and_the_rest_is_taken(importer):
+async def test_row_with_a_field_too_few_is_refused_and_the_rest_is_taken(importer):
     data = open_csv(open_row(1), open_row(2)) + b"Chez Court,Paris\r\n"
     _, report = await importer.run(data, METADATA)
     assert [row.line for row in report.refused] == [4]
     assert "2 fields where the header has 11" in report.refused[0].reason
 
 
-async def test_a_strict_import_refuses_the_file_and_tells_of_the_rows(importer, guides):
+async def test_strict_import_refuses_the_file_and_lists_the_rows(importer, guides):
     data = open_csv(open_row(1), open_row(2), open_row(3, Award=""))
     with pytest.raises(ImportRejected, match="1 of 3 rows") as refused:
         await importer.run(data, METADATA, strict=True)
@@ -132,7 +132,7 @@ async def test_a_strict_import_refuses_the_file_and_tells_of_the_rows(importer, 
     assert await guides.active() is None
 
 
-async def test_a_plain_csv_of_the_documented_columns_is_taken(importer, guides):
+async def test_plain_csv_of_the_documented_columns_is_taken(importer, guides):
     row = {
         "id": "a-1",
         "name": "Chez Plain",
@@ -172,9 +172,7 @@ async def test_geojson_points_are_taken_and_others_listed_by_number(importer, gu
 
 
 @pytest.mark.parametrize("field", ["cuisine", "coordinates", "type"])
-async def test_a_deeply_nested_geojson_feature_is_listed_or_read_without_the_field(
-    importer, guides, field
-):
+async def test_deeply_nested_geojson_does_not_affect_other_features(importer, guides, field):
     deep: list[Any] = []
     for _ in range(400):
         deep = [deep]
@@ -191,7 +189,7 @@ def binding(**values: str) -> dict[str, dict[str, str]]:
     return {name: {"type": "literal", "value": value} for name, value in values.items()}
 
 
-async def test_a_sparql_result_keeps_the_newest_award_of_each_item(importer, guides):
+async def test_sparql_result_keeps_the_newest_award_of_each_item(importer, guides):
     place = {
         "item": "http://www.wikidata.org/entity/Q1",
         "itemLabel": "Chez Wiki",
@@ -212,7 +210,7 @@ async def test_a_sparql_result_keeps_the_newest_award_of_each_item(importer, gui
     assert (report.kind, len(report.merged), len(report.refused)) == ("sparql", 1, 1)
 
 
-async def test_a_file_with_most_rows_wrong_is_refused_whole(importer):
+async def test_file_with_most_rows_wrong_is_refused_whole(importer):
     rows = [open_row(1), open_row(2, Award=""), open_row(3, Award="")]
     with pytest.raises(OperatorError, match="2 of 3 rows are wrong"):
         await importer.run(open_csv(*rows), METADATA)

@@ -25,21 +25,21 @@ def sample() -> list[Row]:
 
 
 @pytest.mark.anyio
-async def test_the_sample_imports_strictly_with_every_row_taken(world_importer):
+async def test_sample_imports_strictly_with_every_row(world_importer):
     version, report = await import_sample(world_importer)
     assert version.provenance.sample
     assert report.taken == report.rows == len(sample())
     assert list(report.by_tier) == list(TIERS)
 
 
-def test_the_sample_has_over_a_hundred_restaurants_in_over_25_cities_and_paris_in_every_tier():
+def test_sample_has_160_restaurants_in_25_cities_and_paris_in_every_tier():
     rows = sample()
     assert len(rows) >= 160
     assert len({(row["city"], row["country"]) for row in rows}) >= 25
     assert {row["tier"] for row in rows if row["city"] == "Paris"} == set(TIERS)
 
 
-def test_each_name_found_in_a_snapshot_has_its_tier_of_that_year_and_lies_within_500_m(shared_data):
+def test_name_in_a_snapshot_has_its_tier_and_lies_within_500_m(shared_data):
     known = {str(year): places(path) for year, path in snapshots(shared_data).items()}
     found, wrong = 0, []
     for row in sample():
@@ -54,7 +54,7 @@ def test_each_name_found_in_a_snapshot_has_its_tier_of_that_year_and_lies_within
     assert found >= 500
 
 
-def test_what_cannot_be_checked_is_rare_and_only_in_the_tier_that_the_snapshots_lack(shared_data):
+def test_unverifiable_rows_are_rare_and_only_in_the_lowest_tier(shared_data):
     known = [place for path in snapshots(shared_data).values() for place in places(path)]
     unchecked = [row["tier"] for row in sample() if judged(row, known) is None]
     assert set(unchecked) <= {"selected"}

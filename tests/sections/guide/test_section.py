@@ -56,7 +56,7 @@ def answer(guide: Guide, guides: SqlGuideStore) -> Callable[..., Any]:
     return work
 
 
-async def test_all_five_tiers_stand_in_rank_order_with_their_radii(answer):
+async def test_tiers_stand_in_rank_order_with_their_radii(answer):
     body = await answer(around(("selected", 0.5)))
     ranked = [(tier["tier"], tier["rank"], tier["radius"]) for tier in body["tiers"]]
     assert ranked == list(zip(RANKS, range(1, 6), [80, 40, 15, 2, 1], strict=True))
@@ -71,7 +71,7 @@ async def test_each_tier_reaches_exactly_as_far_as_its_radius(answer):
     assert [tier["nearest_beyond"] for tier in body["tiers"]] == [None] * 5
 
 
-async def test_an_empty_tier_names_the_nearest_beyond_its_radius(answer):
+async def test_empty_tier_names_the_nearest_beyond_its_radius(answer):
     rows = around(("one_star", 3), ("three_star", 95.5), ("three_star", 300), ("selected", 1.2))
     body = await answer(rows)
     beyond = {tier["tier"]: tier["nearest_beyond"] for tier in body["tiers"]}
@@ -80,7 +80,7 @@ async def test_an_empty_tier_names_the_nearest_beyond_its_radius(answer):
     assert (beyond["two_star"], beyond["one_star"]) == (None, None)
 
 
-async def test_a_tier_names_no_restaurant_beyond_a_day_s_drive(answer):
+async def test_tier_names_no_restaurant_beyond_a_days_drive(answer):
     """Such as a row with swapped coordinates and no country, which nothing else tells."""
     rows = around(("one_star", 3), ("three_star", 1000.1), ("two_star", 999.9))
     body = await answer(rows)
@@ -89,7 +89,7 @@ async def test_a_tier_names_no_restaurant_beyond_a_day_s_drive(answer):
     assert beyond["two_star"]["distance"] == 999.9
 
 
-async def test_the_order_is_tier_then_distance_then_id_and_at_most_fifty(answer):
+async def test_order_is_tier_then_distance_then_id_with_at_most_fifty(answer):
     rows = around(*[(TIERS[n % 5], n % 7 / 10) for n in range(80)])
     body = await answer(rows)
     keys = [(TIERS.index(one["tier"]), one["distance"], one["id"]) for one in body["restaurants"]]
@@ -97,7 +97,7 @@ async def test_the_order_is_tier_then_distance_then_id_and_at_most_fifty(answer)
     assert (len(keys), body["total"]) == (50, 80)
 
 
-async def test_a_restaurant_carries_every_field_and_null_for_what_is_not_known(answer):
+async def test_restaurant_carries_every_field_and_null_for_unknown(answer):
     body = await answer(around(("two_star", 10)))
     (one,) = body["restaurants"]
     assert one == {
@@ -124,25 +124,25 @@ async def test_a_restaurant_carries_every_field_and_null_for_what_is_not_known(a
     }
 
 
-async def test_the_answer_is_what_its_documented_struct_describes(guide, guides):
+async def test_answer_matches_its_documented_struct(guide, guides):
     await guides.replace(PROVENANCE, scattered(200), NOON)
     reading = await guide.read(query(), Deadline.after(4))
     assert msgspec.json.decode(reading.payload, type=GuideBody) == reading.body
 
 
-async def test_imperial_units_turn_distances_and_radii_last(answer):
+async def test_imperial_units_are_converted_last(answer):
     body = await answer(around(("one_star", 14.9)), query(units="imperial"))
     assert body["units"]["distance"] == "mi"
     assert body["tiers"][2]["radius"] == 9.32
     assert body["restaurants"][0]["distance"] == 9.26
 
 
-async def test_as_of_is_the_day_of_the_dataset_and_stays_so(answer):
+async def test_as_of_is_the_day_of_the_dataset(answer):
     body = await answer(around(("one_star", 1)))
     assert (body["as_of"], body["stale"]) == ("2025-03-01T00:00:00Z", False)
 
 
-async def test_without_a_guide_the_section_says_so(guide):
+async def test_section_without_a_guide_is_not_applicable_and_warns(guide):
     reading = await guide.read(query(), Deadline.after(4))
     body = msgspec.json.decode(reading.payload)
     assert (body["applicable"], body["reason"]) == (False, "no_guide_loaded")
@@ -150,12 +150,12 @@ async def test_without_a_guide_the_section_says_so(guide):
     assert (await guide.dataset()).version is None
 
 
-async def test_far_from_all_restaurants_the_section_is_not_applicable(answer):
+async def test_section_far_from_all_restaurants_is_not_applicable(answer):
     body = await answer(around(("selected", 0)), query(OCEAN))
     assert (body["applicable"], body["reason"]) == (False, "no_restaurants_in_range")
 
 
-async def test_the_sample_says_in_answer_and_notices_that_it_is_not_current(answer, guide):
+async def test_sample_is_marked_as_not_current(answer, guide):
     provenance = Provenance(
         kind="sample", source="s", dated=date(2024, 6, 1), attribution="Sample guide"
     )
@@ -171,7 +171,7 @@ async def test_imported_guide_names_its_licence_terms_and_that_it_was_adapted(an
     assert notice["license_url"] == "https://creativecommons.org/licenses/by-sa/4.0/"
 
 
-async def test_an_operators_own_labels_are_used_by_language_before_ours(answer):
+async def test_operators_labels_are_used_by_language_before_the_shipped_ones(answer):
     words = {"one_star": TierTexts(label={"": "A rosette", "de": "Eine Rosette"})}
     provenance = msgspec.structs.replace(PROVENANCE, labels=words)
     for wanted, label in (
@@ -205,7 +205,7 @@ class Faulty:
         return getattr(self.store, name)
 
 
-async def test_a_database_that_fails_is_503_only_as_long_as_nothing_was_ever_loaded(guides):
+async def test_failing_database_is_503_only_until_a_guide_was_loaded(guides):
     await guides.replace(PROVENANCE, around(("one_star", 1)), NOON)
     faulty = Faulty(guides)
     async with HttpClient("tests") as client:
@@ -222,9 +222,7 @@ async def test_a_database_that_fails_is_503_only_as_long_as_nothing_was_ever_loa
         assert (await guide.read(query(), Deadline.after(4))).body.applicable
 
 
-async def test_a_running_section_changes_over_to_a_new_version_and_back_by_itself(
-    guide, guides, monkeypatch
-):
+async def test_running_section_follows_new_versions_and_back(guide, guides, monkeypatch):
     monkeypatch.setattr("location_context.sections.section.FOLLOW_SECONDS", 0.01)
     changes: asyncio.Queue[None] = asyncio.Queue()
     guide.on_change(lambda: changes.put_nowait(None))
@@ -245,7 +243,7 @@ async def test_a_running_section_changes_over_to_a_new_version_and_back_by_itsel
     assert seen == [(1, "1"), (2, "2"), (1, "1")]
 
 
-async def test_no_request_fails_while_imports_replace_the_guide(guide, guides):
+async def test_requests_succeed_while_imports_replace_the_guide(guide, guides):
     await guides.replace(PROVENANCE, around(("one_star", 1)), NOON)
 
     async def replace(count: int) -> None:

@@ -62,7 +62,7 @@ def tier_by_first_sign(award: str) -> str:
 
 
 @pytest.mark.parametrize("year", [2023, 2024])
-def test_a_snapshot_imports_whole_and_every_row_is_found_again(shared_data, year, imports):
+def test_snapshot_imports_whole_with_every_row(shared_data, year, imports):
     rows = rows_of(snapshots(shared_data)[year])
     report, restaurants = imports[year]
     assert (report.rows, report.taken) == (len(rows), len(rows))
@@ -87,7 +87,7 @@ def test_a_snapshot_imports_whole_and_every_row_is_found_again(shared_data, year
     assert lost == []
 
 
-def test_the_118_street_addresses_shared_by_different_restaurants_stay_apart(shared_data, imports):
+def test_different_restaurants_at_118_shared_addresses_stay_apart(shared_data, imports):
     rows = rows_of(snapshots(shared_data)[2023])
     shared = [n for n in Counter(row["Address"].lower() for row in rows).values() if n > 1]
     kept = Counter((r.address or "").lower() for r in imports[2023][1])
@@ -95,7 +95,7 @@ def test_the_118_street_addresses_shared_by_different_restaurants_stay_apart(sha
     assert len([n for n in kept.values() if n > 1]) >= 118
 
 
-def test_ids_survive_from_one_year_to_the_next(imports):
+def test_ids_stay_from_one_year_to_the_next(imports):
     ids = [{r.url: r.id for r in restaurants} for _, restaurants in imports.values()]
     both = ids[0].keys() & ids[1].keys()
     assert len(both) > 1500
@@ -103,6 +103,6 @@ def test_ids_survive_from_one_year_to_the_next(imports):
     assert all(len(set(year.values())) == len(year) for year in ids)
 
 
-def test_paris_has_restaurants_of_every_tier_that_the_snapshot_holds(imports):
+def test_paris_has_restaurants_of_every_tier_of_the_snapshot(imports):
     answer = RestaurantIndex(imports[2023][1]).query(48.8566, 2.3522, RADII)
     assert [tier.inside_radius > 0 for tier in answer] == [True, True, True, True, False]

@@ -29,7 +29,7 @@ async def keep(store: SqlGuideStore, *numbers: int) -> int:
     return (await store.replace(PROVENANCE, rows, NOON)).number
 
 
-async def test_a_version_comes_back_as_it_was_kept(store):
+async def test_version_is_loaded_as_it_was_saved(store):
     full = restaurant(
         1,
         cuisine=("Modern", "Soup"),
@@ -49,7 +49,7 @@ async def test_a_version_comes_back_as_it_was_kept(store):
     assert (version.rows, version.imported_at, version.replaces) == (2, NOON, None)
 
 
-async def test_an_empty_store_has_no_active_version(store):
+async def test_empty_store_has_no_active_version(store):
     assert await store.active() is None
     assert await store.versions() == []
     assert await store.load(7) == []
@@ -67,7 +67,7 @@ async def test_rollback_returns_to_the_version_that_was_replaced(store):
     assert [r.id for r in await store.load(first)] == [restaurant(1).id]
 
 
-async def test_only_the_newest_versions_are_kept_and_the_one_to_return_to(store):
+async def test_newest_versions_and_the_one_to_return_to_are_stored(store):
     numbers = [await keep(store, n) for n in range(KEPT + 4)]
     for _ in range(KEPT - 1):
         await store.rollback()
@@ -80,7 +80,7 @@ async def test_only_the_newest_versions_are_kept_and_the_one_to_return_to(store)
     assert len(await store.load(oldest.number)) == 1
 
 
-async def test_a_version_whose_rows_are_refused_leaves_everything_as_it_was(store):
+async def test_version_with_refused_rows_changes_nothing(store):
     before = await keep(store, 1)
     with pytest.raises(StorageError):
         await keep(store, *range(1500), 3)  # an id twice: refused in the second batch
@@ -89,7 +89,7 @@ async def test_a_version_whose_rows_are_refused_leaves_everything_as_it_was(stor
     assert (active.number, len(await store.versions())) == (before, 1)
 
 
-async def test_imports_at_once_come_one_after_another(store):
+async def test_concurrent_imports_run_one_after_another(store):
     numbers = await asyncio.gather(*(keep(store, n) for n in range(4)))
     versions = await store.versions()
     assert sorted(numbers) == sorted(version.number for version in versions)
@@ -97,7 +97,7 @@ async def test_imports_at_once_come_one_after_another(store):
     assert versions[0].active
 
 
-async def test_an_import_killed_in_its_middle_leaves_the_old_guide_and_the_next_one_works(
+async def test_killed_import_leaves_the_old_guide_and_the_next_one_works(
     database_settings, database, importer
 ):
     """Killed in turn after each statement of the import."""

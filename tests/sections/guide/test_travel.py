@@ -76,7 +76,7 @@ def ways(reading: SectionResult) -> list[tuple[str, int, bool]]:
 ESTIMATED = [("drive", 67, True), ("drive", 33, True), ("walk", 16, True), ("drive", 14, True)]
 
 
-def test_estimates_grow_with_distance_and_turn_from_walk_to_drive_at_two_kilometres():
+def test_estimate_grows_with_distance_and_becomes_a_drive_at_two_kilometres():
     minutes = [estimate(km / 10).minutes for km in range(21, 1000)]
     assert minutes == sorted(minutes)
     assert (estimate(2.0).kind, estimate(2.001).kind) == ("walk", "drive")
@@ -93,7 +93,7 @@ BERLIN = (
 )  # fmt: skip
 
 
-def test_drives_in_a_large_city_take_about_as_long_as_osrm_says():
+def test_estimate_of_a_drive_in_a_large_city_agrees_with_osrm():
     ratios = [estimate(km).minutes / minutes for km, minutes in BERLIN]
     assert 0.9 <= median(ratios) <= 1.1
     assert 0.7 <= min(ratios) <= max(ratios) <= 1.15

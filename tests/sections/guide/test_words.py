@@ -9,7 +9,7 @@ from location_context.sections.guide.imports.validation import price_level, tier
 
 
 @given(st.characters(categories=["Sc"]), st.integers(1, 4))
-def test_a_sign_of_any_currency_repeated_is_its_level(sign, count):
+def test_repeated_sign_of_any_currency_is_its_level(sign, count):
     assert price_level(sign * count) == count
     assert price_level(" ".join([sign] * count)) == count
 
@@ -48,11 +48,11 @@ def test_repeated_signs_alone_have_a_level(text, level):
         ("three_star", "three_star"),
     ],
 )
-def test_awards_of_every_year_are_known(award, tier):
+def test_awards_of_every_year_have_a_tier(award, tier):
     assert tier_of(award, "", "") == tier
 
 
 @pytest.mark.parametrize("award", ["0 Stars", "4 Stars", "Starfish", "Green Star", "17", "?"])
-def test_what_is_no_tier_is_answered_with_a_reason(award):
+def test_unknown_award_is_refused_with_a_reason(award):
     with pytest.raises(RowError, match=" "):
         tier_of(award, "", "")

@@ -48,7 +48,7 @@ async def builder(weather):
         yield ArchiveBuilder(archive, repository, weather.clock, lambda _: None, pause), waits
 
 
-async def test_each_cell_costs_one_request_and_a_second_run_none(builder, weather):
+async def test_each_cell_costs_one_call_and_a_second_run_none(builder, weather):
     built = await builder[0].build(PLACES[:2])
     assert (built.cells, built.fetched) == (1, 1)
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
@@ -58,7 +58,7 @@ async def test_each_cell_costs_one_request_and_a_second_run_none(builder, weathe
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_every_stay_in_a_built_cell_is_answered_without_the_archive(builder, weather):
+async def test_stay_in_a_built_cell_needs_no_archive(builder, weather):
     await builder[0].build(PLACES[:1])
     for start, end in (
         (date(2027, 3, 1), date(2027, 5, 31)),
@@ -69,7 +69,7 @@ async def test_every_stay_in_a_built_cell_is_answered_without_the_archive(builde
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_a_build_fetches_a_cell_whose_februaries_are_stored(builder, weather):
+async def test_build_fetches_a_cell_whose_februaries_are_stored(builder, weather):
     await weather.read(query(Stay(date(2027, 2, 8), date(2027, 2, 12)), PLACES[0]))
     await weather.section.sources.archives.repository.flush()
     built = await builder[0].build(PLACES[:1])
@@ -78,7 +78,7 @@ async def test_a_build_fetches_a_cell_whose_februaries_are_stored(builder, weath
     assert (again.held, again.fetched) == (1, 0)
 
 
-async def test_it_waits_as_long_as_the_provider_asks_and_goes_on(builder, weather):
+async def test_build_waits_as_long_as_the_provider_says_and_continues(builder, weather):
     build, waits = builder
     weather.open_meteo.faults[ARCHIVE] = refused("Minutely API request limit exceeded.", 429)
     built = await build.build(PLACES[2:])
@@ -86,7 +86,7 @@ async def test_it_waits_as_long_as_the_provider_asks_and_goes_on(builder, weathe
     assert waits == [pytest.approx(60, abs=1)]
 
 
-async def test_a_cell_that_fails_is_counted_and_the_next_is_built(builder, weather):
+async def test_failed_cell_is_counted_and_the_next_is_built(builder, weather):
     served = iter([FakeResponse(b"<html>", 200)] * 3)
 
     def respond(asked, well=weather.open_meteo.respond):
@@ -97,7 +97,7 @@ async def test_a_cell_that_fails_is_counted_and_the_next_is_built(builder, weath
     assert (built.fetched, built.failed) == (1, 1)
 
 
-def test_all_months_reach_over_new_year_as_far_as_days_have_come():
+def test_all_months_reach_over_new_year_to_the_last_final_days():
     months = all_months(date(2026, 11, 21))
     assert months[0] == (2016, 1)
     assert months[-1] == (2026, 3)
@@ -109,7 +109,7 @@ def test_all_months_reach_over_new_year_as_far_as_days_have_come():
     ("text", "sentence"),
     [("lat,lng\n1,x\n", "line 2"), ("a,b\n1,2\n", "line 1"), ("lat,lng\n1,2\n91,0\n", "line 3")],
 )
-def test_a_file_with_a_wrong_line_is_refused_before_anything_is_asked(tmp_path, text, sentence):
+def test_file_with_a_wrong_line_is_refused_before_any_call(tmp_path, text, sentence):
     file = tmp_path / "places.csv"
     file.write_text(text)
     with pytest.raises(OperatorError, match=sentence):
@@ -117,9 +117,7 @@ def test_a_file_with_a_wrong_line_is_refused_before_anything_is_asked(tmp_path, 
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "no-such-name.invalid"])
-async def test_the_command_ends_and_spends_nothing_if_its_host_is_not_reached(
-    weather, tmp_path, host
-):
+async def test_command_fails_and_spends_nothing_if_its_host_is_unreachable(weather, tmp_path, host):
     file = tmp_path / "places.csv"
     file.write_text("lat,lng\n48.0,2.0\n50.0,2.0\n52.0,2.0\n")
     archive = f"http://{host}:9/v1/archive"
@@ -133,7 +131,7 @@ async def test_the_command_ends_and_spends_nothing_if_its_host_is_not_reached(
         assert [state.used for state in host.budgets()] == [0, 0, 0]
 
 
-async def test_the_command_builds_and_says_what_it_did(weather, tmp_path):
+async def test_command_builds_and_prints_counts(weather, tmp_path):
     file = tmp_path / "places.csv"
     file.write_text("lat,lng\n48.0,2.0\n48.02,2.02\n")
     done = command(weather.settings, "warm", str(file), "--climate-only", "--json")

@@ -45,7 +45,7 @@ def constant(**columns: float) -> np.ndarray:
     return values
 
 
-def test_a_straight_season_leaves_no_spread():
+def test_linear_season_leaves_no_spread():
     slope = np.arange(SHAPE[2]) * 0.3
     columns = climatology.summarise(constant(temperature_max=0) + slope)
     expected = slope[PAD_DAYS : PAD_DAYS + DAYS]
@@ -53,7 +53,7 @@ def test_a_straight_season_leaves_no_spread():
         assert columns[name] == pytest.approx(expected)
 
 
-def test_the_pool_is_widened_for_ten_years_being_a_sample():
+def test_pool_is_widened_since_ten_years_are_a_sample():
     values = constant(temperature_max=0)
     values[ROW["temperature_max"]] += np.where(np.arange(YEARS) % 2, 1, -1)[:, None]
     pooled = climatology.pooled_samples(values[ROW["temperature_max"]])
@@ -68,7 +68,7 @@ def test_the_pool_is_widened_for_ten_years_being_a_sample():
     st.floats(-30, 30),
     st.floats(-1, 1),
 )
-def test_adding_a_line_to_the_data_adds_it_to_the_answer(row, gaps, start, slope):
+def test_adding_a_line_to_the_data_adds_it_to_the_result(row, gaps, start, slope):
     row[:3].flat[gaps] = np.nan
     line = start + slope * np.arange(33)
     one, other = climatology.pooled_samples(row), climatology.pooled_samples(row + line)
@@ -78,7 +78,7 @@ def test_adding_a_line_to_the_data_adds_it_to_the_answer(row, gaps, start, slope
 
 @settings(max_examples=60, deadline=None)
 @given(arrays(float, (5, 40), elements=st.floats(-40, 50) | st.just(np.nan)))
-def test_quantiles_agree_with_numpy_on_what_is_known(pooled):
+def test_quantiles_agree_with_numpy_on_known_values(pooled):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         expected = np.nanquantile(pooled, [0.1, 0.5, 0.9], axis=1)
@@ -87,7 +87,7 @@ def test_quantiles_agree_with_numpy_on_what_is_known(pooled):
 
 @settings(max_examples=40, deadline=None)
 @given(arrays(float, (4, 33), elements=st.floats(-40, 50) | st.just(np.nan)))
-def test_the_line_is_the_least_squares_line(row):
+def test_fit_is_the_least_squares_line(row):
     fitted = climatology.fit(row)
     for day in range(3):
         window = row[:, day : day + 31]
@@ -100,12 +100,12 @@ def test_the_line_is_the_least_squares_line(row):
         assert fitted.slope[day] == pytest.approx(slope, abs=1e-6)
 
 
-def test_nothing_known_gives_nothing_and_no_warning():
+def test_unknown_data_give_unknown_statistics_without_warning():
     columns = climatology.summarise(np.full(SHAPE, np.nan))
     assert all(np.isnan(column).all() for column in columns.values())
 
 
-def test_conditions_go_by_frequency_and_never_by_mean():
+def test_condition_is_a_frequency_and_never_a_mean():
     values = constant(weather_code=0)
     values[ROW["weather_code"], :, ::2] = 95
     values[ROW["weather_code"], 0] = 0
@@ -113,7 +113,7 @@ def test_conditions_go_by_frequency_and_never_by_mean():
     assert condition_of(code) in {"clear", "thunderstorm"}
 
 
-def test_the_code_is_the_most_frequent_of_the_most_frequent_condition():
+def test_code_is_the_most_frequent_of_the_most_frequent_condition():
     values = constant(weather_code=3)  # cloudy on 4 in 10 days
     codes = np.tile([61, 61, 80, 80, 80, 63], 100)
     values[ROW["weather_code"], :6] = codes[: 6 * SHAPE[2]].reshape(6, -1)
@@ -127,7 +127,7 @@ def test_wind_direction_is_a_vector_mean_through_north():
     assert direction == pytest.approx([5, 5, 5])
 
 
-def test_the_chance_of_rain_is_the_share_of_days_with_a_millimetre():
+def test_chance_of_rain_is_the_share_of_days_with_a_millimetre():
     values = constant(precipitation_sum=0.9)
     values[ROW["precipitation_sum"], :3] = 1.0
     chance = climatology.summarise(values)["precipitation_probability"]
@@ -151,12 +151,12 @@ def test_one_day_in_ten_has_more_rain_than_its_p90():
         (date(2026, 12, 31), 2025), (date(2028, 2, 29), 2027),
     ],
 )  # fmt: skip
-def test_a_year_counts_when_its_end_is_ten_days_past(today, year):
+def test_year_counts_from_ten_days_after_its_end(today, year):
     assert last_year(today) == year
 
 
 @given(st.dates(date(2026, 1, 1), date(2050, 9, 1)), st.integers(1, 92), st.integers(1990, 2030))
-def test_the_months_of_a_stay_hold_its_whole_window_in_every_year(start, days, year):
+def test_months_of_a_stay_hold_its_whole_window_in_every_year(start, days, year):
     stay = Stay(start, start + timedelta(days - 1))
     touched = months_of(stay, year)
     spans = [month_span(*month) for month in touched]
@@ -179,7 +179,7 @@ def held(missing_days: set[date]):
     return find
 
 
-def test_a_year_is_dropped_when_over_a_fifth_of_its_window_is_missing():
+def test_year_is_dropped_when_over_a_fifth_of_its_window_is_missing():
     stay = Stay(date(2027, 7, 11), date(2027, 7, 20))  # a window of 40 days
     first = date(2020, 7, 1)
     for count, dropped in ((8, False), (9, True)):
@@ -187,7 +187,7 @@ def test_a_year_is_dropped_when_over_a_fifth_of_its_window_is_missing():
         assert missing(windows(stay, [2019, 2020], find)).tolist() == [False, dropped]
 
 
-def test_a_years_record_passes_over_a_gap_and_gives_up_on_many():
+def test_record_of_a_year_ignores_one_gap_and_not_many():
     stay = Stay(date(2027, 7, 11), date(2027, 7, 20))
     for count, known in ((2, True), (3, False)):
         find = held({date(2020, 7, 11) + timedelta(n) for n in range(count)})
@@ -211,7 +211,7 @@ def statistics(stay: Stay) -> dict[str, np.ndarray]:
 
 @settings(max_examples=60, deadline=None)
 @given(st.dates(date(2027, 1, 1), date(2028, 12, 31)), st.integers(0, 91), st.integers(0, 91))
-def test_a_date_has_the_same_statistics_in_every_stay_of_its_year(start, days, place):
+def test_date_has_the_same_statistics_in_every_stay_of_its_year(start, days, place):
     end = min(start + timedelta(days), date(start.year, 12, 31))
     day = min(start + timedelta(place), end)
     whole, alone = statistics(Stay(start, end)), statistics(Stay(day, day))
@@ -219,7 +219,7 @@ def test_a_date_has_the_same_statistics_in_every_stay_of_its_year(start, days, p
         assert whole[name][(day - start).days] == pytest.approx(column[0], nan_ok=True), name
 
 
-def test_a_stay_over_29_february_has_its_own_dates_in_years_without_it():
+def test_stay_over_29_february_has_its_own_dates_in_years_without_it():
     stay = Stay(date(2028, 2, 28), date(2028, 3, 1))
     values = windows(stay, [2019, 2020], seasonal)
     days = {
@@ -241,7 +241,7 @@ def test_every_code_of_the_contract_has_one_condition():
     assert condition_of(42) is None
 
 
-def test_on_real_series_the_spread_holds_80_percent_and_beats_ten_raw_days(shared_data):
+def test_spread_on_real_series_holds_80_percent_and_beats_ten_raw_days(shared_data):
     """The whole figure is the benchmark's; here every third year, which is as telling."""
     figures = weather_climatology.evaluate(shared_data / "climate", 2012, 2024, 4)
     print(figures)
@@ -250,7 +250,7 @@ def test_on_real_series_the_spread_holds_80_percent_and_beats_ten_raw_days(share
     assert figures["brier_ratio"] <= 0.925
 
 
-def test_at_a_station_the_stated_error_of_the_cell_brings_days_into_the_range(shared_data):
+def test_stated_error_of_the_cell_brings_station_days_into_the_range(shared_data):
     folder = shared_data / "climate"
     (rome,) = (
         one
@@ -269,7 +269,7 @@ def test_at_a_station_the_stated_error_of_the_cell_brings_days_into_the_range(sh
 
 
 @pytest.mark.anyio
-async def test_a_record_from_held_data_costs_at_most_ten_passes_of_two_quantiles():
+async def test_record_from_stored_data_costs_ten_passes_of_two_quantiles_at_most():
     figures = [await computation.climatology() for _ in range(8)]  # the least is free of other work
     print(figures)
     assert min(one["ratio"] for one in figures) <= 10

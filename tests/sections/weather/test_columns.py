@@ -47,7 +47,7 @@ def value_of(name: str, value: object) -> float:
 @given(columns)
 @example(([0, 1], {"tmax": [10**400, 280.0], "code": [True, "3"], "sun": [None, -0.0]}))
 @example(([1, 0], {"tmax": [10**30, 999_999_999], "code": [3, 1.5]}))
-def test_whatever_stands_in_an_answer_each_value_is_read_as_it_is_alone(given_columns):
+def test_every_value_of_an_answer_is_read_as_if_alone(given_columns):
     places, native = given_columns
     dates = [FIRST + timedelta(place) for place in places]
     first, read = read_columns(native, dates, TABLE, FIELDS)
@@ -62,7 +62,7 @@ def test_whatever_stands_in_an_answer_each_value_is_read_as_it_is_alone(given_co
 
 
 @given(st.lists(values, min_size=1, max_size=9))
-def test_numbers_of_json_are_read_like_those_made_here(column):
+def test_numbers_of_json_are_read_like_python_numbers(column):
     try:
         text = msgspec.json.encode(column)
     except (OverflowError, msgspec.MsgspecError):
@@ -85,6 +85,6 @@ def test_numbers_of_json_are_read_like_those_made_here(column):
         ({"tmax": {"a": 1, "b": 2}}, [0, 1], "a column is not as long as its dates"),
     ],
 )
-def test_dates_and_columns_that_do_not_fit_are_refused_in_words(native, days, why):
+def test_mismatched_dates_and_columns_are_refused_with_a_reason(native, days, why):
     with pytest.raises(ValueError, match=f"^{why}$"):
         read_columns(native, [FIRST + timedelta(day) for day in days], TABLE, FIELDS)

@@ -54,7 +54,7 @@ def test_recorded_daily_answers_are_read_by_their_dates(shared_data):
     assert read >= 2
 
 
-def test_a_recorded_forecast_of_nulls_is_no_forecast(shared_data):
+def test_recorded_forecast_of_nulls_has_no_values(shared_data):
     nulls = [
         body
         for _, body in recorded(shared_data, "*forecast*.json")
@@ -65,7 +65,7 @@ def test_a_recorded_forecast_of_nulls_is_no_forecast(shared_data):
     assert np.isnan(columns["temperature_max"]).all()
 
 
-async def test_recorded_and_quoted_errors_are_understood(shared_data):
+async def test_recorded_and_quoted_errors_are_errors_of_the_provider(shared_data):
     """A 400 is an error of its own, never a crash."""
     today = date(2026, 10, 4)
     for _, body in recorded(shared_data, "errors/*400*.json"):
@@ -86,7 +86,7 @@ async def test_recorded_and_quoted_errors_are_understood(shared_data):
 @pytest.mark.parametrize(
     ("name", "seconds"), [("minutely", 60), ("hourly", 3600), ("daily", 12 * 3600 + 61)]
 )
-def test_a_quoted_429_tells_how_long_to_be_quiet(shared_data, name, seconds):
+def test_quoted_429_says_how_long_to_pause(shared_data, name, seconds):
     body = (shared_data / "open_meteo" / "errors" / f"quoted_{name}_limit_429.json").read_bytes()
     answer = HttpResponse("Open-Meteo", 429, {}, body)
     backoff = open_meteo_backoff(lambda: datetime(2026, 11, 21, 12, tzinfo=UTC))(answer)
@@ -126,7 +126,7 @@ def test_recorded_steps_of_met_norway_become_local_days(norway):
     assert columns["uv_index_max"][1] == max(d["ultraviolet_index_clear_sky"] for d in details)
 
 
-def test_no_rain_is_lost_or_doubled_over_local_midnights(norway):
+def test_rain_is_neither_lost_nor_doubled_over_local_midnights(norway):
     body = norway["lat51.5lon-0.1altitude25_complete.json"]["data"]
     steps = body["properties"]["timeseries"]
     whole = 0.0
@@ -153,7 +153,7 @@ def test_compact_answers_are_read_too(norway):
     assert np.isnan(columns["precipitation_probability"]).all()
 
 
-async def test_the_second_look_at_met_norway_is_conditional_and_never_before_expires(norway):
+async def test_second_call_of_met_norway_is_conditional_and_not_before_expiry(norway):
     body = norway["lat51.5lon-0.1altitude25_complete.json"]
     moment = [datetime(2020, 7, 20, 11, 44, 31, tzinfo=UTC)]
     served = {name: body["headers"][name] for name in ("Expires", "Last-Modified")}
@@ -181,7 +181,7 @@ async def test_the_second_look_at_met_norway_is_conditional_and_never_before_exp
         assert standin.requests[0].query == {"lat": "51.5000", "lon": "-0.1000"}
 
 
-def test_a_step_over_midnight_is_shared_out_by_its_hours():
+def test_step_over_midnight_is_shared_out_by_its_hours():
     def step(time: str, **block) -> dict:
         instant = {"instant": {"details": {"air_temperature": 10.0, "wind_speed": 1.0}}}
         return {"time": time, "data": {**instant, **block}}

@@ -49,7 +49,7 @@ def normals(days: int, high: float, low: float, sd: float = 4.0) -> estimate.Nor
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(degrees, degrees, degrees), min_size=1, max_size=18), degrees, degrees)
-def test_the_low_is_never_above_the_mean_nor_the_mean_above_the_high(issued, one, other):
+def test_low_mean_and_high_keep_their_order(issued, one, other):
     lows, means, highs = np.array([sorted(day) for day in issued]).T
     held = normals(len(issued), max(one, other), min(one, other))
     series = forecast(
@@ -65,7 +65,7 @@ def test_the_low_is_never_above_the_mean_nor_the_mean_above_the_high(issued, one
         assert (found[name] < found[f"{name}_p90"]).all()
 
 
-def test_past_days_stay_as_they_are_without_a_range():
+def test_past_days_stay_as_issued_without_a_range():
     stay = Stay(TODAY - timedelta(3), TODAY + timedelta(1))
     series = forecast(stay.days, temperature_max=20.0, temperature_min=10.0, temperature_mean=14.0)
     lead = estimate.leads(stay, TODAY, TODAY)
@@ -78,7 +78,7 @@ def test_past_days_stay_as_they_are_without_a_range():
     assert (found["temperature_max"][3:] < 20).all()
 
 
-def test_a_forecast_of_yesterday_is_a_day_further_ahead():
+def test_yesterdays_forecast_has_a_lead_of_one_day_more():
     stay = Stay(TODAY, TODAY + timedelta(2))
     assert estimate.leads(stay, TODAY - timedelta(1), TODAY).tolist() == [1, 2, 3]
 
@@ -87,21 +87,21 @@ def test_a_forecast_of_yesterday_is_a_day_further_ahead():
     ("forecast_height", "point_height", "kelvin"),
     [(300.0, 100.0, 3.25), (300.0, None, 3.25), (None, 100.0, 4.55), (None, None, 0.0)],
 )
-def test_the_climatology_is_brought_to_the_height_that_the_forecast_is_for(
+def test_climatology_is_corrected_to_the_height_of_the_forecast(
     forecast_height, point_height, kelvin
 ):
     grids = Grid(48.9, 2.4, forecast_height), Grid(48.75, 2.25, 800.0)
     assert estimate.height_between(*grids, point_height) == pytest.approx(kelvin)
 
 
-def test_where_highs_and_lows_would_cross_both_are_what_lies_between():
+def test_crossing_highs_and_lows_become_the_value_between_them():
     series = forecast(9, temperature_max=30.0, temperature_min=29.5)
     lead = np.full(9, 8.0)
     found = estimate.calibrated(series, normals(9, 1.0, 0.8), lead, CALIBRATION).columns
     assert (found["temperature_max"] >= found["temperature_min"]).all()
 
 
-def test_a_date_of_which_nothing_is_held_has_the_usual_spread_of_its_lead():
+def test_date_without_climatology_has_the_usual_spread_of_its_lead():
     held = normals(3, 15, 8)
     held.mean[0][1] = np.nan
     series = forecast(3, temperature_max=20.0, temperature_min=10.0)
@@ -112,7 +112,7 @@ def test_a_date_of_which_nothing_is_held_has_the_usual_spread_of_its_lead():
     assert found["temperature_max"][0] != alone["temperature_max"][0]
 
 
-def test_the_usual_spread_is_least_at_the_equator_and_largest_in_winter_far_from_it():
+def test_usual_spread_is_least_at_the_equator_and_largest_in_winter_far_from_it():
     january, july = (Stay(date(2027, m, 15), date(2027, m, 15)) for m in (1, 7))
     for name in estimate.VARIABLES:
         equator, north, summer, south = (
@@ -125,7 +125,7 @@ def test_the_usual_spread_is_least_at_the_equator_and_largest_in_winter_far_from
 
 
 @pytest.mark.anyio
-async def test_the_answer_is_the_weighed_sum_at_the_points_own_height(weather):
+async def test_answer_is_the_weighted_sum_at_the_height_of_the_point(weather):
     await (await weather.read(query(NEAR))).awaits
     body = (await weather.read(query(NEAR))).body
     lead = estimate.leads(NEAR, TODAY, TODAY)
@@ -147,7 +147,7 @@ async def test_the_answer_is_the_weighed_sum_at_the_points_own_height(weather):
 
 
 @pytest.mark.anyio
-async def test_a_stale_forecast_knows_less_than_a_new_one(weather):
+async def test_stale_forecast_has_a_wider_range(weather):
     write_grid(weather.settings.data_dir)
     weather.clock.now = datetime(2026, 11, 21, 21, tzinfo=UTC)
     new = (await weather.read(query(NEAR))).body
@@ -176,7 +176,7 @@ def history(means: list[float | None]) -> list[YearBody]:
     ]  # fmt: skip
 
 
-def test_a_stay_is_unusual_once_in_five_where_its_highs_are_drawn_as_the_years_are():
+def test_one_stay_in_five_is_unusual_where_highs_are_drawn_like_past_years():
     """Whatever the days' own spread: what counts is how the mean of such a stay varies."""
     random = np.random.default_rng(5)
     unusual = 0
@@ -186,7 +186,7 @@ def test_a_stay_is_unusual_once_in_five_where_its_highs_are_drawn_as_the_years_a
     assert 0.17 < unusual / 3000 < 0.23
 
 
-def test_what_is_unusual_needs_five_known_years():
+def test_unusual_stay_needs_five_known_years():
     years: list[float | None] = [19.0, 21.0] * 5
     assert estimate.unusual(24.0, 20.0, history(years), 0.0) == pytest.approx(4.0)
     assert estimate.unusual(16.0, 20.0, history(years), 0.0) == pytest.approx(-4.0)
@@ -194,7 +194,7 @@ def test_what_is_unusual_needs_five_known_years():
     assert estimate.unusual(24.0, 20.0, history([*years[:4], None]), 0.0) is None
 
 
-def test_what_is_unusual_is_beyond_the_error_of_the_archives_cell_too():
+def test_unusual_stay_exceeds_the_error_of_the_archives_cell():
     years = history([19.5, 20.5] * 5)
     assert estimate.unusual(22.0, 20.0, years, 0.0) == pytest.approx(2.0)
     assert estimate.unusual(22.0, 20.0, years, 1.7) is None
@@ -202,7 +202,7 @@ def test_what_is_unusual_is_beyond_the_error_of_the_archives_cell_too():
 
 
 @pytest.mark.anyio
-async def test_an_answer_ends_with_what_is_unusual_of_it(weather):
+async def test_answer_ends_with_how_unusual_the_stay_is(weather):
     await (await weather.read(query(NEAR))).awaits
     plain = (await weather.read(query(NEAR))).body.summary.text
     assert "usual" not in plain
@@ -220,7 +220,7 @@ async def test_an_answer_ends_with_what_is_unusual_of_it(weather):
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(("units", "factor"), [("metric", 1.0), ("imperial", 1.8)])
-async def test_a_climatologys_range_holds_the_error_of_its_cell_as_the_place(
+async def test_range_of_climatology_includes_the_error_of_its_cell(
     weather, monkeypatch, units, factor
 ):
     far = query(FAR, units=units)
@@ -237,7 +237,7 @@ async def test_a_climatologys_range_holds_the_error_of_its_cell_as_the_place(
 
 
 @pytest.mark.anyio
-async def test_a_forecast_names_the_error_of_the_cell_that_its_usual_range_holds(weather):
+async def test_forecast_names_the_error_of_the_cell_in_its_usual_range(weather):
     del weather.section.sources.archives.providers[0]  # NASA POWER is left
     first = await weather.read(query(NEAR))
     assert first.body.basis.representativeness is None
@@ -248,7 +248,7 @@ async def test_a_forecast_names_the_error_of_the_cell_that_its_usual_range_holds
         assert day.typical.temperature_max_p90 - day.typical.temperature_max_p10 >= 2 * Z90 * 1.7
 
 
-def test_far_ahead_an_estimate_holds_the_error_of_the_climatology_and_near_it_nothing():
+def test_error_of_climatology_widens_far_estimates_only():
     lead = np.array([0.0, CALIBRATION.horizon])
     known = CALIBRATION.temperature("temperature_max", *np.full((3, 2), 3.0), lead, "raw")
     held = CALIBRATION.temperature("temperature_max", *np.full((3, 2), 3.0), lead, "raw", 1.7)
@@ -259,7 +259,7 @@ def test_far_ahead_an_estimate_holds_the_error_of_the_climatology_and_near_it_no
 
 
 @pytest.mark.anyio
-async def test_a_year_without_the_stays_dates_does_not_silence_what_is_unusual(weather):
+async def test_year_without_the_stays_dates_does_not_hide_an_unusual_stay(weather):
     weather.open_meteo.missing = {day.replace(year=2020) for day in NEAR.dates()}
     await (await weather.read(query(NEAR))).awaits
     weather.open_meteo.warmer = 12.0
@@ -270,7 +270,7 @@ async def test_a_year_without_the_stays_dates_does_not_silence_what_is_unusual(w
 
 
 @pytest.mark.anyio
-async def test_a_monthly_mean_moves_a_day_and_keeps_its_range(weather):
+async def test_monthly_mean_moves_a_day_and_keeps_its_range(weather):
     write_grid(weather.settings.data_dir)  # 20 °C in November, where highs of 8 °C are forecast
     stay = Stay(TODAY, TODAY + timedelta(15))
     body = (await weather.read(query(stay))).body
@@ -282,7 +282,7 @@ async def test_a_monthly_mean_moves_a_day_and_keeps_its_range(weather):
     assert (last.temperature_max + last.temperature_min) / 2 == pytest.approx(20, abs=2)
 
 
-def test_what_is_not_estimated_stays_as_issued():
+def test_fields_without_an_estimate_stay_as_issued():
     series = forecast(4, temperature_max=20.0, temperature_min=10.0, wind_speed_max=30.0)
     series = replace(series, columns={**series.columns, "precipitation_sum": np.full(4, 7.0)})
     found = estimate.calibrated(series, normals(4, 10, 2), np.arange(4.0), CALIBRATION)

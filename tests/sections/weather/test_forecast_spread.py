@@ -59,7 +59,7 @@ def run(*options, name: str = "forecast_spread") -> subprocess.CompletedProcess[
     )  # fmt: skip
 
 
-def test_files_kept_back_are_judged_and_written_with_the_shipped_coefficients(tmp_path):
+def test_unseen_files_are_judged_with_the_shipped_coefficients(tmp_path):
     packed, plain, out = (tmp_path / name for name in ("a.csv.gz", "b.csv", "out.csv"))
     write(packed, rows(760))
     gap = [row for row in rows(40, leads=(1, 2), station="Shore") if row[3].day % 5]
@@ -98,7 +98,7 @@ def test_files_kept_back_are_judged_and_written_with_the_shipped_coefficients(tm
             assert [row[name] for name in forecast_spread.OUT[7:11]] == [""] * 4
 
 
-def test_a_headline_is_true_of_stays_that_turn_out_so():
+def test_headline_is_true_of_stays_that_turn_out_so():
     outcomes = {1: (0, 0), 2: (0, 1), 3: (0, 0), 4: (1, 1)}
     chances = {1: (0.05, 0.1), 2: (0.1, 0.1), 3: (0.2, 0.2), 4: (0.9, 0.9)}
     lines = [
@@ -124,7 +124,7 @@ def test_a_headline_is_true_of_stays_that_turn_out_so():
     assert many._replace(said=100, true=70).verdict == "pass"
 
 
-def test_a_climatology_comes_from_other_years_and_else_from_all_but_the_fortnight():
+def test_climatology_comes_from_other_years_or_excludes_the_fortnight():
     days = np.datetime64("2021-01-01") + np.arange(2 * 365)
     warm = np.where(days < np.datetime64("2022-01-01"), 10.0, 20.0)
     mean, _, years = forecast_pairs.Series(days, warm).climate()
@@ -159,9 +159,7 @@ def test_a_climatology_comes_from_other_years_and_else_from_all_but_the_fortnigh
         ),
     ],
 )
-def test_a_file_that_cannot_be_judged_is_refused_with_a_sentence(
-    tmp_path, name, lines, header, said
-):
+def test_invalid_file_is_refused_with_a_sentence(tmp_path, name, lines, header, said):
     if lines is not None:
         write(tmp_path / name, lines, header)
     done = run("--pairs", tmp_path / name)
@@ -171,14 +169,14 @@ def test_a_file_that_cannot_be_judged_is_refused_with_a_sentence(
     assert name in done.stderr
 
 
-def test_coefficients_are_fitted_only_on_sources_of_which_product_and_weight_are_stated(tmp_path):
+def test_coefficients_are_fitted_only_on_described_sources(tmp_path):
     write(tmp_path / "pairs.csv", rows(3))
     done = run("--pairs", tmp_path / "pairs.csv", name="fit_forecast_calibration")
     assert done.returncode == 1
     assert done.stderr == "SOURCES must say what product and weight made_up has\n"
 
 
-def test_a_chance_in_percent_is_refused(tmp_path):
+def test_chance_in_percent_is_refused(tmp_path):
     write(tmp_path / "a.csv", [("s", "p", "2023-01-01", "2023-01-02", 1, "pop", 40, "", 1)])
     done = run("--pairs", tmp_path / "a.csv")
     assert done.returncode == 1

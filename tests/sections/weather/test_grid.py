@@ -46,7 +46,7 @@ def package(path, change=None):
 def quiet(_: str) -> None: ...
 
 
-def test_the_grid_holds_what_the_package_holds(tmp_path):
+def test_grid_holds_the_values_of_the_package(tmp_path):
     values, _ = grid.extract(package(tmp_path / "itur.whl"), quiet)
     path = grid.write(values, tmp_path / FILE)
     assert path.stat().st_size < 6_000_000
@@ -73,7 +73,7 @@ def test_every_corner_of_the_earth_is_answered(tmp_path, lat, lng):
     assert np.isfinite(outlook.columns["temperature_mean"]).all()
 
 
-def test_the_season_runs_on_between_the_middles_of_months_and_over_new_year(tmp_path):
+def test_season_is_interpolated_between_months_and_over_new_year(tmp_path):
     write_grid(tmp_path)
     stay = Stay(date(2026, 12, 16), date(2027, 1, 16))
     values = FallbackGrid(tmp_path).series(Point(10, 10, "UTC"), stay).columns["temperature_mean"]
@@ -83,7 +83,7 @@ def test_the_season_runs_on_between_the_middles_of_months_and_over_new_year(tmp_
     assert np.abs(np.diff(values)).max() < 0.5
 
 
-def test_it_fills_temperature_and_rain_and_nothing_else(tmp_path):
+def test_grid_fills_temperature_and_rain_only(tmp_path):
     write_grid(tmp_path)
     outlook = FallbackGrid(tmp_path).series(
         Point(10, 10, "UTC"), Stay(date(2027, 1, 1), date(2027, 1, 3))
@@ -93,7 +93,7 @@ def test_it_fills_temperature_and_rain_and_nothing_else(tmp_path):
     assert (outlook.kind, list(outlook.years), list(outlook.history)) == ("monthly_mean", [], [])
 
 
-def test_a_grid_made_while_the_server_runs_is_found(tmp_path):
+def test_grid_made_while_the_server_runs_is_used(tmp_path):
     held = FallbackGrid(tmp_path)
     stay = Stay(date(2027, 1, 1), date(2027, 1, 3))
     assert held.series(Point(0, 0, "UTC"), stay) is None
@@ -104,7 +104,7 @@ def test_a_grid_made_while_the_server_runs_is_found(tmp_path):
 
 
 @pytest.mark.parametrize("damage", [b"", b"junk", b"\x93NUMPY\x01\x00", None])
-def test_a_damaged_grid_counts_as_none(tmp_path, damage):
+def test_damaged_grid_counts_as_missing(tmp_path, damage):
     if damage is None:
         np.save(tmp_path / FILE, np.zeros((2, 2), np.int16))
     else:
@@ -121,7 +121,7 @@ def test_a_damaged_grid_counts_as_none(tmp_path, damage):
         lambda name, field: field + 1000 if "1510" in name else field,
     ],
 )
-def test_a_package_that_is_not_as_expected_is_refused_and_the_old_grid_stays(tmp_path, change):
+def test_unexpected_package_is_refused_and_the_old_grid_stays(tmp_path, change):
     write_grid(tmp_path)
     before = (tmp_path / FILE).read_bytes()
     with pytest.raises(OperatorError):
@@ -129,13 +129,13 @@ def test_a_package_that_is_not_as_expected_is_refused_and_the_old_grid_stays(tmp
     assert (tmp_path / FILE).read_bytes() == before
 
 
-def test_a_file_that_is_no_package_is_refused(tmp_path):
+def test_file_that_is_not_a_package_is_refused(tmp_path):
     (tmp_path / "itur.whl").write_bytes(b"PK not really")
     with pytest.raises(OperatorError):
         grid.extract(tmp_path / "itur.whl", quiet)
 
 
-def test_a_write_that_breaks_off_leaves_the_old_grid_and_no_rest(tmp_path, monkeypatch):
+def test_interrupted_write_leaves_the_old_grid_and_no_other_file(tmp_path, monkeypatch):
     write_grid(tmp_path)
 
     def broken(*_, **__):
@@ -147,7 +147,7 @@ def test_a_write_that_breaks_off_leaves_the_old_grid_and_no_rest(tmp_path, monke
     assert [file.name for file in tmp_path.iterdir()] == [FILE]
 
 
-def test_a_package_with_another_hash_is_refused_by_pip(tmp_path, monkeypatch):
+def test_package_with_another_hash_is_refused_by_pip(tmp_path, monkeypatch):
     folder = tmp_path / "links"
     folder.mkdir()
     package(

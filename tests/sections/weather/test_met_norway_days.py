@@ -29,18 +29,18 @@ async def later(weather):
     return [(day, weather_truth.day(25.2, 82.5, day.date, metres)) for day in body.days]
 
 
-async def test_a_day_takes_the_instants_of_its_own_date_and_of_no_other(later):
+async def test_day_takes_the_instants_of_its_own_date_only(later):
     for day, truth in later:
         assert day.wind_speed_max == pytest.approx(truth["wind_speed_10m_max"], abs=0.2)
         assert day.cloud_cover_mean == truth["cloud_cover_mean"]
         assert day.humidity_mean == truth["relative_humidity_2m_mean"]
 
 
-async def test_the_uv_index_of_six_hourly_steps_is_read_where_it_stands(later):
+async def test_uv_index_of_six_hourly_steps_is_read(later):
     assert [day.uv_index_max for day, _ in later] == [4.2] * len(later)
 
 
-async def test_the_rain_of_six_hourly_steps_is_that_of_the_day(later):
+async def test_rain_of_six_hourly_steps_is_that_of_the_day(later):
     for day, truth in later:
         assert day.precipitation_sum == pytest.approx(truth["precipitation_sum"], abs=0.3)
 
@@ -53,7 +53,7 @@ def step(day: int, hour: int, instant: dict[str, float], **blocks: dict[str, flo
     }
 
 
-def test_the_last_step_tells_of_its_own_date_though_no_step_follows():
+def test_last_step_counts_for_its_own_date():
     mild = {"air_temperature": 10.0, "wind_speed": 1.0}
     steps = [step(21, hour, mild, next_6_hours={}) for hour in (0, 6, 12)]
     steps.append(step(21, 18, {"air_temperature": 20.0, "wind_speed": 9.0}))
@@ -63,7 +63,7 @@ def test_the_last_step_tells_of_its_own_date_though_no_step_follows():
     assert columns["temperature_mean"].tolist() == [10.0]  # how long it lasts is not said
 
 
-def test_a_step_shorter_than_its_block_takes_its_share_of_the_block():
+def test_step_shorter_than_its_block_takes_its_share_of_the_block():
     """The server makes a step of each moment that any value begins at."""
     mild = {"air_temperature": 10.0}
     six = {"precipitation_amount": 6.0}
@@ -73,7 +73,7 @@ def test_a_step_shorter_than_its_block_takes_its_share_of_the_block():
     assert columns["precipitation_sum"] == pytest.approx([24.0])
 
 
-def test_what_cannot_be_shared_out_belongs_to_the_date_with_most_of_its_hours():
+def test_indivisible_value_belongs_to_the_date_with_most_of_its_hours():
     """In India the block of 18:00 UTC has half an hour of one date and the dawn of the next."""
     mild = {"air_temperature": 10.0}
     even = {"air_temperature_max": 10.0, "air_temperature_min": 10.0}

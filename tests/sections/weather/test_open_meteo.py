@@ -34,7 +34,7 @@ FREE = {"minute": 480, "hour": 4000, "day": 8000}
 ALL_16_DAYS = Stay(TODAY, TODAY + timedelta(15))
 
 
-async def test_six_new_places_at_once_cost_six_calls_and_nobody_is_refused(weather):
+async def test_six_new_places_at_once_cost_six_calls_and_none_is_refused(weather):
     weather.open_meteo.slow_seconds = 0.3
     asked = places(7)
     readings = await asyncio.gather(*(weather.read(query(NEAR, point), 30) for point in asked[:6]))
@@ -49,7 +49,7 @@ async def test_six_new_places_at_once_cost_six_calls_and_nobody_is_refused(weath
     assert after.body.basis.provider == "Open-Meteo"
 
 
-async def test_places_that_only_wait_their_turn_at_a_slow_host_cost_no_archive(weather):
+async def test_places_waiting_for_a_slow_host_call_no_archive(weather):
     """A quarter of a second a call: the sixth of six new places has its forecast after 1.5.
 
     Without calibration, for which an archive is asked behind the guests.
@@ -76,7 +76,7 @@ async def test_sections_of_shared_hosts_share_concurrency_and_budget(weather, bu
     assert spent == [pytest.approx(sum(weather.open_meteo.units))] * 3
 
 
-async def test_too_many_at_once_is_a_pause_of_one_call_and_no_silence(weather):
+async def test_429_for_concurrency_pauses_one_call_and_not_the_host(weather):
     well = weather.open_meteo.respond
     crowded = [refused("Too many concurrent requests", 429)]
     weather.open_meteo.server.respond = lambda asked: crowded.pop() if crowded else well(asked)
@@ -97,7 +97,7 @@ def alpine(weather: WeatherFixture) -> Point:
     return Point(46.5, 8.2, "Europe/Zurich", "CH", "CH-VS")
 
 
-async def test_a_valley_under_three_models_is_within_half_a_degree_on_all_16_days(weather):
+async def test_valley_under_three_models_is_within_half_a_degree_on_all_16_days(weather):
     valley = alpine(weather)
     body = (await weather.read(query(ALL_16_DAYS, valley))).body
     assert len(body.days) == 16
@@ -108,7 +108,7 @@ async def test_a_valley_under_three_models_is_within_half_a_degree_on_all_16_day
     assert [one.path for one in weather.open_meteo.requests] == [FORECAST]
 
 
-async def test_a_neighbour_on_the_mountain_shares_the_forecast_and_is_corrected_once(weather):
+async def test_neighbour_on_the_mountain_shares_the_forecast_and_is_corrected_once(weather):
     valley = alpine(weather)
     weather.open_meteo.terrain = lambda lat, _: 620.0 if lat <= 46.5 else 2300.0
     await weather.read(query(ALL_16_DAYS, valley))
@@ -121,7 +121,7 @@ async def test_a_neighbour_on_the_mountain_shares_the_forecast_and_is_corrected_
     assert [one.path for one in weather.open_meteo.requests] == [FORECAST, ELEVATION]
 
 
-async def test_a_coast_takes_no_height_from_a_cell_in_the_sea(weather):
+async def test_coast_takes_no_height_from_a_cell_in_the_sea(weather):
     weather.open_meteo.terrain = lambda *_: 85.0
     weather.open_meteo.models = [(99, lambda *_: 0.0)]
     body = (await weather.read(query(NEAR))).body
@@ -130,7 +130,7 @@ async def test_a_coast_takes_no_height_from_a_cell_in_the_sea(weather):
     assert body.basis.grid_elevation == body.basis.point_elevation == 85.0
 
 
-async def test_the_height_of_each_point_is_one_call_of_one_unit(weather):
+async def test_height_of_each_point_is_one_call_of_one_unit(weather):
     points = [Point(45 + n / 10_000, 7.0, "Europe/Rome", "IT", None) for n in range(30)]
     fetched = (
         weather.section.sources.elevations.fetch(point, Deadline.after(30), public=False)
@@ -144,14 +144,14 @@ async def test_the_height_of_each_point_is_one_call_of_one_unit(weather):
 @pytest.mark.parametrize("point", [
     Point(90.0, 0.0, "Etc/GMT", None, None), Point(10.0, 180.0, "Etc/GMT-12", None, None),
 ])  # fmt: skip
-async def test_where_the_terrain_model_ends_a_height_is_still_found(weather, point):
+async def test_height_is_known_where_the_terrain_model_ends(weather, point):
     for stay in (NEAR, FAR):
         basis = (await weather.read(query(stay, point))).body.basis
         assert basis.point_elevation is not None
         assert abs(basis.temperature_correction) < 12
 
 
-async def test_a_forecast_without_one_known_day_is_a_failed_forecast(weather):
+async def test_forecast_without_a_known_day_is_a_failure(weather):
     weather.open_meteo.missing = {TODAY + timedelta(n) for n in range(-100, 20)}
     body = (await weather.read(query(NEAR))).body
     assert body.basis.provider == "MET Norway"
@@ -160,7 +160,7 @@ async def test_a_forecast_without_one_known_day_is_a_failed_forecast(weather):
     assert forecast.status == "degraded"
 
 
-async def test_hours_of_precipitation_are_not_known_where_precipitation_is_not(weather):
+async def test_hours_of_precipitation_are_null_where_precipitation_is_null(weather):
     weather.open_meteo.missing = {NEAR.start}
     first, second = (await weather.read(query(NEAR))).body.days[:2]
     assert first.precipitation_sum is None
@@ -195,7 +195,7 @@ async def test_column_left_out_by_the_provider_is_null_and_no_fault(weather, bui
     b'{"daily":{"time":["2026-11-21"]}}Unexpected error while streaming data',
     b"null", b'{"error": true, "reason": "x"}',
 ])  # fmt: skip
-async def test_a_200_that_is_no_forecast_counts_against_every_provider(weather, body):
+async def test_invalid_200_counts_against_every_provider(weather, body):
     page = FakeResponse(body, 200)
     weather.break_all(page)
     weather.open_meteo.faults[ELEVATION] = page
@@ -212,7 +212,7 @@ async def test_a_200_that_is_no_forecast_counts_against_every_provider(weather, 
 @pytest.mark.parametrize(
     ("fault", "code"), [(None, None), (FakeResponse(b"<html>Sign in", 200), "invalid_answer")]
 )
-async def test_a_probe_asks_for_a_height_too_which_no_forecast_needs(weather, fault, code):
+async def test_probe_calls_for_a_height_which_no_forecast_needs(weather, fault, code):
     if fault:
         weather.open_meteo.faults[ELEVATION] = fault
     await weather.read(query(NEAR))

@@ -52,7 +52,7 @@ class Sparse:
         return Forecast(today, columns, Grid(cell.lat, cell.lng, None), now, now + timedelta(1))
 
 
-async def test_a_provider_of_highs_and_lows_alone_is_answered_with_nulls(weather):
+async def test_provider_of_highs_and_lows_alone_leaves_other_fields_null(weather):
     weather.section.sources.forecasts.providers = [Sparse(weather)]
     body = (await weather.read(query(NEAR))).body
     assert body.days[0].temperature_max == 11.0
@@ -60,7 +60,7 @@ async def test_a_provider_of_highs_and_lows_alone_is_answered_with_nulls(weather
     assert (body.summary.precipitation_total, body.summary.expected_wet_days) == (None, None)
 
 
-async def test_two_forecast_providers_of_one_title_give_their_own_numbers(weather):
+async def test_forecast_providers_of_one_title_keep_their_own_numbers(weather):
     coarse, fine = Sparse(weather, "coarse", 11.0), Sparse(weather, "fine", 17.0)
     weather.section.sources.forecasts.providers = [coarse]
     assert (await weather.read(query(NEAR))).body.days[0].issued.temperature_max == 11.0
@@ -76,7 +76,7 @@ ALONG = {
 
 
 @given(st.sets(st.sampled_from(FORECAST_FIELDS)), st.integers(1, 16))
-def test_whatever_fields_a_forecast_lacks_they_are_null_and_the_rest_is_answered(missing, days):
+def test_fields_that_a_forecast_lacks_are_null_and_the_rest_is_answered(missing, days):
     columns = {name: np.full(days, 11.0) for name in FORECAST_FIELDS if name not in missing}
     now = datetime(2026, 11, 21, 12, tzinfo=UTC)
     forecast = Forecast(NEAR.start, columns, Grid(48.9, 2.4, 80.0), now, now + timedelta(hours=1))
@@ -107,7 +107,7 @@ class _Almanac(ArchiveProvider):
     cell = attribution = fetch_months = build
 
 
-def test_the_providers_of_other_packages_stand_in_their_order_among_ours(monkeypatch):
+def test_providers_of_other_packages_take_their_order_among_the_shipped_ones(monkeypatch):
     group = registry.ARCHIVE_PROVIDERS
     point = EntryPoint("almanac", f"{__name__}:_Almanac", group)
     installed = registry.entry_points
@@ -135,7 +135,7 @@ def raise_met_norway(weather: WeatherFixture, metres: object) -> None:
 
 
 @pytest.mark.parametrize("metres", [9001, -431, 20_000, 2**63, True, "high", None])
-async def test_an_impossible_height_of_met_norway_moves_no_temperature(weather, metres):
+async def test_impossible_height_of_met_norway_moves_no_temperature(weather, metres):
     raise_met_norway(weather, metres)
     body = (await weather.read(query(NEAR))).body
     assert (body.basis.provider, body.basis.grid_elevation) == ("MET Norway", None)
@@ -143,7 +143,7 @@ async def test_an_impossible_height_of_met_norway_moves_no_temperature(weather, 
     assert all(-30 < day.issued.temperature_max < 40 for day in body.days)
 
 
-async def test_a_temperature_that_its_correction_makes_implausible_is_null(weather):
+async def test_temperature_made_implausible_by_its_correction_is_null(weather):
     raise_met_norway(weather, 8990)
     dead_sea = Point(31.5, 35.48, "Asia/Jerusalem")
     weather.open_meteo.terrain = lambda *_: -430.0
@@ -155,7 +155,7 @@ async def test_a_temperature_that_its_correction_makes_implausible_is_null(weath
     assert weather_card.card(body, None, words, weather.clock()).timeline.rows
 
 
-async def test_met_norway_is_followed_within_its_host_and_a_203_is_logged_once(weather):
+async def test_redirect_within_met_norway_is_followed_and_a_203_is_logged_once(weather):
     weather.open_meteo.faults[FORECAST] = DOWN
     well = weather.met_norway.respond
 
@@ -177,7 +177,7 @@ async def test_met_norway_is_followed_within_its_host_and_a_203_is_logged_once(w
     assert [entry["event"] for entry in logged].count("product_deprecated") == 1
 
 
-async def test_a_redirect_of_met_norway_to_another_host_is_refused(weather):
+async def test_redirect_of_met_norway_to_another_host_is_refused(weather):
     weather.open_meteo.faults[FORECAST] = DOWN
     elsewhere = {
         "Location": f"http://localhost:{weather.nasa_power.server.url.rpartition(':')[2]}/x"
@@ -214,7 +214,7 @@ async def test_expiry_of_met_norway_far_away_is_bounded(weather, expires):
     assert len(weather.met_norway.requests) == 2  # nothing is held for ever
 
 
-async def test_nasa_power_is_named_with_its_service_version_and_date(weather):
+async def test_nasa_powers_notice_names_version_and_date(weather):
     weather.open_meteo.faults[ARCHIVE] = DOWN
     body = (await weather.read(query(FAR))).body
     text = next(one.text for one in body.attribution if one.name == "NASA POWER")

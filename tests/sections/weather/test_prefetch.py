@@ -48,7 +48,7 @@ async def fetched_behind(
         await reading.awaits
 
 
-async def test_a_guests_own_answer_waits_for_no_archive_and_the_next_one_has_it(weather):
+async def test_answer_does_not_wait_for_the_archive_and_the_next_one_uses_it(weather):
     first = await weather.read(query(NEAR))
     assert not weather.open_meteo.calls(ARCHIVE)
     assert first.complete
@@ -66,7 +66,7 @@ async def test_a_guests_own_answer_waits_for_no_archive_and_the_next_one_has_it(
     assert len(second.body.history) == 10
 
 
-async def test_one_archive_call_serves_every_forecast_of_the_cell_until_the_horizon(weather):
+async def test_one_archive_call_serves_all_forecasts_of_the_cell_to_the_horizon(weather):
     await asyncio.gather(*(fetched_behind(weather) for _ in range(20)))
     before = len(weather.open_meteo.requests)
     for days in range(16):
@@ -82,7 +82,7 @@ async def test_one_archive_call_serves_every_forecast_of_the_cell_until_the_hori
     ]  # of its own cell
 
 
-async def test_a_guest_whose_climatology_is_held_costs_the_forecast_alone(weather):
+async def test_answer_with_stored_climatology_costs_the_forecast_alone(weather):
     far = Stay(date(2027, 11, 3), date(2027, 11, 9))
     await weather.read(query(far))
     before = len(weather.open_meteo.requests)
@@ -92,7 +92,7 @@ async def test_a_guest_whose_climatology_is_held_costs_the_forecast_alone(weathe
     assert [one.path for one in weather.open_meteo.requests[before:]] == [FORECAST]
 
 
-async def test_a_second_archives_years_are_used_where_they_are_held(weather):
+async def test_stored_years_of_the_second_archive_are_used(weather):
     weather.open_meteo.faults = {ARCHIVE: DOWN}
     await weather.read(query(Stay(date(2027, 11, 3), date(2027, 11, 9))))
     weather.open_meteo.faults = {}
@@ -102,7 +102,7 @@ async def test_a_second_archives_years_are_used_where_they_are_held(weather):
     assert reading.body.basis.spread.climatology == "archive"
 
 
-async def test_what_a_guest_has_fetched_meanwhile_is_not_fetched_behind(weather):
+async def test_months_fetched_meanwhile_are_not_fetched_in_the_background(weather):
     near = Stay(date(2026, 12, 3), date(2026, 12, 6))
     first = await weather.read(query(near))
     await weather.read(query(Stay(date(2027, 12, 3), date(2027, 12, 9))))
@@ -110,7 +110,7 @@ async def test_what_a_guest_has_fetched_meanwhile_is_not_fetched_behind(weather)
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_nobody_waits_for_what_is_fetched_behind_another_guest(weather):
+async def test_answer_does_not_wait_for_the_background_call_of_another(weather):
     asked, may_answer = threading.Event(), threading.Event()
     respond = weather.open_meteo.server.respond
 
@@ -194,7 +194,7 @@ async def until(told: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("guest", [0, 1], ids=["this process", "another process"])
-async def test_months_on_their_way_for_a_cell_are_waited_for_by_whoever_wants_some_of_them(
+async def test_months_under_way_are_awaited_by_whoever_needs_some_of_them(
     weather, processes, guest
 ):
     gate = Gate(weather, ARCHIVE)
@@ -210,9 +210,7 @@ async def test_months_on_their_way_for_a_cell_are_waited_for_by_whoever_wants_so
 
 
 @pytest.mark.parametrize("guest", [0, 1], ids=["this process", "another process"])
-async def test_a_guest_whose_forecast_is_late_has_the_whole_horizon_fetched_in_one_call(
-    weather, processes, guest
-):
+async def test_late_forecast_fetches_the_whole_horizon_in_one_call(weather, processes, guest):
     gate = Gate(weather, FORECAST)
     december = query(Stay(date(2026, 12, 3), date(2026, 12, 6)))
     late = asyncio.create_task(processes.sections[0].read(december, Deadline.after(60)))
@@ -225,7 +223,7 @@ async def test_a_guest_whose_forecast_is_late_has_the_whole_horizon_fetched_in_o
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_an_archive_that_fails_is_left_alone_for_ten_minutes_and_then_asked_once(weather):
+async def test_failing_archive_is_retried_once_after_ten_minutes(weather):
     weather.open_meteo.faults = {ARCHIVE: DOWN}
     await fetched_behind(weather)
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
@@ -237,7 +235,7 @@ async def test_an_archive_that_fails_is_left_alone_for_ten_minutes_and_then_aske
     assert len(weather.open_meteo.calls(ARCHIVE)) == 2
 
 
-async def test_beside_an_archive_that_asked_for_quiet_the_next_one_is_asked(weather):
+async def test_next_archive_is_called_while_the_first_is_paused(weather):
     said = b'{"error":true,"reason":"Daily API request limit exceeded."}'
     weather.open_meteo.faults = {ARCHIVE: FakeResponse(said, 429)}
     await fetched_behind(weather)
@@ -275,7 +273,7 @@ async def test_uncalibrated_values_are_as_issued_and_call_no_archive(weather, bu
         assert day.precipitation_sum_p90 is None
 
 
-async def test_the_fallback_grid_stands_in_and_says_so(weather):
+async def test_fallback_grid_replaces_the_climatology_and_is_named(weather):
     write_grid(weather.settings.data_dir)
     body = (await weather.read(query(NEAR))).body
     assert body.basis.spread.climatology == "monthly_mean"
@@ -284,7 +282,7 @@ async def test_the_fallback_grid_stands_in_and_says_so(weather):
     assert all(day.temperature_max_p10 < day.temperature_max_p90 for day in body.days)
 
 
-async def test_a_cached_answer_is_given_until_the_climatology_has_come_and_not_after(weather):
+async def test_cached_answer_is_reused_until_the_climatology_has_come(weather):
     kept = CachedSection(weather.section, weather.clock)
     first = await kept.read(query(NEAR), Deadline.after(4))
     assert await kept.read(query(NEAR), Deadline.after(4)) is first
@@ -294,7 +292,7 @@ async def test_a_cached_answer_is_given_until_the_climatology_has_come_and_not_a
     assert await kept.read(query(NEAR), Deadline.after(4)) is second
 
 
-async def test_closing_ends_what_is_fetched_behind(weather):
+async def test_closing_cancels_background_calls(weather):
     await weather.read(query(NEAR))  # loads what it needs: a late forecast has the archive asked
     await weather.section.sources.archives.repository.flush()
     weather.open_meteo.server.requests.clear()
@@ -312,7 +310,7 @@ async def test_closing_ends_what_is_fetched_behind(weather):
 @pytest.mark.parametrize(
     "today", [date(2026, 11, 21), date(2026, 12, 28), date(2027, 1, 5), date(2028, 2, 20)]
 )
-async def test_the_months_wanted_serve_every_stay_within_the_horizon(weather, today):
+async def test_requested_months_serve_every_stay_within_the_horizon(weather, today):
     """Over New Year too, where a stay that begins in January has its Januaries a year earlier."""
     weather.clock.now = datetime(today.year, today.month, today.day, 12, tzinfo=UTC)
     await fetched_behind(weather, Stay(today, today))

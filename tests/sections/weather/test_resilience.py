@@ -27,6 +27,7 @@ pytestmark = pytest.mark.anyio
 FORECASTS = ("forecast", "Open-Meteo"), ("forecast", "MET Norway")
 ARCHIVES = ("reanalysis", "Open-Meteo"), ("reanalysis", "NASA POWER")
 GRID = ("monthly_mean", "ITU-R")
+CLOSED = FakeResponse(fault="drop")
 
 
 async def degraded_reason(weather, stay: Stay, seconds: float = 4.0, section=None) -> str | None:
@@ -51,6 +52,8 @@ async def degraded_reason(weather, stay: Stay, seconds: float = 4.0, section=Non
         ((HANG, None, HANG, None), FAR, ARCHIVES[1], "late"),
         ((DOWN, DOWN, DOWN, DOWN), FAR, GRID, "archive_unavailable"),
         ((HANG, HANG, HANG, HANG), FAR, GRID, "archive_unavailable"),
+        ((CLOSED, CLOSED, CLOSED, CLOSED), NEAR, GRID, "forecast_unavailable"),
+        ((CLOSED, CLOSED, CLOSED, CLOSED), FAR, GRID, "archive_unavailable"),
     ],
 )
 async def test_section_answers_from_the_best_source_and_names_what_failed(

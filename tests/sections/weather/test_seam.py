@@ -195,7 +195,7 @@ def steps(product: Product) -> dict[str, Steps]:
 
 @pytest.mark.parametrize("product", ["raw", "damped"])
 @pytest.mark.parametrize("what", ["mean max", "mean min", "width max", "width min"])
-def test_the_step_at_the_horizon_is_below_what_days_change_by_anyway(what, product):
+def test_step_at_the_horizon_is_smaller_than_ordinary_changes(what, product):
     """At most one place in a hundred has a step as large as one ordinary step in twenty."""
     found = steps(product)[what]
     usual = np.quantile(found.ordinary, 0.95)
@@ -206,6 +206,6 @@ def test_the_step_at_the_horizon_is_below_what_days_change_by_anyway(what, produ
 
 @pytest.mark.parametrize("product", ["raw", "damped"])
 @pytest.mark.parametrize("what", ["chance of rain", "amount"])
-def test_the_rain_of_day_15_meets_that_of_past_years(what, product):
+def test_rain_of_day_15_joins_that_of_past_years(what, product):
     found = steps(product)[what]
     assert max(found.next_day.max(), found.same_day.max()) < np.quantile(found.ordinary, 0.95)

@@ -20,7 +20,7 @@ from tests.sections.weather.conftest import CUSTOMER, FAR, NEAR, PARIS, TODAY, q
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_stay_within_the_horizon_is_a_forecast_of_its_days(weather):
+async def test_stay_within_the_horizon_is_a_forecast_of_its_days(weather):
     reading = await weather.read(query(NEAR))
     body = reading.body
     assert (body.mode, body.basis.kind, body.basis.provider) == (
@@ -34,7 +34,7 @@ async def test_a_stay_within_the_horizon_is_a_forecast_of_its_days(weather):
     assert reading.fresh_until == weather.clock() + timedelta(minutes=30)
 
 
-async def test_what_the_provider_said_is_told_as_issued_and_what_is_not_weighed_as_it_is(weather):
+async def test_issued_values_are_the_providers_and_other_fields_stay_as_they_are(weather):
     body = (await weather.read(query(NEAR))).body
     height = weather_truth.terrain(PARIS.lat, PARIS.lng)
     for day in body.days:
@@ -49,7 +49,7 @@ async def test_what_the_provider_said_is_told_as_issued_and_what_is_not_weighed_
         assert day.uv_index_max == 4.2
 
 
-async def test_a_stay_beyond_the_horizon_is_ten_years_of_its_dates(weather):
+async def test_stay_beyond_the_horizon_is_ten_years_of_its_dates(weather):
     reading = await weather.read(query(FAR))
     body = reading.body
     assert (body.mode, body.basis.kind) == ("climatology", "reanalysis")
@@ -65,7 +65,7 @@ async def test_a_stay_beyond_the_horizon_is_ten_years_of_its_dates(weather):
     assert {"Open-Meteo", "Copernicus Climate Change Service"} <= names
 
 
-async def test_history_is_the_same_dates_of_each_year(weather):
+async def test_history_has_the_same_dates_of_each_year(weather):
     body = (await weather.read(query(FAR))).body
     shift = body.basis.temperature_correction
     cell = weather_truth.terrain(48.75, 2.25)
@@ -80,7 +80,7 @@ async def test_history_is_the_same_dates_of_each_year(weather):
         assert year.wet_days == sum(day["precipitation_sum"] >= 1 for day in days)
 
 
-async def test_both_modes_hold_the_same_keys(weather):
+async def test_both_modes_have_the_same_keys(weather):
     payloads = [(await weather.read(query(stay))).payload for stay in (NEAR, FAR)]
     near, far = (msgspec.json.decode(payload) for payload in payloads)
     assert near.keys() == far.keys()
@@ -90,7 +90,7 @@ async def test_both_modes_hold_the_same_keys(weather):
     msgspec.json.decode(msgspec.json.encode(near), type=WeatherBody)
 
 
-async def test_a_cold_week_costs_one_request_and_70_units_and_the_next_in_its_month_none(weather):
+async def test_cold_week_costs_one_call_and_70_units_and_its_month_no_more(weather):
     await weather.read(query(FAR))
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
     heights = len(weather.open_meteo.requests) - 1
@@ -101,7 +101,7 @@ async def test_a_cold_week_costs_one_request_and_70_units_and_the_next_in_its_mo
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_a_cold_week_over_two_months_costs_one_request_and_110_units(weather):
+async def test_cold_week_over_two_months_costs_one_call_and_110_units(weather):
     await weather.read(query(Stay(date(2027, 7, 29), date(2027, 8, 4))))
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
     assert sum(weather.open_meteo.units) - (len(weather.open_meteo.requests) - 1) <= 110
@@ -109,7 +109,7 @@ async def test_a_cold_week_over_two_months_costs_one_request_and_110_units(weath
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_a_stay_around_a_stored_february_is_answered_by_the_first_archive(weather):
+async def test_stay_around_a_stored_february_is_answered_by_the_first_archive(weather):
     await weather.read(query(Stay(date(2027, 2, 8), date(2027, 2, 12))))
     result = await weather.read(query(Stay(date(2027, 1, 28), date(2027, 3, 3))))
     assert result.body.basis.provider == "Open-Meteo"
@@ -126,7 +126,7 @@ async def test_restarted_section_answers_from_the_database(weather, build_sectio
     assert weather.open_meteo.requests == []
 
 
-async def test_when_a_year_becomes_complete_only_that_year_is_asked_for(weather):
+async def test_only_a_newly_complete_year_is_fetched(weather):
     await weather.read(query(FAR))
     weather.clock.now = datetime(2027, 6, 1, 12, tzinfo=UTC)
     stay = Stay(date(2028, 2, 3), date(2028, 2, 9))
@@ -136,7 +136,7 @@ async def test_when_a_year_becomes_complete_only_that_year_is_asked_for(weather)
     assert (last["start_date"], last["end_date"]) == ("2026-01-17", "2026-03-15")
 
 
-async def test_at_the_seam_day_16_decides_the_mode(weather):
+async def test_day_16_decides_the_mode(weather):
     last = horizon(TODAY)
     for end, mode in ((last, "forecast"), (last + timedelta(1), "climatology")):
         stay = Stay(last - timedelta(2), end)
@@ -147,7 +147,7 @@ async def test_at_the_seam_day_16_decides_the_mode(weather):
     ("zone", "lat", "lng", "hour"),
     [("Pacific/Kiritimati", 1.87, -157.43, 11), ("Etc/GMT+12", 0.0, -176.0, 11)],
 )
-async def test_the_seam_follows_the_date_at_the_point(weather, zone, lat, lng, hour):
+async def test_horizon_follows_the_date_at_the_point(weather, zone, lat, lng, hour):
     weather.clock.now = datetime(2026, 11, 21, hour, 0, tzinfo=UTC)
     point = Point(lat, lng, zone)
     today = point.today(weather.clock())
@@ -158,7 +158,7 @@ async def test_the_seam_follows_the_date_at_the_point(weather, zone, lat, lng, h
         assert body.days[0].temperature_max is not None
 
 
-async def test_the_clock_moving_past_midnight_turns_climatology_into_a_forecast(weather):
+async def test_midnight_at_the_point_turns_climatology_into_a_forecast(weather):
     stay = Stay(horizon(TODAY) + timedelta(1), horizon(TODAY) + timedelta(1))
     reading = await weather.read(query(stay))
     assert reading.body.mode == "climatology"
@@ -170,7 +170,7 @@ async def test_the_clock_moving_past_midnight_turns_climatology_into_a_forecast(
 
 
 @pytest.mark.parametrize("days_ago", [1, 14, 15, 40, 91])
-async def test_a_stay_under_way_is_a_forecast_of_all_its_days(weather, days_ago):
+async def test_stay_under_way_is_a_forecast_of_all_its_days(weather, days_ago):
     stay = Stay(TODAY - timedelta(days_ago), TODAY)
     body = (await weather.read(query(stay))).body
     assert body.mode == "forecast"
@@ -185,7 +185,7 @@ async def test_past_days_are_unknown_under_a_provider_without_them(weather):
     assert known == [False, False, True, True, True]
 
 
-async def test_a_stay_that_has_ended_at_the_point_is_not_applicable(weather):
+async def test_stay_that_has_ended_at_the_point_is_not_applicable(weather):
     body = (await weather.read(query(Stay(TODAY - timedelta(3), TODAY - timedelta(1))))).body
     assert (body.applicable, body.reason) == (False, "stay_in_past")
     weather.clock.now = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
@@ -211,7 +211,7 @@ async def test_new_year_inside_the_stay_belongs_to_the_year_of_its_start(weather
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_new_year_at_the_turn_uses_no_dates_that_have_not_come(weather):
+async def test_stay_at_new_year_uses_no_dates_that_have_not_come(weather):
     weather.clock.now = datetime(2027, 1, 12, 12, tzinfo=UTC)
     stay = Stay(date(2027, 12, 29), date(2028, 1, 3))
     body = (await weather.read(query(stay))).body
@@ -229,7 +229,7 @@ async def test_new_year_at_the_turn_uses_no_dates_that_have_not_come(weather):
         Stay(date(2028, 2, 29), date(2028, 5, 29)),
     ],
 )
-async def test_leap_days_are_answered_with_the_same_dates_of_other_years(weather, stay):
+async def test_leap_days_use_the_same_dates_of_other_years(weather, stay):
     body = (await weather.read(query(stay))).body
     assert [day.date for day in body.days] == list(stay.dates())
     cell = weather_truth.terrain(48.75, 2.25)
@@ -288,14 +288,14 @@ class ForgetfulStore:
     async def save_elevations(self, *_): ...
 
 
-async def test_without_a_height_no_correction_is_made(weather):
+async def test_temperature_without_a_height_is_not_corrected(weather):
     weather.open_meteo.terrain = lambda *_: math.nan
     body = (await weather.read(query(FAR))).body
     assert body.basis.point_elevation is None
     assert body.basis.temperature_correction is None
 
 
-async def test_the_sea_is_a_height_like_any_other(weather):
+async def test_sea_is_a_height_like_any_other(weather):
     weather.open_meteo.terrain = lambda *_: 0.0
     for stay in (NEAR, FAR):
         basis = (await weather.read(query(stay))).body.basis
@@ -303,7 +303,7 @@ async def test_the_sea_is_a_height_like_any_other(weather):
         assert basis.temperature_correction == 0.0
 
 
-async def test_missing_days_and_years_are_survived_and_said(weather):
+async def test_missing_days_and_years_are_left_out_and_named(weather):
     weather.open_meteo.missing = {date(2020, 2, 1) + timedelta(n) for n in range(20)}
     weather.open_meteo.missing |= {date(2018, 2, 5)}
     body = (await weather.read(query(FAR))).body
@@ -313,14 +313,14 @@ async def test_missing_days_and_years_are_survived_and_said(weather):
     assert len(weather.open_meteo.calls(ARCHIVE)) == 2
 
 
-async def test_fewer_years_are_used_and_counted_in_words_when_the_provider_has_no_more(weather):
+async def test_fewer_known_years_are_used_and_counted_in_words(weather):
     weather.open_meteo.missing = {date(1990, 1, 1) + timedelta(n) for n in range(365 * 30)}
     body = (await weather.read(query(FAR))).body
     assert body.basis.years == list(range(2020, 2026))
     assert body.summary.text.endswith(" From the 6 years that are known.")
 
 
-async def test_forecast_history_is_there_when_the_archive_is_held(weather):
+async def test_history_stands_beside_a_forecast_where_the_archive_is_stored(weather):
     await weather.read(query(Stay(date(2027, 11, 1), date(2027, 11, 7))))
     stay = Stay(date(2026, 11, 24), date(2026, 11, 28))
     body = (await weather.read(query(stay))).body
@@ -347,7 +347,7 @@ async def test_imperial_units_are_converted_last(weather):
 
 @pytest.mark.parametrize("stay", [NEAR, FAR, Stay(FAR.start, FAR.start)])
 @pytest.mark.parametrize("tag", Languages.load().tags)
-async def test_the_summary_is_the_cards_sentence_in_plain_characters(weather, stay, tag):
+async def test_summary_is_the_cards_sentence_in_plain_characters(weather, stay, tag):
     language = Languages.load().choose(tag)
     body = (await weather.read(query(stay, language=language))).body
     headline = stay_text(body, TODAY, Formatter(language))
@@ -355,7 +355,7 @@ async def test_the_summary_is_the_cards_sentence_in_plain_characters(weather, st
     assert not set("\u00a0\u2060") & set(body.summary.text)
 
 
-async def test_no_number_is_ever_nan(weather):
+async def test_numbers_are_never_nan(weather):
     for stay in (NEAR, FAR, Stay(FAR.start, FAR.start)):
         reading = await weather.read(query(stay))
         assert b"NaN" not in reading.payload
@@ -366,7 +366,7 @@ async def test_no_number_is_ever_nan(weather):
         )
 
 
-async def test_status_names_the_providers_and_the_archive_kept(weather):
+async def test_status_names_the_providers_and_the_stored_archive(weather):
     await weather.read(query(FAR))
     await weather.section.sources.archives.repository.flush()
     names = [state.name for state in weather.section.providers()]

@@ -44,7 +44,7 @@ def month(year: int, name: int, value: float = 1.5, fetched_at: datetime = FETCH
     return Month(year, name, Grid(48.75, 2.25, 81.0), fetched_at, values)
 
 
-async def test_months_come_back_as_they_were_kept(database):
+async def test_months_are_loaded_as_they_were_saved(database):
     store = SqlClimateStore(database)
     kept = [month(year, 2) for year in range(2016, 2026)]
     await store.save([MonthRow.pack("a", "cell", one) for one in kept])
@@ -66,7 +66,7 @@ VALUES = st.one_of(DECIMALS, st.floats(width=32), st.just(math.nan))
 
 @given(arrays(np.float32, (15, 58), elements=VALUES, fill=DECIMALS))
 @settings(suppress_health_check=list(HealthCheck), max_examples=50)
-async def test_every_value_of_a_month_comes_back_as_it_was(values):
+async def test_every_value_of_a_month_survives_packing(values):
     row = MonthRow.pack("a", "b", replace(month(2021, 2), values=values))
     assert np.array_equal(row.unpack().values, values, equal_nan=True)
 
@@ -77,7 +77,7 @@ async def test_months_of_older_versions_are_read():
     assert np.array_equal(row.unpack().values, month(2021, 2).values, equal_nan=True)
 
 
-async def test_a_month_even_of_noise_takes_some_2100_bytes_of_an_sqlite_file(sqlite_settings):
+async def test_month_of_noise_takes_2150_bytes_of_an_sqlite_file_at_most(sqlite_settings):
     """Fields as providers round them; 4,800 before rows had numbers and fields units."""
     database, random = await Database.open(sqlite_settings), np.random.default_rng(1)
     path = Path(sqlite_settings.database.removeprefix("sqlite:///"))
@@ -96,7 +96,7 @@ async def test_a_month_even_of_noise_takes_some_2100_bytes_of_an_sqlite_file(sql
     assert (path.stat().st_size - before) / len(rows) <= 2150
 
 
-async def test_a_month_fetched_again_takes_the_place_of_the_old(database):
+async def test_month_fetched_again_replaces_the_old_one(database):
     store = SqlClimateStore(database)
     for value in (1.0, 2.0):
         await store.save([MonthRow.pack("a", "cell", month(2020, 2, value))])
@@ -104,7 +104,7 @@ async def test_a_month_fetched_again_takes_the_place_of_the_old(database):
     assert row.unpack().values[1, 1] == 2.0
 
 
-async def test_the_extent_follows_every_row_that_comes_is_renewed_or_goes(database):
+async def test_extent_follows_every_row_that_is_added_renewed_or_deleted(database):
     store, later = SqlClimateStore(database), datetime(2026, 11, 22, 12, tzinfo=UTC)
     assert await store.extent() == (0, None)
     await store.save([MonthRow.pack("a", "cell", month(year, 2)) for year in range(2000, 2200)])
@@ -115,7 +115,7 @@ async def test_the_extent_follows_every_row_that_comes_is_renewed_or_goes(databa
     assert await store.extent() == (150, FETCHED)
 
 
-async def test_a_height_is_kept_once_per_point(database):
+async def test_height_is_stored_once_per_point(database):
     store = SqlClimateStore(database)
     assert await store.load_elevation(48.8566, 2.3522) is None
     await store.save_elevations({(48.8566, 2.3522): 35.0, (-0.0001, 180.0): 0.0})
@@ -125,7 +125,7 @@ async def test_a_height_is_kept_once_per_point(database):
     assert await store.load_elevation(48.8567, 2.3522) is None
 
 
-async def test_a_damaged_row_counts_as_not_held_and_is_replaced(database):
+async def test_damaged_row_counts_as_missing_and_is_replaced(database):
     store, clock = SqlClimateStore(database), MovedClock()
     await store.save([MonthRow.pack("a", "cell", month(2020, 2))])
     for damage in (b"", b"junk", MonthRow.pack("a", "cell", month(2020, 3)).data):
@@ -137,7 +137,7 @@ async def test_a_damaged_row_counts_as_not_held_and_is_replaced(database):
     assert (2020, 2) in await ArchiveRepository(store, clock).get("a", "cell", [(2020, 2)])
 
 
-async def test_a_month_fetched_before_its_days_were_final_is_fetched_again_later(database):
+async def test_month_fetched_before_its_days_were_final_is_fetched_again(database):
     store, clock = SqlClimateStore(database), MovedClock(datetime(2026, 2, 18, 12, tzinfo=UTC))
     repository = ArchiveRepository(store, clock)
     repository.put("a", "cell", [month(2026, 1, fetched_at=clock())])  # its pad ends on 15 February
@@ -183,7 +183,7 @@ class Full(SqlClimateStore):
         await super().save_elevations(elevations)
 
 
-async def test_what_could_not_be_written_is_written_once_there_is_room(database):
+async def test_failed_write_is_repeated_once_there_is_room(database):
     store, clock = Full(database), MovedClock()
     repository = ArchiveRepository(store, clock)
     repository.put("a", "cell", [month(2020, 2)])
@@ -204,7 +204,7 @@ async def test_what_could_not_be_written_is_written_once_there_is_room(database)
     assert await again.load_elevation((48.0, 2.0)) == 35.0
 
 
-async def test_a_running_section_writes_again_by_itself(database, monkeypatch):
+async def test_running_section_repeats_failed_writes(database, monkeypatch):
     monkeypatch.setattr(
         "location_context.sections.weather.retrieval.archive_repository.RETRY_WRITE_SECONDS", 0
     )

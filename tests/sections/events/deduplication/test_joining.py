@@ -38,7 +38,7 @@ def _titles(events: list[LocalEvent]) -> set[frozenset[str]]:
     return {frozenset(one.details.id for one in event.merged_from or (event,)) for event in events}
 
 
-def test_the_merged_event_has_what_each_knows():
+def test_merged_event_has_the_fields_of_each():
     sold = _event("ticketmaster", "Phoenix", url="https://t.example/")
     ranked = _event(
         "predicthq", "Phoenix live", rank=61.0, end=When.of(EVENING + timedelta(hours=2))
@@ -51,7 +51,7 @@ def test_the_merged_event_has_what_each_knows():
     assert event.details.end == ranked.end
 
 
-def test_the_operator_is_believed_first_then_ticketmaster_then_predicthq():
+def test_operators_fields_come_before_ticketmasters_and_those_before_predicthqs():
     price = Price(min=40, max=60, currency="EUR")
     told = [
         _event("predicthq", "PHOENIX LIVE", rank=61.0, image="https://p.example/i"),
@@ -69,19 +69,19 @@ def test_the_operator_is_believed_first_then_ticketmaster_then_predicthq():
     assert event.details.rank == 61.0
 
 
-def test_a_place_without_coordinates_is_completed_and_has_its_distance():
+def test_place_without_coordinates_is_completed_and_has_its_distance():
     named = _event("calendars", "Phoenix", place=Place(name="Olympia"))
     (event,) = merge_duplicates(_local_events(named, _event("ticketmaster", "Phoenix")))
     assert event.details.place == Place(name="Olympia", lat=OLYMPIA.lat, lng=OLYMPIA.lng)
     assert event.distance == pytest.approx(2.3, abs=0.3)
 
 
-def test_two_of_one_provider_are_never_the_same():
+def test_events_of_one_provider_are_never_duplicates():
     told = [_event("ticketmaster", "Phoenix"), _event("ticketmaster", "Phoenix ")]
     assert len(merge_duplicates(_local_events(*told))) == 2
 
 
-def test_an_event_in_two_of_the_operators_calendars_is_one_of_one_source():
+def test_event_in_two_calendars_of_the_operator_has_one_source():
     told = [_event("calendars", "Phoenix", id=f"{calendar}:phoenix") for calendar in ("a", "b")]
     (event,) = merge_duplicates(_local_events(*told))
     assert event.sources == ("calendars",)
@@ -89,20 +89,20 @@ def test_an_event_in_two_of_the_operators_calendars_is_one_of_one_source():
     assert len(merge_duplicates(_local_events(*same_calendar))) == 2
 
 
-def test_a_time_is_taken_from_the_one_that_knows_it():
+def test_time_comes_from_the_provider_that_knows_it():
     vague = _event("ticketmaster", "Phoenix", start=When(date(2026, 12, 3)))
     (event,) = merge_duplicates(_local_events(vague, _event("predicthq", "Phoenix")))
     assert event.details.start.at == EVENING
 
 
-def test_an_end_before_the_start_is_not_taken_over():
+def test_end_before_the_start_is_dropped():
     late = _event("ticketmaster", "Phoenix", start=EVENING + timedelta(minutes=80))
     doors = _event("predicthq", "Phoenix", end=When.of(EVENING + timedelta(minutes=60)))
     (event,) = merge_duplicates(_local_events(late, doors))
     assert event.details.end is None
 
 
-def test_postponed_by_one_is_postponed():
+def test_merged_event_is_postponed_if_one_provider_says_so():
     (event,) = merge_duplicates(
         _local_events(
             _event("ticketmaster", "Phoenix"), _event("predicthq", "Phoenix", status="postponed")
@@ -111,7 +111,7 @@ def test_postponed_by_one_is_postponed():
     assert event.details.status == "postponed"
 
 
-def test_the_same_public_holiday_in_two_languages_is_one():
+def test_public_holiday_in_two_languages_is_one_event():
     holiday = {"place": None, "category": "public_holiday", "scope": "country", "country": "FR"}
     day = When(date(2026, 12, 8))
     (event,) = merge_duplicates(
@@ -124,7 +124,7 @@ def test_the_same_public_holiday_in_two_languages_is_one():
     assert event.details.title == "Toussaint"
 
 
-def test_of_several_that_could_be_the_same_the_likest_are_joined():
+def test_likeliest_of_several_candidates_are_merged():
     told = [
         _event("ticketmaster", "Phoenix - VIP Package"),
         _event("ticketmaster", "Phoenix"),
@@ -136,7 +136,7 @@ def test_of_several_that_could_be_the_same_the_likest_are_joined():
     }
 
 
-def test_tours_of_a_museum_an_hour_apart_are_joined_hour_by_hour():
+def test_tours_an_hour_apart_are_merged_hour_by_hour():
     hours = [EVENING - timedelta(hours=n) for n in (9, 8, 7)]
     told = [
         _event(source, "Guided tour", start=at, id=f"{source}:{at:%H}", category="community")
@@ -148,7 +148,7 @@ def test_tours_of_a_museum_an_hour_apart_are_joined_hour_by_hour():
     assert all(len({one.details.start for one in event.merged_from}) <= 1 for event in events)
 
 
-def test_no_chain_joins_what_is_not_the_same():
+def test_chain_of_similar_events_does_not_merge_its_ends():
     """Doors at seven, a show at eight, another at half past nine: neighbours alike, ends not."""
     starts = {"calendars": 0, "ticketmaster": 70, "predicthq": 140}
     seen = _local_events(
@@ -160,7 +160,7 @@ def test_no_chain_joins_what_is_not_the_same():
     assert sorted(len(event.sources) for event in merge_duplicates(seen)) == [1, 2]
 
 
-def test_a_word_of_many_titles_says_little():
+def test_common_word_of_many_titles_merges_nothing():
     """Where a house gives its name to every evening, that name alone joins no two."""
     series = [f"Klangkosmos Weltmusik {name}" for name in
               ("Mali", "Peru", "Iran", "Korea", "Tuva", "Laos", "Cuba", "Fado", "Gnawa", "Joik",
@@ -174,7 +174,7 @@ def test_a_word_of_many_titles_says_little():
     assert len(merge_duplicates(_local_events(*two, *others))) == len(series)
 
 
-def test_the_towns_name_in_a_title_names_nothing():
+def test_name_of_the_town_in_a_title_is_ignored():
     """What three addresses end with is the town: "Mime Lutèce" there is "Mime"."""
     halls = [
         _event("ticketmaster", name, EVENING + timedelta(days=1),
@@ -217,7 +217,7 @@ def _some(rows) -> list[LocalEvent]:
 
 
 @given(_accounts, st.randoms(use_true_random=False))
-def test_the_order_in_which_providers_answer_does_not_matter(rows, random):
+def test_order_of_the_providers_does_not_matter(rows, random):
     seen = _some(rows)
     shuffled = list(seen)
     random.shuffle(shuffled)
@@ -225,13 +225,13 @@ def test_the_order_in_which_providers_answer_does_not_matter(rows, random):
 
 
 @given(_accounts)
-def test_merging_what_is_merged_changes_nothing(rows):
+def test_merging_twice_changes_nothing(rows):
     once = merge_duplicates(_some(rows))
     assert merge_duplicates(once) == once
 
 
 @given(_accounts)
-def test_no_account_is_lost_and_one_event_holds_a_provider_once(rows):
+def test_merging_loses_no_event_and_holds_each_provider_once(rows):
     seen = _some(rows)
     events = merge_duplicates(seen)
     told = [one.details.id for event in events for one in event.merged_from or (event,)]
@@ -243,6 +243,6 @@ def test_no_account_is_lost_and_one_event_holds_a_provider_once(rows):
 
 
 @given(_accounts)
-def test_whether_two_are_the_same_does_not_depend_on_who_is_asked_first(rows):
+def test_duplicates_are_symmetric(rows):
     for one, other in combinations(_some(rows), 2):
         assert is_duplicate(one, other) == is_duplicate(other, one)

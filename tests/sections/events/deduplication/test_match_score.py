@@ -41,14 +41,14 @@ words = st.text("abcdeiknorstuvz", min_size=1, max_size=12)
 
 
 @given(st.sampled_from(PAIRS))
-def test_the_score_does_not_depend_on_the_order_and_is_a_probability(pair):
+def test_score_is_symmetric_and_a_probability(pair):
     one, other = map(read_record, pair.events())
     assert match_score(one, other) == match_score(other, one)
     assert 0 <= match_score(one, other) <= 1
 
 
 @given(titles, titles, st.frozensets(words, max_size=3))
-def test_what_two_titles_have_in_common_is_the_same_both_ways(one, other, local):
+def test_features_of_two_titles_are_symmetric(one, other, local):
     weights = TokenWeights()
     a, b = read_title(one), read_title(other)
     there, back = title_features(a, b, local, weights), title_features(b, a, local, weights)
@@ -57,14 +57,14 @@ def test_what_two_titles_have_in_common_is_the_same_both_ways(one, other, local)
 
 
 @given(st.sampled_from(PAIRS))
-def test_an_event_is_the_duplicate_of_itself_at_another_provider(pair):
+def test_event_is_a_duplicate_of_itself_at_another_provider(pair):
     record = read_record(pair.events()[0])
     assert match_score(record, replace(record, origin=("another", ""))) >= MODEL.threshold
     assert match_score(record, record) == 0
 
 
 @given(st.sampled_from(PAIRS))
-def test_further_apart_is_never_more_surely_the_same(pair):
+def test_distance_never_raises_the_score(pair):
     one, other = map(read_record, pair.events())
     near = replace(other, venue=one.venue)
     unplaced = replace(other, venue=read_venue(Place(name=None)))
@@ -75,14 +75,14 @@ def test_further_apart_is_never_more_surely_the_same(pair):
 
 
 @given(words, words)
-def test_words_are_alike_both_ways_and_most_of_all_to_themselves(one, other):
+def test_similarity_of_words_is_symmetric_and_highest_for_equal_words(one, other):
     assert token_similarity(one, other) == token_similarity(other, one)
     assert token_similarity(one, one) == 1
     assert 0 <= token_similarity(one, other) <= 1
 
 
 @given(titles)
-def test_a_title_is_read_the_same_in_capitals_and_never_empty_of_words(title):
+def test_title_in_capitals_is_read_the_same_and_never_without_words(title):
     read = read_title(title)
     assert read.words or not canonical_tokens(title)
     assert to_ascii(to_ascii(title)) == to_ascii(title)
@@ -98,7 +98,7 @@ def test_a_title_is_read_the_same_in_capitals_and_never_empty_of_words(title):
         ("Germany vs Austria", "Germany vs Australia", False),
     ],
 )
-def test_a_match_is_known_by_those_who_meet(one, other, same):
+def test_match_is_recognised_by_its_opponents(one, other, same):
     first, second = read_matchup(one), read_matchup(other)
     assert first
     assert second
@@ -110,7 +110,7 @@ def test_a_match_is_known_by_those_who_meet(one, other, same):
     ("text", "non_latin", "cjk"),
     [("Zemfira", False, False), ("Земфира", True, False), ("周杰倫", False, True)],
 )
-def test_scripts_are_told_apart(text, non_latin, cjk):
+def test_scripts_are_recognised(text, non_latin, cjk):
     assert (is_non_latin(text), has_cjk(text)) == (non_latin, cjk)
 
 
@@ -126,7 +126,7 @@ def test_scripts_are_told_apart(text, non_latin, cjk):
         ("Konzertabend", "Konzertabend", False),
     ],
 )
-def test_words_that_exclude_each_other_tell_two_events(one, other, contradict):
+def test_contradicting_words_separate_two_events(one, other, contradict):
     first, second = read_title(one), read_title(other)
     assert first.contradicts(second) is second.contradicts(first) is contradict
 
@@ -140,12 +140,12 @@ def test_words_that_exclude_each_other_tell_two_events(one, other, contradict):
         ("Phoenix (complet)", "Air", False),
     ],
 )
-def test_a_title_may_say_in_brackets_or_other_letters_how_else_it_is_called(one, other, alias):
+def test_title_may_hold_an_alias_in_brackets_or_another_script(one, other, alias):
     first, second = read_title(one), read_title(other)
     assert first.is_alias(second) is second.is_alias(first) is alias
 
 
-def test_names_written_with_signs_or_without_vowels_are_known():
+def test_names_with_signs_or_without_vowels_are_recognised():
     assert canonical_tokens("P!nk") == ["pink"]
     assert canonical_tokens("A$AP") == ["asap"]
     samira, another = read_title("سميرة نادر"), read_title("Katharina Bolt")
@@ -161,7 +161,7 @@ def test_names_written_with_signs_or_without_vowels_are_known():
         ("Zucchero Fornaciari", "ZUCCHERO - Overdose d'Amore", True),
     ],
 )
-def test_an_act_differs_from_one_whose_name_begins_with_a_similar_word(one, other, same):
+def test_act_differs_from_one_whose_name_begins_with_a_similar_word(one, other, same):
     concert = next(pair for pair in PAIRS if pair.one.category == "concert").events()[0]
     first, second = (
         replace(read_record(concert), title=read_title(title), origin=(title, ""))
@@ -170,7 +170,7 @@ def test_an_act_differs_from_one_whose_name_begins_with_a_similar_word(one, othe
     assert (match_score(first, second) >= MODEL.threshold) is same
 
 
-def test_two_public_holidays_of_one_day_are_two():
+def test_public_holidays_of_one_day_are_two_events():
     """In 2008 the first of May was Ascension Day as well."""
     day = next(pair for pair in PAIRS if pair.one.category == "public_holiday").events()[0]
     first, again, other = (
@@ -181,7 +181,7 @@ def test_two_public_holidays_of_one_day_are_two():
     assert match_score(first, other) == 0
 
 
-def test_two_venues_of_one_name_are_near_only_within_five_km():
+def test_venues_of_one_name_are_near_only_within_five_km():
     one = read_venue(Place(name="Olympia", lat=48.87, lng=2.33))
     close = read_venue(Place(name="L'Olympia", lat=48.88, lng=2.33))
     far = read_venue(Place(name="L'Olympia", lat=48.97, lng=2.33))
@@ -189,7 +189,7 @@ def test_two_venues_of_one_name_are_near_only_within_five_km():
     assert venue_proximity(one, far).name == "APART"
 
 
-def test_every_feature_has_a_weight_and_every_weight_a_feature():
+def test_features_and_weights_have_the_same_names():
     found = [features(*map(read_record, pair.events()), TokenWeights()) for pair in PAIRS]
     named = {name for row in found if row for name in row}
     assert named == set(MODEL.weights)
@@ -197,7 +197,7 @@ def test_every_feature_has_a_weight_and_every_weight_a_feature():
     assert len(acts()) > 300
 
 
-def test_the_weights_are_those_that_the_script_trains():
+def test_weights_are_those_that_the_script_trains():
     trained = train_deduplication.train()
     assert trained.threshold == pytest.approx(MODEL.threshold, abs=0.011)
     assert trained.bias == pytest.approx(MODEL.bias, abs=0.01)

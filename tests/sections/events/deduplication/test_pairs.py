@@ -32,7 +32,7 @@ from tests.sections.events.deduplication.labelled import Pair, acts, is_duplicat
         ("unseen", 0.96, 0.93),
     ],
 )
-def test_labelled_pairs_are_told_apart(name, precision, recall):
+def test_score_separates_labelled_pairs(name, precision, recall):
     """Precision matters more: two events shown twice annoy, one that vanishes misleads."""
     result = measured(pairs(name), is_duplicate)
     print(f"{name}: {result}")
@@ -42,7 +42,7 @@ def test_labelled_pairs_are_told_apart(name, precision, recall):
     assert result.recall >= recall
 
 
-def test_no_two_acts_are_one_even_on_one_stage_at_one_minute():
+def test_no_two_acts_are_duplicates_on_one_stage_at_one_minute():
     """Some 300 acts and works, many of them alike: 46,000 pairs of which none is the same."""
     records = [
         [read_record(event) for event in Pair(*_on_stage(act), same=False).events()]
@@ -67,14 +67,14 @@ def _on_stage(act: str) -> tuple[ProviderEvent, ProviderEvent]:
     return one, other
 
 
-def test_the_sets_are_large_enough_to_say_something():
+def test_sets_are_large_enough_to_say_something():
     for name in ("development", "held_out", "fresh", "fresh_2"):
         labels = [pair.same for pair in pairs(name)]
         assert len(labels) >= 150
         assert 0.35 <= sum(labels) / len(labels) <= 0.65
 
 
-def test_the_second_fresh_set_is_read_whole():
+def test_second_fresh_set_is_read_whole():
     """Each row gives two events that are relevant to one stay; what the score says is not asked."""
     given = pairs("fresh_2")
     assert len(given) == len({str(pair) for pair in given}) == 150

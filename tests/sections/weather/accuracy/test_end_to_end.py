@@ -67,7 +67,7 @@ async def scored(clock, fakes, weather_settings):
         await section.close()
 
 
-async def test_a_cells_verified_errors_leave_its_next_forecasts_alone(scored):
+async def test_verified_errors_of_a_cell_do_not_change_its_forecasts(scored):
     scored.open_meteo.forecast_error = ERROR
     await scored.days(40)
     before = await scored.read()
@@ -78,7 +78,7 @@ async def test_a_cells_verified_errors_leave_its_next_forecasts_alone(scored):
     assert after.days == before.days
 
 
-async def test_what_is_kept_is_what_guests_were_given_on_all_sixteen_days(scored):
+async def test_stored_forecast_is_what_callers_received_on_all_sixteen_days(scored):
     await scored.read()  # the climatology comes behind
     scored.clock.advance(86_400)
     body = await scored.read(units="metric")
@@ -101,7 +101,7 @@ async def test_what_is_kept_is_what_guests_were_given_on_all_sixteen_days(scored
         assert given["issued_chance"][lead] == day.issued.precipitation_probability
 
 
-async def test_the_score_costs_a_guest_no_call_to_any_provider(scored):
+async def test_score_costs_callers_no_provider_call(scored):
     await scored.read()
     scored.clock.advance(86_400)
     before = len(scored.open_meteo.requests)
@@ -110,7 +110,7 @@ async def test_the_score_costs_a_guest_no_call_to_any_provider(scored):
     assert [one.path for one in scored.open_meteo.requests[before:]] == [FORECAST]
 
 
-async def test_the_report_shows_the_error_and_what_climatology_would_have_missed(scored):
+async def test_report_shows_the_error_and_that_of_climatology(scored):
     scored.open_meteo.forecast_error = ERROR
     await scored.days(40)
     archive_calls = len(scored.open_meteo.calls(ARCHIVE))

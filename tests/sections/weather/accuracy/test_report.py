@@ -55,9 +55,7 @@ def outcomes(forecasts, provider):
 
 @pytest.mark.parametrize("provider", ["Open-Meteo", "MET Norway"])
 @pytest.mark.parametrize("name", ["max", "min"])
-def test_every_figure_of_highs_and_lows_follows_from_the_stored_rows(
-    forecasts, report, provider, name
-):
+def test_figures_of_highs_and_lows_follow_from_the_stored_rows(forecasts, report, provider, name):
     wrong, issued, typical, inside = (defaultdict(list) for _ in range(4))
     for lead, at, high, low, _ in outcomes(forecasts, provider):
         came = high if name == "max" else low
@@ -86,7 +84,7 @@ def root_mean_square(errors):
     return math.sqrt(sum(error * error for error in errors) / len(errors))
 
 
-def test_every_figure_of_rain_follows_from_the_stored_rows(forecasts, report):
+def test_figures_of_rain_follow_from_the_stored_rows(forecasts, report):
     pairs = defaultdict(list)
     for lead, at, _, _, rain in outcomes(forecasts, "Open-Meteo"):
         pairs[lead].append(
@@ -115,7 +113,7 @@ def test_every_figure_of_rain_follows_from_the_stored_rows(forecasts, report):
             assert one.wet_share == pytest.approx(100 * sum(held) / len(held), abs=0.06)
 
 
-def test_the_drawn_world_comes_out_as_it_was_drawn(report):
+def test_report_finds_the_bias_and_the_bands_of_drawn_forecasts(report):
     """80 % of days in the band, the bias of 1 °C in what was issued, climatology's error 4 °C."""
     score = report.providers[0]
     for one in (*score.temperature_max, *score.temperature_min):
@@ -124,7 +122,7 @@ def test_the_drawn_world_comes_out_as_it_was_drawn(report):
         assert one.typical_rmse == pytest.approx(4.0, abs=0.8)
 
 
-def test_without_observed_days_there_are_forecasts_and_no_pairs(forecasts):
+def test_report_without_observed_days_has_forecasts_and_no_pairs(forecasts):
     rows, _ = forecasts
     report = make_report(rows, lambda _: None)
     assert not report.verified

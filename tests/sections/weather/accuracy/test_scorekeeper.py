@@ -31,7 +31,7 @@ async def stored(scoring):
     return await SqlAccuracyStore(scoring.database).load_forecasts(scoring.today - timedelta(400))
 
 
-async def test_the_first_forecast_of_a_day_is_kept_whatever_worker_has_another(scoring):
+async def test_first_forecast_of_a_day_is_stored_whatever_other_workers_have(scoring):
     other = scoring.another()
     for wrong in (1.0, 2.0):
         scoring.record(wrong=wrong)
@@ -47,7 +47,7 @@ async def test_the_first_forecast_of_a_day_is_kept_whatever_worker_has_another(s
     assert [one.issued_on for one in await stored(scoring)] == [row.issued_on, scoring.today]
 
 
-async def test_a_forecast_that_is_asked_for_all_day_is_written_once(sqlite_scoring, monkeypatch):
+async def test_repeated_forecast_of_a_day_is_written_once(sqlite_scoring, monkeypatch):
     written, save = [], SqlAccuracyStore.save_forecasts
 
     def counted(store, rows):
@@ -61,9 +61,7 @@ async def test_a_forecast_that_is_asked_for_all_day_is_written_once(sqlite_scori
     assert len(written) == 1
 
 
-async def test_no_more_cells_are_kept_than_have_a_place_and_idle_ones_give_it_up(
-    sqlite_scoring, monkeypatch
-):
+async def test_cells_are_bounded_and_idle_ones_make_room(sqlite_scoring, monkeypatch):
     monkeypatch.setattr(scorekeeper, "SCORED_CELLS", 2)
     scoring, keeper = sqlite_scoring, sqlite_scoring.keeper
     cells = [Cell(float(lat), 2.0, "Europe/Paris") for lat in range(40, 44)]
@@ -83,7 +81,7 @@ async def test_no_more_cells_are_kept_than_have_a_place_and_idle_ones_give_it_up
     assert {row.cell for row in await stored(scoring)} == {cells[0].key, cells[3].key}
 
 
-async def test_forecasts_older_than_120_days_go(scoring):
+async def test_forecasts_older_than_120_days_are_deleted(scoring):
     keeper = scoring.keeper
     scoring.record(keeper=keeper)
     await keeper.flush()
@@ -97,7 +95,7 @@ async def test_forecasts_older_than_120_days_go(scoring):
     assert [row.issued_on for row in await stored(scoring)] == [scoring.today - timedelta(1)]
 
 
-async def test_one_request_verifies_a_cell_and_the_next_comes_five_days_later(scoring):
+async def test_one_call_verifies_a_cell_and_the_next_follows_after_five_days(scoring):
     for _ in range(8):
         scoring.record()
         await scoring.next_day()
@@ -116,7 +114,7 @@ async def test_one_request_verifies_a_cell_and_the_next_comes_five_days_later(sc
     assert scoring.requests == 2
 
 
-async def test_what_came_is_brought_to_the_height_of_the_forecast(scoring):
+async def test_observed_days_are_corrected_to_the_height_of_the_forecast(scoring):
     for _ in range(20):
         scoring.record(wrong=0.5)
         await scoring.next_day()
@@ -129,7 +127,7 @@ async def test_what_came_is_brought_to_the_height_of_the_forecast(scoring):
     assert {one.brier for one in score.rain[:10]} == {0.0}
 
 
-async def test_a_cell_that_the_archive_fails_for_is_asked_again_the_next_day(scoring):
+async def test_cell_whose_archive_fails_is_retried_the_next_day(scoring):
     for _ in range(8):
         scoring.record()
         await scoring.next_day()
@@ -143,7 +141,7 @@ async def test_a_cell_that_the_archive_fails_for_is_asked_again_the_next_day(sco
     assert (await scoring.keeper.report()).verified
 
 
-async def test_a_day_that_the_archive_never_has_is_given_up(sqlite_scoring):
+async def test_day_missing_in_the_archive_is_given_up(sqlite_scoring):
     scoring = sqlite_scoring
     scoring.open_meteo.missing = {scoring.today + timedelta(1)}
     for _ in range(60):
@@ -157,7 +155,7 @@ async def test_a_day_that_the_archive_never_has_is_given_up(sqlite_scoring):
     assert score.temperature_max[0].pairs >= 50
 
 
-async def test_nothing_is_asked_while_guests_have_spent_half_of_the_budget(sqlite_scoring):
+async def test_verification_leaves_half_of_the_budget_to_callers(sqlite_scoring):
     scoring = sqlite_scoring
     for _ in range(8):
         scoring.record()
@@ -169,7 +167,7 @@ async def test_nothing_is_asked_while_guests_have_spent_half_of_the_budget(sqlit
     assert scoring.requests == 0
 
 
-async def test_the_cell_asked_for_last_is_verified_first_and_one_at_a_time(sqlite_scoring):
+async def test_cell_requested_last_is_verified_first_one_at_a_time(sqlite_scoring):
     scoring = sqlite_scoring
     scoring.record(THERE)
     await scoring.next_day()
@@ -204,7 +202,7 @@ class Failing(SqlAccuracyStore):
             raise StorageError("The database cannot be used: the disk is full.")
 
 
-async def test_a_store_that_fails_costs_the_score_and_nothing_else(sqlite_scoring):
+async def test_failing_store_costs_only_the_score(sqlite_scoring):
     scoring = sqlite_scoring
     store = Failing(scoring.database)
     keeper = scoring.another(store)
@@ -218,7 +216,7 @@ async def test_a_store_that_fails_costs_the_score_and_nothing_else(sqlite_scorin
     assert len(await stored(scoring)) == 1
 
 
-async def test_a_forecast_that_cannot_be_worked_out_costs_no_other(sqlite_scoring):
+async def test_forecast_that_cannot_be_computed_costs_no_other(sqlite_scoring):
     scoring = sqlite_scoring
 
     async def broken():
@@ -230,7 +228,7 @@ async def test_a_forecast_that_cannot_be_worked_out_costs_no_other(sqlite_scorin
     assert [row.cell for row in await stored(scoring)] == [THERE.key]
 
 
-async def test_nothing_is_worked_out_before_the_guest_has_the_answer(sqlite_scoring):
+async def test_forecast_is_computed_after_the_answer(sqlite_scoring):
     scoring, worked = sqlite_scoring, []
 
     async def columns():
@@ -245,7 +243,7 @@ async def test_nothing_is_worked_out_before_the_guest_has_the_answer(sqlite_scor
     assert worked
 
 
-def test_the_months_asked_for_cover_the_days_and_hardly_more(clock):
+def test_requested_months_cover_the_days_and_little_more(clock):
     for ahead, length in itertools.product(range(0, 400, 3), (1, 10, 31, 120)):
         first = clock().date() + timedelta(ahead)
         last = first + timedelta(length - 1)
@@ -257,7 +255,7 @@ def test_the_months_asked_for_cover_the_days_and_hardly_more(clock):
         assert len(spans) <= 1 + length // 30
 
 
-def test_days_that_are_known_stay_known_when_the_archive_has_a_gap(clock):
+def test_known_days_stay_known_when_the_archive_has_a_gap(clock):
     (year, month), now = (2026, 10), clock()
     days = (month_span(year, month)[1] - month_span(year, month)[0]).days + 1
     known = np.full((len(ARCHIVE_FIELDS), days), 8.0, np.float32)

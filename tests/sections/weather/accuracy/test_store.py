@@ -28,7 +28,7 @@ def row(cell: str, issued_on: date, high: float = 20.0, provider: str = "Open-Me
 
 
 @given(arrays(float, (13, LEADS), elements=st.floats(-95, 100) | st.just(float("nan"))))
-def test_a_forecast_comes_back_to_a_hundredth_and_what_was_unknown_is_unknown(values):
+def test_forecast_is_stored_to_a_hundredth_and_unknown_values_stay_unknown(values):
     columns = dict(zip(FORECAST_COLUMNS, values, strict=True))
     kept = ForecastRow.pack("a", "cell", DAY, None, columns)
     assert len(kept.data) == 416
@@ -37,14 +37,14 @@ def test_a_forecast_comes_back_to_a_hundredth_and_what_was_unknown_is_unknown(va
         assert np.allclose(found[name][0], columns[name], atol=0.00501, equal_nan=True)
 
 
-def test_a_damaged_row_is_unknown_and_the_others_are_not():
+def test_damaged_row_is_unknown_and_the_others_are_not():
     damaged = ForecastRow("a", "cell", DAY, None, b"junk")
     found = unpack_forecasts([damaged, row("cell", DAY)])
     assert np.isnan(found["issued_max"][0]).all()
     assert (found["issued_max"][1] == 20).all()
 
 
-async def test_the_first_forecast_of_a_day_stays_whoever_writes_another(database):
+async def test_first_forecast_of_a_day_stays_whoever_writes_another(database):
     store = SqlAccuracyStore(database)
     await store.save_forecasts([row("b", DAY), row("a", DAY)])
     await SqlAccuracyStore(database).save_forecasts([row("a", DAY, 30.0), row("a", DAY, 31.0)])
@@ -55,7 +55,7 @@ async def test_the_first_forecast_of_a_day_stays_whoever_writes_another(database
     assert unpack_forecasts(found)["issued_max"].tolist() == [[20.0] * LEADS] * 2
 
 
-async def test_forecasts_are_found_by_date(database):
+async def test_forecasts_are_loaded_by_date(database):
     store = SqlAccuracyStore(database)
     days = [DAY + timedelta(number) for number in range(3)]
     await store.save_forecasts([row("a", day) for day in days])
@@ -66,7 +66,7 @@ async def test_forecasts_are_found_by_date(database):
     }  # fmt: skip
 
 
-async def test_pruning_takes_old_forecasts_and_dropped_cells(database):
+async def test_pruning_deletes_old_forecasts_and_dropped_cells(database):
     store = SqlAccuracyStore(database)
     old, new = DAY - timedelta(100), DAY
     await store.save_forecasts([row(cell, day) for cell in "abc" for day in (old, new)])
