@@ -45,9 +45,9 @@ def clone(tmp_path: Path) -> Path:
 @pytest.fixture
 def plain(tmp_path: Path) -> dict[str, str]:
     """The environment of a user who has set nothing and installed nothing."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("LOCATION_CONTEXT_")}
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("LOCATION_CONTEXT_")}
     return {
-        **kept,
+        **inherited,
         **NOWHERE,
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "PYTHONPATH": str(ROOT / "src"),
@@ -55,7 +55,7 @@ def plain(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_after_serve_the_documented_command_works_from_any_folder(
+def test_the_documented_command_works_from_any_folder_after_serve(
     clone: Path, plain: dict[str, str], tmp_path: Path
 ) -> None:
     port, elsewhere = free_port(), tmp_path / "elsewhere"
@@ -122,7 +122,7 @@ def test_hints_name_the_command_as_it_was_called(clone: Path, plain: dict[str, s
     assert "./scripts/location-context setup" in " ".join(done.stdout.split())
 
 
-def test_every_command_line_of_the_documents_works_in_a_clone() -> None:
+def test_the_pages_call_the_command_as_it_is_in_a_clone() -> None:
     installed = {"production.md"}  # there the command is on PATH
     pages = [one for one in (ROOT / "docs").glob("*.md") if one.name not in installed]
     bare = [
@@ -157,7 +157,7 @@ sys.exit(", ".join(failed) or 0)
 """
 
 
-def test_every_benchmark_and_study_starts_as_its_docstring_says(plain: dict[str, str]) -> None:
+def test_every_benchmark_and_study_starts(plain: dict[str, str]) -> None:
     assert len(MODULES) > 15
     done = subprocess.run(
         [sys.executable, "-c", STARTS, *MODULES],

@@ -81,7 +81,7 @@ def test_every_job_has_a_time_limit() -> None:
     assert [job for job in jobs if "timeout-minutes" not in job] == []
 
 
-def test_the_checks_run_on_each_python_that_the_check_of_pythons_knows() -> None:
+def test_the_workflow_runs_on_every_python_of_check_pythons() -> None:
     matrix = WORKFLOWS["checks.yml"]["jobs"]["tests"]["strategy"]["matrix"]["python"]
     known = re.search(r"PYTHONS:-([\d. ]+)", (ROOT / "scripts" / "check").read_text())
     assert known is not None

@@ -71,7 +71,7 @@ def seconds(text: str) -> float:
     return float(text.removesuffix("s"))
 
 
-def test_every_setting_that_is_named_exists() -> None:
+def test_deploy_names_only_existing_settings() -> None:
     known = {variable(name) for name in names_of(Settings)} | {PREFIX + "CONFIG"}
     named = {
         (path.name, found)
@@ -82,7 +82,7 @@ def test_every_setting_that_is_named_exists() -> None:
     assert {one for one in named if one[1] not in known} == set()
 
 
-def test_every_probe_is_a_route_that_is_never_refused_for_load() -> None:
+def test_probes_use_routes_that_are_never_refused_for_load() -> None:
     """Paths in configuration, not in prose, where /v1 stands for any of them."""
     for path in FILES:
         found = set(re.findall(r"/v1/[a-z]+", path.read_text("utf-8")))
@@ -96,7 +96,7 @@ def test_every_probe_is_a_route_that_is_never_refused_for_load() -> None:
     assert [one["path"] for one in probes] == ["/v1/ready", "/v1/health"]
 
 
-def test_every_command_of_a_container_is_one_of_ours_with_options_it_has() -> None:
+def test_containers_run_existing_commands_with_existing_options() -> None:
     shell = re.findall(r"^CMD (\[.*\])$", CONTAINERFILE, re.MULTILINE)
     run = [json.loads(shell[-1]), *(one["args"] for one in containers())]
     run.append(COMPOSE["services"]["migrate"]["command"])
@@ -109,7 +109,7 @@ def test_every_command_of_a_container_is_one_of_ours_with_options_it_has() -> No
     assert 'ENTRYPOINT ["location-context"]' in CONTAINERFILE
 
 
-def test_everyone_speaks_of_the_same_ports() -> None:
+def test_all_files_agree_on_the_ports() -> None:
     assert f"EXPOSE {SERVICE_PORT}\n" in CONTAINERFILE
     assert COMPOSE["services"]["proxy"]["environment"]["REPLICAS"] == "one:8000 two:8000"
     ports = {port["name"]: port["containerPort"] for port in next(values(containers(), "ports"))}
@@ -119,7 +119,7 @@ def test_everyone_speaks_of_the_same_ports() -> None:
     assert {*targets, *(probe["port"] for probe in probes)} == set(ports)
 
 
-def test_the_service_of_kubernetes_and_its_deployment_find_the_pods() -> None:
+def test_kubernetes_service_and_deployment_select_the_pods() -> None:
     deployment = manifest("Deployment")["spec"]
     labels = deployment["template"]["metadata"]["labels"]
     assert manifest("Service")["spec"]["selector"] == labels
@@ -162,7 +162,7 @@ def test_a_replica_has_the_time_to_drain_before_it_is_killed() -> None:
     assert noticed < drained.drain_at_least
 
 
-def test_every_secret_comes_from_a_file_that_something_puts_there() -> None:
+def test_every_secret_file_is_provided() -> None:
     mounted = {f"/run/secrets/{name}" for name in COMPOSE["secrets"]}
     for name, service in COMPOSE["services"].items():
         for variable_, value in (service.get("environment") or {}).items():
@@ -170,20 +170,20 @@ def test_every_secret_comes_from_a_file_that_something_puts_there() -> None:
                 assert value in mounted, name
                 assert value.removeprefix("/run/secrets/") in service["secrets"]
     page = (DEPLOY / "README.md").read_text()
-    kept = set(re.findall(r"--from-literal=(\w+)=", page))
+    literals = set(re.findall(r"--from-literal=(\w+)=", page))
     secret = next(values(pod(), "secret"))
     assert f"kubectl create secret generic {secret['secretName']} " in page
     given = environment_of_kubernetes()
     files = {value for name, value in given.items() if name.endswith("_FILE")}
     mount = next(one["mountPath"] for one in next(values(containers(), "volumeMounts"))
                  if one["name"] == "secrets")  # fmt: skip
-    assert files == {f"{mount}/{name}" for name in kept}
+    assert files == {f"{mount}/{name}" for name in literals}
     unit = UNIT.read_text()
     loaded = set(re.findall(r"^LoadCredential=(\w+):", unit, re.MULTILINE))
     assert loaded == set(re.findall(r"_FILE=%d/(\w+)$", unit, re.MULTILINE)) != set()
 
 
-def test_the_secrets_of_compose_are_made_by_the_lines_of_the_readme(tmp_path: Path) -> None:
+def test_the_readme_creates_the_secrets_of_compose(tmp_path: Path) -> None:
     page = (DEPLOY / "README.md").read_text()
     block = page.partition("## Compose\n```sh\n")[2].partition("SITE=")[0]
     done = subprocess.run(["/bin/sh", "-euc", block], cwd=tmp_path, check=False, timeout=60)
@@ -204,7 +204,7 @@ def test_the_secrets_of_compose_are_made_by_the_lines_of_the_readme(tmp_path: Pa
     assert len(settings.key_pepper.reveal()) == 64
 
 
-def test_containers_run_as_nobody_in_particular_with_a_root_they_cannot_write_to() -> None:
+def test_containers_run_unprivileged_with_a_read_only_root() -> None:
     user = re.search(r"^USER (\d+):\d+$", CONTAINERFILE, re.MULTILINE)
     assert user
     assert pod()["securityContext"]["runAsNonRoot"]
@@ -223,24 +223,24 @@ def test_containers_run_as_nobody_in_particular_with_a_root_they_cannot_write_to
         assert "healthcheck" in service or service["image"] == "location-context"
 
 
-def test_proxies_of_compose_and_kubernetes_are_trusted() -> None:
+def test_compose_and_kubernetes_trust_their_proxies() -> None:
     trusted = COMPOSE["services"]["one"]["environment"][f"{PREFIX}TRUSTED_PROXIES"]
     proxy = COMPOSE["services"]["proxy"]["networks"]["front"]["ipv4_address"]
     assert trusted == f"{proxy}/32"
     assert settings_of_kubernetes().trusted_proxies
 
 
-def test_the_image_is_made_of_what_the_project_has_and_leaves_out_the_rest() -> None:
+def test_the_image_copies_only_what_the_project_needs() -> None:
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", CONTAINERFILE, re.MULTILINE)
     sources = {source for line in copied for source in line.split()}
     assert all((ROOT / source).exists() for source in sources)
     ignores = (DEPLOY / "container" / ".containerignore").read_text()
-    kept = {line[1:] for line in ignores.splitlines() if line.startswith("!")}
-    assert kept == sources
+    included = {line[1:] for line in ignores.splitlines() if line.startswith("!")}
+    assert included == sources
     assert ignores == (DEPLOY / "container" / "Containerfile.dockerignore").read_text()
 
 
-def test_every_file_of_deploy_stands_in_its_readme() -> None:
+def test_the_readme_lists_every_file_of_deploy() -> None:
     page = (DEPLOY / "README.md").read_text()
     linked = {(DEPLOY / target).resolve() for target in re.findall(r"\]\(([^)#:]+)\)", page)}
     assert all(target.exists() for target in linked)
@@ -254,7 +254,7 @@ def test_every_file_of_deploy_stands_in_its_readme() -> None:
     assert left_out == []
 
 
-def test_every_way_to_deploy_has_the_one_data_directory_for_servers_and_commands() -> None:
+def test_servers_and_commands_share_one_data_directory_in_every_deployment() -> None:
     texts = [
         ROOT / "docs" / "production.md",
         *(path for path in DEPLOY.rglob("*") if path.is_file()),
@@ -265,7 +265,7 @@ def test_every_way_to_deploy_has_the_one_data_directory_for_servers_and_commands
     assert len(found) == 7  # two in the Containerfile, compose, mount, unit, two pages
 
 
-def test_systemd_accepts_the_unit_and_finds_little_that_it_could_do(tmp_path: Path) -> None:
+def test_systemd_verifies_the_unit_and_rates_its_exposure_low(tmp_path: Path) -> None:
     program = shutil.which("systemd-analyze") or missing(
         "There is no systemd-analyze (apt-get install systemd)"
     )

@@ -51,7 +51,7 @@ def client(of: Proxy, address: str = "127.0.0.1") -> httpx2.Client:
 
 
 @EVERY
-def test_guests_speak_tls_and_http_2_and_get_what_the_service_sends(
+def test_proxies_forward_the_answers_over_tls_and_http_2(
     name: str, replicas: list[int], tmp_path: Path
 ) -> None:
     with proxy(name, tmp_path, replicas) as before, client(before) as guest:
@@ -82,7 +82,7 @@ def test_guests_speak_tls_and_http_2_and_get_what_the_service_sends(
 
 
 @EVERY
-def test_two_guests_are_two_whatever_a_guest_writes_into_its_headers(
+def test_proxies_count_guests_apart_despite_forged_headers(
     name: str, replicas: list[int], tmp_path: Path
 ) -> None:
     number = [*PACKAGES].index(name)  # other guests for each, since the services stay
@@ -92,14 +92,14 @@ def test_two_guests_are_two_whatever_a_guest_writes_into_its_headers(
         client(before, f"127.0.2.{number}") as other,
     ):
         forged = [{"X-Forwarded-For": f"198.51.100.{at}, 127.0.0.1"} for at in range(5)]
-        asked = [one.get("/v1/pulse", params=STAY, headers=sent) for sent in forged]
-        statuses = Counter(answer.status_code for answer in asked)
+        answers = [one.get("/v1/pulse", params=STAY, headers=sent) for sent in forged]
+        statuses = Counter(answer.status_code for answer in answers)
         assert set(statuses) == {200, 429}, statuses  # two a minute; five cross one minute at most
         assert other.get("/v1/pulse", params=STAY).status_code == 200
 
 
 class Asker(threading.Thread):
-    """Asks the proxy until it is told to end."""
+    """Sends requests to the proxy until it is stopped."""
 
     def __init__(self, of: Proxy, key: str, number: int, ended: threading.Event) -> None:
         super().__init__()
@@ -110,9 +110,9 @@ class Asker(threading.Thread):
         headers = {"Authorization": f"Bearer {self._key}"}
         with client(self._of) as guest:
             while not self._ended.is_set():
-                asked = {**STAY, "lng": f"{self._number}.{self.answers.total() % 1000:03}"}
+                query = {**STAY, "lng": f"{self._number}.{self.answers.total() % 1000:03}"}
                 try:
-                    answer = guest.get("/v1/pulse/astronomy", params=asked, headers=headers)
+                    answer = guest.get("/v1/pulse/astronomy", params=query, headers=headers)
                     self.answers[str(answer.status_code)] += 1
                 except httpx2.HTTPError as error:
                     self.answers[repr(error)] += 1
@@ -130,7 +130,7 @@ def answered(service: Serving, key_id: str) -> int:
     return service.written().count(f'"key_id":"{key_id}"')
 
 
-def test_a_killed_replica_and_one_that_ends_cost_no_request(
+def test_proxies_lose_no_request_when_a_replica_ends_or_is_killed(
     house: tuple[Path, str], tmp_path: Path
 ) -> None:
     folder, _ = house
@@ -182,7 +182,7 @@ class NginxCache(nginx.Nginx):
         return {}
 
 
-def test_the_cache_in_nginx_holds_pages_for_all_and_nothing_behind_a_key(
+def test_nginx_caches_public_pages_and_no_answer_behind_a_key(
     house: tuple[Path, str], tmp_path: Path
 ) -> None:
     program("nginx")
@@ -192,27 +192,27 @@ def test_the_cache_in_nginx_holds_pages_for_all_and_nothing_behind_a_key(
         cache = NginxCache(tmp_path, service.port)
         with nginx.running(cache, tmp_path), httpx2.Client(trust_env=False) as guest:
 
-            def asked(path: str, headers: dict[str, str] | None = None) -> httpx2.Response:
+            def get(path: str, headers: dict[str, str] | None = None) -> httpx2.Response:
                 url = f"http://127.0.0.1:{cache.port}/v1/{path}"
                 return guest.get(url, params={**STAY, "lang": "en"}, headers=headers, timeout=20)
 
             page, section = "pulse", "pulse/guide"
-            first, second = asked(page), asked(page)
+            first, second = get(page), get(page)
             assert (first.headers["X-Cache"], second.headers["X-Cache"]) == ("MISS", "HIT")
             assert second.content == first.content
             assert second.headers["Cache-Control"] == "public, max-age=60"  # as it has no Age
             assert first.headers["Cache-Control"].startswith("public, max-age=")
-            packed = asked(page, {"Accept-Encoding": "br"})
+            packed = get(page, {"Accept-Encoding": "br"})
             assert (packed.headers["X-Cache"], packed.content) == ("MISS", first.content)
             for _ in range(2):
-                answer = asked(section, known)
+                answer = get(section, known)
                 assert (answer.status_code, answer.headers["X-Cache"]) == (200, "BYPASS")
                 assert answer.headers["Cache-Control"].startswith("private, ")
-            assert asked(section).status_code == 401
+            assert get(section).status_code == 401
             service.signal(signal.SIGTERM)
             assert service.process.wait(30) == 0
-            assert asked(page).content == first.content
-            assert asked(section, known).status_code == 502
+            assert get(page).content == first.content
+            assert get(section, known).status_code == 502
 
 
 class Holding(threading.Thread):
@@ -228,10 +228,10 @@ class Holding(threading.Thread):
         while True:
             try:
                 connection, _ = self._listening.accept()
-                asked = connection.recv(65536)
+                request = connection.recv(65536)
             except OSError:
                 return  # closed
-            if asked.startswith(b"GET /v1/pulse"):
+            if request.startswith(b"GET /v1/pulse"):
                 self.held.append(connection)
             else:
                 connection.sendall(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
@@ -243,7 +243,7 @@ class Holding(threading.Thread):
             connection.close()
 
 
-def test_nginx_gives_one_address_a_hundred_requests_at_once_and_others_theirs(
+def test_nginx_limits_each_address_to_a_hundred_requests_at_once(
     tmp_path: Path,
 ) -> None:
     limit = re.search(r"limit_conn location_context_clients (\d+);", text_of("nginx"))
@@ -267,11 +267,11 @@ def test_proxies_wait_longer_than_the_service_and_drains_last_longer_than_probes
     """Compare the numbers in both files with the defaults of the settings."""
     deadlines = max(Settings().json_deadline, Settings().widget_deadline)
     files = {name: text_of(name) for name in PACKAGES}
-    for name, asked in {
+    for name, pattern in {
         "nginx": r"proxy_read_timeout (\d+)s",
         "caddy": r"response_header_timeout (\d+)s",
     }.items():
-        found = re.search(asked, files[name])
+        found = re.search(pattern, files[name])
         assert found
         assert float(found[1]) >= 2 * deadlines
     caddy = files["caddy"]

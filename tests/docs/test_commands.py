@@ -52,7 +52,7 @@ def test_each_command_is_run_by_a_test_or_has_its_reason() -> None:
     assert [test for test in RUN_WHOLE.values() if not (ROOT / test).is_file()] == []
 
 
-def test_no_reason_is_left_over() -> None:
+def test_every_reason_for_not_running_a_command_is_used() -> None:
     assert set(NOT_RUN) - {one.reason for one in ALL} == set()
 
 
@@ -68,14 +68,14 @@ def test_the_command_line_knows_every_command_and_option(one: Shown) -> None:
             return
         found = groups[rest.pop(0)]
     if not one.is_inline:
-        found.make_context(name, rest)  # raises what a user would be told
+        found.make_context(name, rest)  # raises the error that a user would see
     known = {option for parameter in found.params for option in parameter.opts}
     known |= {option for parameter in found.params for option in parameter.secondary_opts}
     assert {word for word in rest if word.startswith("--")} <= known
 
 
 @pytest.mark.parametrize("one", [one for one in ALL if not one.arguments], ids=str)
-def test_what_a_command_runs_is_there(one: Shown) -> None:
+def test_a_command_runs_an_existing_file(one: Shown) -> None:
     paths = re.findall(r"(?:^|\s)((?:\./)?(?:scripts|tests)/[\w./-]+)", one.text)
     for module in re.findall(r"-m ((?:benchmarks|research|scripts)\.[\w.]+)", one.text):
         paths.append(f"{module.replace('.', '/')}.py")
@@ -105,7 +105,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
         yield folder, {f"LOCATION_CONTEXT_{k}": v for k, v in given.items()} | {"WEB": web.url}
 
 
-def test_every_command_of_ours_does_what_its_page_says(
+def test_every_command_of_the_pages_succeeds(
     prepared: tuple[Path, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, given = prepared
@@ -130,10 +130,10 @@ def test_every_request_is_answered(tmp_path: Path) -> None:
     (tmp_path / ".curlrc").write_text("fail\nsilent\nshow-error\noutput = answer\n")
     with full_app(tmp_path / "data") as client:
         for text in {one.text for one in REQUESTS if not one.reason}:
-            asked = text.replace("127.0.0.1:8000", f"127.0.0.1:{client.served.port}")
+            request = text.replace("127.0.0.1:8000", f"127.0.0.1:{client.served.port}")
             done = subprocess.run(
-                ["/bin/sh", "-ec", asked],
+                ["/bin/sh", "-ec", request],
                 cwd=tmp_path, capture_output=True, text=True, check=False,
                 env={"PATH": "/usr/bin:/bin", "KEY": client.key, "CURL_HOME": str(tmp_path)},
             )  # fmt: skip
-            assert done.returncode == 0, asked + done.stderr
+            assert done.returncode == 0, request + done.stderr

@@ -40,7 +40,7 @@ def made(
         yield one
 
 
-def test_the_page_leads_from_nothing_to_a_service_behind_tls_with_a_backup(made: Machine) -> None:
+def test_the_production_page_sets_up_a_service_behind_tls_with_a_backup(made: Machine) -> None:
     code, said = made.follow()
     assert code == 0, "".join(path.read_text()[-3000:] for path in made.root.glob("*.log"))
     assert len(re.findall(r"^\s*(lc_live_\w+)$", said, re.MULTILINE)) == 2  # setup's, and one made

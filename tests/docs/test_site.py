@@ -35,7 +35,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_page_is_part_of_the_site(site: Path) -> None:
+def test_the_site_has_every_page(site: Path) -> None:
     pages = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
     missing = [page for page in pages if not (site / built(page)).is_file()]
     assert missing == []
@@ -46,7 +46,7 @@ def built(page: Path) -> Path:
     return page.with_name("index.html") if page.name == "README.md" else page.with_suffix(".html")
 
 
-def test_nothing_is_loaded_from_another_host(site: Path) -> None:
+def test_the_site_loads_nothing_from_another_host(site: Path) -> None:
     found = [
         f"{path.relative_to(site)}: {address}"
         for path in (*site.rglob("*.html"), *site.rglob("*.css"))
@@ -57,12 +57,12 @@ def test_nothing_is_loaded_from_another_host(site: Path) -> None:
     assert found == []
 
 
-def test_no_page_shows_where_it_was_built(site: Path) -> None:
+def test_the_site_does_not_show_where_it_was_built(site: Path) -> None:
     pages = [*site.rglob("*.html"), site / "search" / "search_index.json"]
     assert [page for page in pages if str(ROOT) in page.read_text("utf-8")] == []
 
 
-def test_a_link_that_leads_nowhere_stops_the_build(tmp_path: Path) -> None:
+def test_a_broken_link_stops_the_build(tmp_path: Path) -> None:
     broken = ["(no-page.md)", "(#no-anchor)", "(other.md#no-heading)", "(../no-file.txt)"]
     settings = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[0]
     (tmp_path / "mkdocs.yml").write_text(re.sub("hooks:.*|extra_css:.*", "", settings))
