@@ -53,7 +53,7 @@ class Cities(HttpClient):
 
     def __init__(self) -> None:
         super().__init__("benchmark")
-        self.calls: Counter[str] = Counter()
+        self.requests: Counter[str] = Counter()
         chance = random.Random(17)
         self.places = [(47.0, 3.0 * n - 170) if n < 113 else (20.0, 3.0 * n - 500)
                        for n in range(CITIES)]  # fmt: skip
@@ -77,7 +77,7 @@ class Cities(HttpClient):
         pass
 
     async def get(self, url: str, provider: str, *_: Any, **__: Any) -> HttpResponse:
-        self.calls[provider] += 1
+        self.requests[provider] += 1
         query = dict(parse_qsl(urlsplit(url).query))
         body = self._sold(query) if provider == "ticketmaster" else self._listed(query)
         return HttpResponse(provider, 200, {}, msgspec.json.encode(body))
@@ -136,7 +136,7 @@ class Asking:
         )  # fmt: skip
         context = SectionContext(settings, lambda: self.now, self.cities)
         self._providers = [kind.build(context) for kind in (Ticketmaster, PredictHQ)]
-        self.cities.calls.clear()
+        self.cities.requests.clear()
 
     async def widget(self, lat: float, lng: float, stay: Stay) -> None:
         point = Point(round(lat, 4), round(lng, 4), "UTC")
@@ -175,7 +175,7 @@ async def _of_many(
         length = days or chance.choices(list(STAYS), list(STAYS.values()))[0]
         await asking.widget(*place, _stay(chance, length))
         asking.now += timedelta(hours=given.hours) / given.widgets
-    return dict(asking.cities.calls)
+    return dict(asking.cities.requests)
 
 
 async def _cold(asking: Asking, city: int, days: int) -> dict[str, float]:
@@ -184,7 +184,7 @@ async def _cold(asking: Asking, city: int, days: int) -> dict[str, float]:
     for _ in range(10):
         asking.forget()
         await asking.widget(*_near(chance, asking.cities.places[city], 6.0), _stay(chance, days))
-        calls += asking.cities.calls
+        calls += asking.cities.requests
     return {name: count / 10 for name, count in calls.items()}
 
 

@@ -10,10 +10,10 @@ is not observed; `each`: how many of these a point has. `headline`: the share of
 that is not observed can be the headline; `missed`: with an observed one that is not shown.
 """
 
+import argparse
 import json
 import math
 import random
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date
@@ -103,7 +103,11 @@ def points_near_cities(gazetteer: Gazetteer, country: str) -> Iterator[Point]:
 
 
 def main() -> None:
-    gazetteer, folder = Gazetteer.load(), Path(sys.argv[1])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, help="with the outlines of regions")
+    folder, gazetteer = parser.parse_args().folder, Gazetteer.load()
     print("country points unknown | doubtful wrong each headline missed, before and after")
     for country, name in FILES.items():
         regions = outlines(folder / f"{name}.geojson", country)

@@ -60,10 +60,11 @@ Floats = NDArray[np.float64]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="print, do not write")
+    options = parser.parse_args()
     model = train()
     for name, value in [*model.weights.items(), ("bias", model.bias)]:
         print(f"  {name:24} {value:6.2f}")
-    if not parser.parse_args().check:
+    if not options.check:
         TARGET.write_bytes(msgspec.json.format(msgspec.json.encode(model), indent=2) + b"\n")
 
 

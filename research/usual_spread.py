@@ -6,10 +6,10 @@ the year, by month, on latitude and winter; and the share of wet days by the mea
 Prints the fitted coefficients beside those shipped, and what is left over.
 """
 
+import argparse
 import csv
 import gzip
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +36,12 @@ def anomalies(values: np.ndarray, day: np.ndarray) -> np.ndarray:
     return values - columns @ found
 
 
-def main(folder: Path) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, nargs="?", default=FOLDER)
+    folder = parser.parse_args().folder
     rows, shares = [], []
     for path in sorted(folder.glob("nasa_weather_*.csv.gz")):
         series, lat = Series(path), latitude(path)
@@ -66,4 +71,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)
+    main()
