@@ -186,19 +186,25 @@ def test_one_stay_in_five_is_unusual_where_highs_are_drawn_like_past_years():
     assert 0.17 < unusual / 3000 < 0.23
 
 
-def test_unusual_stay_needs_five_known_years():
-    years: list[float | None] = [19.0, 21.0] * 5
-    assert estimate.unusual(24.0, 20.0, history(years), 0.0) == pytest.approx(4.0)
-    assert estimate.unusual(16.0, 20.0, history(years), 0.0) == pytest.approx(-4.0)
-    assert estimate.unusual(20.0, 20.0, history(years), 0.0) is None
-    assert estimate.unusual(24.0, 20.0, history([*years[:4], None]), 0.0) is None
+YEARS, CALM = [19.0, 21.0] * 5, [19.5, 20.5] * 5
 
 
-def test_unusual_stay_exceeds_the_error_of_the_archives_cell():
-    years = history([19.5, 20.5] * 5)
-    assert estimate.unusual(22.0, 20.0, years, 0.0) == pytest.approx(2.0)
-    assert estimate.unusual(22.0, 20.0, years, 1.7) is None
-    assert estimate.unusual(24.0, 20.0, years, 1.7) == pytest.approx(4.0)
+@pytest.mark.parametrize(
+    ("now", "means", "error", "unusual"),
+    [
+        (24.0, YEARS, 0.0, 4.0),
+        (16.0, YEARS, 0.0, -4.0),
+        (20.0, YEARS, 0.0, None),
+        (24.0, [*YEARS[:4], None], 0.0, None),  # four known years
+        (22.0, CALM, 0.0, 2.0),
+        (22.0, CALM, 1.7, None),
+        (24.0, CALM, 1.7, 4.0),
+    ],
+)
+def test_unusual_stay_exceeds_five_years_and_the_error_of_the_cell(now, means, error, unusual):
+    assert estimate.unusual(now, 20.0, history(means), error) == (
+        unusual if unusual is None else pytest.approx(unusual)
+    )
 
 
 @pytest.mark.anyio

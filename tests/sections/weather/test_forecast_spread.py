@@ -157,6 +157,12 @@ def test_climatology_comes_from_other_years_or_excludes_the_fortnight():
             HEADER,
             "row 2: Invalid isoformat string",
         ),
+        (
+            "percent.csv",
+            [("s", "p", "2023-01-01", "2023-01-02", 1, "pop", 40, "", 1)],
+            HEADER,
+            "row 2: a chance of rain is 0 to 1, not 40",
+        ),
     ],
 )
 def test_invalid_file_is_refused_with_a_sentence(tmp_path, name, lines, header, said):
@@ -174,10 +180,3 @@ def test_coefficients_are_fitted_only_on_described_sources(tmp_path):
     done = run("--pairs", tmp_path / "pairs.csv", name="fit_forecast_calibration")
     assert done.returncode == 1
     assert done.stderr == "SOURCES must say what product and weight made_up has\n"
-
-
-def test_chance_in_percent_is_refused(tmp_path):
-    write(tmp_path / "a.csv", [("s", "p", "2023-01-01", "2023-01-02", 1, "pop", 40, "", 1)])
-    done = run("--pairs", tmp_path / "a.csv")
-    assert done.returncode == 1
-    assert "row 2: a chance of rain is 0 to 1, not 40" in done.stderr

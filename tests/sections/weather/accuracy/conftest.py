@@ -93,6 +93,12 @@ class Scoring:
         """How often the archive was asked."""
         return len(self.open_meteo.calls(ARCHIVE))
 
+    async def record_days(self, count: int, wrong: float = 0.0) -> None:
+        """Record a forecast a day."""
+        for _ in range(count):
+            self.record(wrong=wrong)
+            await self.next_day()
+
     async def next_day(self, days: int = 1) -> None:
         """What is recorded is written, and time passes."""
         await self.keeper.flush()

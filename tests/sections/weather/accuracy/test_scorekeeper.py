@@ -96,9 +96,7 @@ async def test_forecasts_older_than_120_days_are_deleted(scoring):
 
 
 async def test_one_call_verifies_a_cell_and_the_next_follows_after_five_days(scoring):
-    for _ in range(8):
-        scoring.record()
-        await scoring.next_day()
+    await scoring.record_days(8)
     assert await scoring.keeper.pass_once()
     assert not await scoring.keeper.pass_once()
     assert not await scoring.another().pass_once()
@@ -115,9 +113,7 @@ async def test_one_call_verifies_a_cell_and_the_next_follows_after_five_days(sco
 
 
 async def test_observed_days_are_corrected_to_the_height_of_the_forecast(scoring):
-    for _ in range(20):
-        scoring.record(wrong=0.5)
-        await scoring.next_day()
+    await scoring.record_days(20, wrong=0.5)
     await scoring.keeper.pass_once()
     (score,) = (await scoring.keeper.report()).providers
     assert score.temperature_max[0].pairs == 15  # all but the last five and today
@@ -128,9 +124,7 @@ async def test_observed_days_are_corrected_to_the_height_of_the_forecast(scoring
 
 
 async def test_cell_whose_archive_fails_is_retried_the_next_day(scoring):
-    for _ in range(8):
-        scoring.record()
-        await scoring.next_day()
+    await scoring.record_days(8)
     scoring.open_meteo.faults[ARCHIVE] = FakeResponse(b"down", 502)
     assert await scoring.keeper.pass_once()
     assert not await scoring.keeper.pass_once()
@@ -157,9 +151,7 @@ async def test_day_missing_in_the_archive_is_given_up(sqlite_scoring):
 
 async def test_verification_leaves_half_of_the_budget_to_callers(sqlite_scoring):
     scoring = sqlite_scoring
-    for _ in range(8):
-        scoring.record()
-        await scoring.next_day()
+    await scoring.record_days(8)
     budget = scoring.archive.client.host.budget
     while budget.spent_share() <= 0.5:
         assert budget.take(10)
@@ -171,9 +163,7 @@ async def test_cell_requested_last_is_verified_first_one_at_a_time(sqlite_scorin
     scoring = sqlite_scoring
     scoring.record(THERE)
     await scoring.next_day()
-    for _ in range(8):
-        scoring.record(HERE)
-        await scoring.next_day()
+    await scoring.record_days(8)
     for cell, lat in ((HERE, "49.0000"), (THERE, "52.5000")):
         assert await scoring.keeper.pass_once(), cell
         assert scoring.open_meteo.calls(ARCHIVE)[-1].query["latitude"] == lat
