@@ -24,7 +24,7 @@ def max_age(answer: Any) -> int:
     ("path", "held"),
     [("/v1/pulse/weather", "max-age=60, stale-while-revalidate"), ("/v1/pulse", "max-age=3")],
 )
-def test_the_next_caller_has_what_is_typical_once_it_has_come(weather_settings, clock, path, held):  # noqa: F811
+def test_next_caller_receives_climatology_after_its_fetch(weather_settings, clock, path, held):  # noqa: F811
     settings = msgspec.structs.replace(
         weather_settings, open_holidays_url="", widget_per_minute=10 * MANY
     )

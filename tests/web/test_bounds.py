@@ -32,9 +32,7 @@ def generous(web_settings) -> Iterator[Client]:
 
 
 @pytest.mark.parametrize("name", ["Host", "Accept-Encoding", "Accept-Language", "query"])
-def test_long_headers_and_queries_of_strangers_stay_in_no_memory(
-    generous: Client, name: str
-) -> None:
+def test_long_headers_and_queries_are_not_retained(generous: Client, name: str) -> None:
     def ask(number: int) -> None:
         text = f"{number}" + "a" * LONG
         headers = {"Accept-Encoding": "br", **({} if name == "query" else {name: text})}
@@ -65,13 +63,13 @@ def strict(web_settings) -> Iterator[Client]:
 @pytest.mark.parametrize(
     "path", ["/", "/v1/oembed?url=x", "/v1/docs", "/v1/docs/embedding", "/v1/openapi.json"]
 )
-def test_a_page_without_a_key_counts_against_the_quota_of_its_address(strict, path: str) -> None:
+def test_page_without_a_key_counts_against_the_address_quota(strict, path: str) -> None:
     statuses = [strict.get(path, key=None).status_code for _ in range(3)]
     assert 429 not in statuses[:2]
     assert statuses[2] == 429
 
 
-def test_the_reference_names_429_for_each_path_that_counts(strict, client: Client) -> None:
+def test_reference_documents_429_for_each_limited_path(strict, client: Client) -> None:
     paths = client.get("/v1/openapi.json").json()["paths"]
     documented = {path for path, one in paths.items() if "429" in one["get"]["responses"]}
     counted = {path for path in paths if [strict.get(path).status_code for _ in range(3)][2] == 429}
@@ -80,11 +78,11 @@ def test_the_reference_names_429_for_each_path_that_counts(strict, client: Clien
 
 
 @pytest.mark.parametrize("path", ["/v1/health", "/v1/status", "/v1/embed.js"])
-def test_probes_status_and_the_script_of_embeds_are_not_counted(strict, path: str) -> None:
+def test_probes_status_and_script_are_not_limited(strict, path: str) -> None:
     assert [strict.get(path, key=None).status_code for _ in range(4)] == [200] * 4
 
 
-def test_guests_leave_a_quarter_of_the_turns_to_callers_with_a_key(web_settings) -> None:
+def test_guests_leave_a_quarter_of_the_slots_to_keyed_callers(web_settings) -> None:
     settings = msgspec.structs.replace(web_settings, max_in_flight=4, widget_deadline=30.0)
     slow, key = Slow(), make_key(settings)
     with serve(settings, sections=[slow, FakeSection()]) as served:
@@ -106,7 +104,7 @@ def test_guests_leave_a_quarter_of_the_turns_to_callers_with_a_key(web_settings)
                 guest.join()
 
 
-def test_who_is_refused_takes_no_turn(web_settings) -> None:
+def test_refused_caller_takes_no_slot(web_settings) -> None:
     """An address over its quota and an unknown key are told so while every turn is taken."""
     settings = msgspec.structs.replace(web_settings, max_in_flight=4, widget_per_minute=1)
     slow, key = Slow(), make_key(settings)
@@ -142,7 +140,7 @@ class Hurried(Busy):
         await super().before(query, deadline)
 
 
-def test_a_deadline_begins_when_the_request_arrives(web_settings) -> None:
+def test_deadline_begins_when_the_request_arrives(web_settings) -> None:
     hurried, key = Hurried(), make_key(web_settings)
     with serve(web_settings, sections=[hurried]) as served:
         client = Client(served, key)
@@ -154,7 +152,7 @@ def test_a_deadline_begins_when_the_request_arrives(web_settings) -> None:
     assert min(hurried.left) < web_settings.json_deadline - 0.4
 
 
-def test_refusals_wait_so_that_a_flood_of_them_leaves_the_event_loop_free(strict) -> None:
+def test_refusals_are_delayed(strict) -> None:
     """Each connection that repeats refused requests at once gets four of them a second."""
 
     def refused(key: str | None) -> float:
@@ -168,7 +166,7 @@ def test_refusals_wait_so_that_a_flood_of_them_leaves_the_event_loop_free(strict
     assert min(refused(key) for key in (unknown, *[None] * 4)) >= REFUSAL_SECONDS
 
 
-def test_a_refused_widget_s_page_is_drawn_once(strict) -> None:
+def test_refused_widget_page_is_rendered_once(strict) -> None:
     pages = [strict.get("/v1/pulse", STAY, key=None) for _ in range(4)][2:]
     ids = [page.headers["x-request-id"] for page in pages]
     assert [page.status_code for page in pages] == [429, 429]
@@ -178,6 +176,6 @@ def test_a_refused_widget_s_page_is_drawn_once(strict) -> None:
     assert pages[0].text.replace(ids[0], ids[1]) == pages[1].text
 
 
-def test_a_host_of_more_than_255_characters_is_malformed(client: Client) -> None:
+def test_host_of_more_than_255_characters_is_malformed(client: Client) -> None:
     answer = HTTP.get(client.served.url + "/v1/health", headers={"Host": "a" * 256})
     assert answer.status_code == 400

@@ -51,9 +51,7 @@ def wait_until_status_tells(served: Serving, spent: float) -> None:
         time.sleep(0.1)
 
 
-def test_workers_and_a_command_spend_one_budget_and_a_restart_gives_none_back(
-    tmp_path: Path, own_redis: OwnRedis
-) -> None:
+def test_workers_command_and_restart_share_a_budget(tmp_path: Path, own_redis: OwnRedis) -> None:
     house = tmp_path / "house"
     command(house, "setup", "--without-fallback")
     write_grid(house)

@@ -15,7 +15,7 @@ from tests.web.sections import FakeClock, FakeSection, FakeUndatedSection
 TIDES = "/v1/pulse/tides"
 
 
-def test_an_unchanged_answer_is_a_304_with_quota_and_caching_headers(client: Client) -> None:
+def test_unchanged_answer_is_304_with_quota_and_caching_headers(client: Client) -> None:
     first = client.get(TIDES, STAY)
     again = client.get(TIDES, STAY, headers={"If-None-Match": first.headers["etag"]})
     assert again.status_code == 304
@@ -29,19 +29,19 @@ def test_an_unchanged_answer_is_a_304_with_quota_and_caching_headers(client: Cli
 
 
 @pytest.mark.parametrize("form", ["W/{}", '"other", {}', "{},\t{}", "*", '"a"{}'])
-def test_if_none_match_may_be_weak_or_a_list_or_a_star(client: Client, form) -> None:
+def test_if_none_match_accepts_weak_tags_lists_and_a_star(client: Client, form) -> None:
     etag = client.get(TIDES, STAY).headers["etag"]
     sent = form.format(etag, etag)
     assert client.get(TIDES, STAY, headers={"If-None-Match": sent}).status_code == 304
 
 
 @pytest.mark.parametrize("junk", ["", '"', "W/", "é", '"unclosed', "," * 900, "x" * 5000])
-def test_a_malformed_if_none_match_is_passed_over(client: Client, junk) -> None:
+def test_malformed_if_none_match_is_ignored(client: Client, junk) -> None:
     headers = {"If-None-Match": junk.encode("utf-8")}
     assert client.get(TIDES, STAY, headers=headers).status_code == 200
 
 
-def test_304_comes_after_key_and_parameters(client: Client) -> None:
+def test_304_requires_key_and_valid_parameters(client: Client) -> None:
     etag = {"If-None-Match": "*"}
     assert client.get(TIDES, STAY, key=None, headers=etag).status_code == 401
     assert client.get(TIDES, {**STAY, "lat": "x"}, headers=etag).status_code == 400
@@ -72,7 +72,7 @@ def test_each_content_coding_has_its_own_etag_and_the_same_content(client: Clien
     assert len(bodies) == 1
 
 
-def test_an_etag_of_one_coding_is_not_taken_for_another(client: Client) -> None:
+def test_etag_of_a_coding_does_not_match_another_coding(client: Client) -> None:
     response, _ = raw(client, "gzip")
     etag = response.headers["etag"]
     assert client.get(TIDES, STAY, headers={"If-None-Match": etag}).status_code == 200
@@ -97,11 +97,11 @@ def test_an_etag_of_one_coding_is_not_taken_for_another(client: Client) -> None:
         ("gzip;q=2", None),
     ],
 )
-def test_the_coding_follows_accept_encoding_and_junk_in_it_counts_for_nothing(accept, chosen):
+def test_content_coding_follows_accept_encoding_and_ignores_junk(accept, chosen):
     assert choose_coding(accept.encode()) == chosen
 
 
-def test_json_is_private_follows_the_data_and_varies_on_its_key(client: Client) -> None:
+def test_json_caching_headers_are_private_and_follow_the_data(client: Client) -> None:
     headers = client.get(TIDES, STAY).headers
     age, *rest = headers["cache-control"].removeprefix("private, max-age=").split(", ")
     assert 0 < int(age) <= 900
@@ -112,7 +112,7 @@ def test_json_is_private_follows_the_data_and_varies_on_its_key(client: Client) 
     assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_max_age_is_what_is_left_and_a_minute_alone_when_something_is_missing(web_settings):
+def test_max_age_is_the_remaining_time_or_a_minute_when_degraded(web_settings):
     tides = FakeSection(clock := FakeClock(), fresh=900)
     key = make_key(web_settings)
     with serve(web_settings, clock=clock, sections=[tides]) as served:
@@ -148,7 +148,7 @@ def test_head_counts_against_the_quota(client: Client) -> None:
     assert left(client.get(TIDES, STAY, method="HEAD")) == before - 1
 
 
-def test_json_does_not_follow_accept_language_but_lang(client: Client) -> None:
+def test_json_follows_lang_and_ignores_accept_language(client: Client) -> None:
     plain = client.get(TIDES, STAY, headers={"Accept-Language": "de"})
     assert plain.headers["content-language"] == "en"
     assert client.get(TIDES, {**STAY, "lang": "xx"}).headers["content-language"] == "en"
@@ -157,7 +157,7 @@ def test_json_does_not_follow_accept_language_but_lang(client: Client) -> None:
     assert client.get(TIDES, STAY, headers=encoded).status_code == 200
 
 
-def test_dates_reach_neither_the_cache_nor_the_section_that_has_none(client: Client) -> None:
+def test_undated_section_ignores_dates(client: Client) -> None:
     reads = {
         client.get("/v1/pulse/harbour", {**STAY, "start": start, "utm": start}).json()["reads"]
         for start in ("2026-11-28", "2026-11-29", "junk")
@@ -166,7 +166,7 @@ def test_dates_reach_neither_the_cache_nor_the_section_that_has_none(client: Cli
     assert FakeUndatedSection.dated is False
 
 
-def test_one_canonical_answer_serves_every_way_to_write_a_point(client: Client) -> None:
+def test_equal_points_share_an_answer(client: Client) -> None:
     bodies = {
         client.get(TIDES, {**STAY, "lat": lat, "lng": lng}).content
         for lat, lng in (("90", "5"), ("90.0", "-180"), ("9e1", "0"))

@@ -35,12 +35,12 @@ def page(client: Client, stay: dict[str, str], path: str = "/v1/pulse", **header
     return response
 
 
-def test_a_cdn_may_hold_climatology_and_guide_for_an_hour_a_browser_as_before(whole: Client):
+def test_cdn_may_cache_climatology_and_guide_for_an_hour(whole: Client):
     told = directives(page(whole, FAR))
     assert (told["max-age"], told["s-maxage"]) == (900, 3600)
 
 
-def test_a_forecast_is_held_for_as_long_as_it_is_fresh_and_no_longer(whole: Client):
+def test_cdn_may_cache_a_forecast_only_while_fresh(whole: Client):
     told = directives(page(whole, NEAR))
     assert (told["max-age"], told["s-maxage"]) == (900, 1800)
 
@@ -65,24 +65,24 @@ def result(fresh: float, shared: float | None = None, **more) -> SectionResult:
         ([result(900, 4500, lacks="budget_spent")], "public, max-age=900"),
     ],
 )
-def test_the_part_that_ends_first_ends_it_for_all(results, said):
+def test_page_lifetime_is_that_of_its_shortest_lived_part(results, said):
     freshness = Freshness.of(results, "public")
     control = freshness.cache_control(freshness.seconds_left(NOW.timestamp()))
     assert control == f"{said}, stale-while-revalidate=60, stale-if-error=3600"
 
 
-def test_what_lacks_something_is_held_for_its_minute_by_everyone():
+def test_incomplete_page_is_cached_for_a_minute():
     for lacking in ([result(900, 4500, lacks="late")], [result(900, 4500), None]):
         assert Freshness.of(lacking, "public").cache_control(900) == "public, max-age=60"
 
 
-def test_what_is_behind_a_key_says_nothing_to_shared_caches(whole: Client):
+def test_answer_behind_a_key_has_no_shared_caching(whole: Client):
     response = whole.get("/v1/pulse/guide", PARIS)
     assert response.headers["cache-control"].startswith("private, max-age=3600, stale")
     assert "cdn-cache-control" not in response.headers
 
 
-def test_a_304_has_what_a_cdn_needs_to_hold_the_page_on(whole: Client):
+def test_304_has_the_caching_headers_of_the_page(whole: Client):
     first = page(whole, FAR)
     again = page(whole, FAR, **{"If-None-Match": first.headers["etag"]})
     quickly = page(whole, FAR, **{"If-None-Match": first.headers["etag"]})
@@ -92,14 +92,14 @@ def test_a_304_has_what_a_cdn_needs_to_hold_the_page_on(whole: Client):
     assert directives(again)["s-maxage"] == 3600
 
 
-def test_a_page_with_its_language_in_the_address_is_one_for_all_readers(whole: Client):
+def test_page_with_lang_is_shared_by_all_readers(whole: Client):
     german = page(whole, FAR, **{"Accept-Language": "de"})
     assert german.headers["vary"] == "Accept-Encoding"
     assert german.headers["content-language"] == "en"
     assert "cdn-cache-control" not in german.headers
 
 
-def test_a_page_in_the_readers_language_is_kept_from_cdns_that_ignore_vary(whole: Client):
+def test_page_in_the_reader_s_language_is_not_cached_by_cdns(whole: Client):
     headers = page(whole, {**FAR, "lang": ""}).headers
     assert headers["vary"] == "Accept-Encoding, Accept-Language"
     assert headers["cdn-cache-control"] == "no-store"

@@ -34,25 +34,25 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_read_gives_a_section_without_a_server_as_the_server_would(house: Path) -> None:
+def test_read_prints_a_section_without_a_server(house: Path) -> None:
     answer = json.loads(command(house, "read", "events", *PARIS, *STAY, "--json").stdout)
     assert answer["applicable"] is True
     assert answer["point"]["timezone"] == "Europe/Paris"
     assert any(event["category"] == "public_holiday" for event in answer["events"])
 
 
-def test_read_all_gives_every_section_by_name(house: Path) -> None:
+def test_read_all_prints_each_section_by_name(house: Path) -> None:
     answer = json.loads(command(house, "read", "all", *PARIS, *STAY, "--json").stdout)
     assert list(answer) == IN_ORDER
     assert all(body["applicable"] for body in answer.values())
 
 
-def test_read_of_a_section_without_dates_takes_none(house: Path) -> None:
+def test_read_of_an_undated_section_needs_no_dates(house: Path) -> None:
     answer = json.loads(command(house, "read", "guide", *PARIS, "--json").stdout)
     assert len(answer["tiers"]) == 5
 
 
-def test_read_says_what_is_wrong_in_the_words_of_the_endpoints(house: Path) -> None:
+def test_read_reports_errors_in_the_words_of_the_endpoints(house: Path) -> None:
     said = command(house, "read", "weather", "--lat", "91", "--lng", "0", *STAY, fails=True).stderr
     assert "lat is '91'" in said
     said = command(house, "read", "tides", *PARIS, *STAY, fails=True).stderr
@@ -60,7 +60,7 @@ def test_read_says_what_is_wrong_in_the_words_of_the_endpoints(house: Path) -> N
     assert "Traceback" not in said
 
 
-def test_warm_reads_every_line_and_names_the_wrong_ones(house: Path, tmp_path: Path) -> None:
+def test_warm_reads_each_line_and_names_wrong_lines(house: Path, tmp_path: Path) -> None:
     file = tmp_path / "places.csv"
     file.write_text(
         "lat,lng,start,end,note\n"
@@ -129,9 +129,7 @@ def paused(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return told
 
 
-def test_warm_waits_for_the_budget_says_how_long_and_goes_on_where_it_was_stopped(
-    tmp_path: Path, paused: list[float]
-) -> None:
+def test_warm_waits_for_the_budget_and_resumes(tmp_path: Path, paused: list[float]) -> None:
     """A week over New Year costs about 99 units, and its elevation one; 200 a minute."""
     command(tmp_path, "setup", "--without-fallback")
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 7)
@@ -153,9 +151,7 @@ def test_warm_waits_for_the_budget_says_how_long_and_goes_on_where_it_was_stoppe
     assert len(standin.requests) == asked
 
 
-def test_warm_waits_for_a_budget_that_calls_in_vain_have_spent(
-    tmp_path: Path, paused: list[float]
-) -> None:
+def test_warm_waits_for_a_budget_spent_by_failed_calls(tmp_path: Path, paused: list[float]) -> None:
     command(tmp_path, "setup", "--without-fallback")
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 2)
     respond, failures = standin.server.respond, [Answered(b"<p>A moment, please.</p>")] * 2
@@ -175,7 +171,7 @@ def test_warm_names_the_provider_that_fails(house: Path, tmp_path: Path) -> None
     assert "open_meteo_archive: the connection failed" in " ".join(said.split())
 
 
-def test_warm_reads_again_at_its_end_what_failed_for_a_moment(tmp_path: Path) -> None:
+def test_warm_retries_failed_places_at_its_end(tmp_path: Path) -> None:
     command(tmp_path, "setup", "--without-fallback")
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 3)
     respond, failures = standin.server.respond, [Answered(b"<p>A moment, please.</p>")] * 2
@@ -193,7 +189,7 @@ def test_warm_reads_again_at_its_end_what_failed_for_a_moment(tmp_path: Path) ->
     assert not failures
 
 
-def test_what_warm_fetched_of_forecasts_and_school_holidays_serves_other_processes(
+def test_warm_shares_forecasts_and_school_holidays_with_other_processes(
     tmp_path: Path,
 ) -> None:
     command(tmp_path, "setup", "--without-fallback")
@@ -225,7 +221,7 @@ def test_warm_refuses_a_file_without_coordinates(house: Path, tmp_path: Path) ->
     assert "cannot be read: No such file or directory" in " ".join(said.split())
 
 
-def test_doctor_finds_a_set_up_house_fit_and_warns_of_what_is_missing(house: Path) -> None:
+def test_doctor_accepts_a_set_up_directory_and_warns_of_missing_data(house: Path) -> None:
     findings = json.loads(command(house, "doctor", "--json").stdout)
     told = {finding["check"]: finding for finding in findings}
     for check in ("settings", "data directory", "database", "keys", "dataset guide"):
@@ -245,7 +241,7 @@ def told_by_doctor(house: Path, more: dict[str, str]) -> dict[str, dict[str, str
     return told
 
 
-def test_doctor_names_the_plan_that_lacks_the_archive_and_what_to_do(house: Path) -> None:
+def test_doctor_names_a_plan_without_the_archive(house: Path) -> None:
     standin = OpenMeteo(system_clock)
     standin.plan_has_archive = False
     with standin.server.running():
@@ -262,7 +258,7 @@ def test_doctor_names_the_plan_that_lacks_the_archive_and_what_to_do(house: Path
     assert "standard-plan-key" not in json.dumps(told)
 
 
-def test_doctor_says_that_met_norway_answers_with_a_page_though_it_was_not_needed(
+def test_doctor_reports_an_html_answer_of_met_norway(
     house: Path,
 ) -> None:
     standin, norway = OpenMeteo(system_clock), MetNorwayStandIn(system_clock)
@@ -278,7 +274,7 @@ def test_doctor_says_that_met_norway_answers_with_a_page_though_it_was_not_neede
     assert "LOCATION_CONTEXT_MET_NORWAY_URL" in found["message"]
 
 
-def test_doctor_says_all_wrong_settings_and_fails(tmp_path: Path) -> None:
+def test_doctor_lists_all_wrong_settings_and_fails(tmp_path: Path) -> None:
     wrong = {
         "LOCATION_CONTEXT_EVENTS_RADIUS": "far",
         "LOCATION_CONTEXT_REDIS_URL": "http://secret@redis",
@@ -291,12 +287,12 @@ def test_doctor_says_all_wrong_settings_and_fails(tmp_path: Path) -> None:
     assert "secret@" not in done.stdout
 
 
-def test_doctor_names_the_command_for_a_house_that_was_never_set_up(tmp_path: Path) -> None:
+def test_doctor_names_setup_for_an_empty_directory(tmp_path: Path) -> None:
     done = command(tmp_path / "nothing", "doctor", fails=True)
     assert "location-context setup" in done.stdout
 
 
-def test_a_failed_fallback_is_a_warning_and_setup_goes_on(tmp_path: Path) -> None:
+def test_setup_warns_of_a_failed_fallback_and_continues(tmp_path: Path) -> None:
     nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
     done = command(tmp_path, "setup", "--json", more=nowhere)
     told = json.loads(done.stdout)
@@ -306,7 +302,7 @@ def test_a_failed_fallback_is_a_warning_and_setup_goes_on(tmp_path: Path) -> Non
     assert "/v1/pulse/astronomy?" in told["curl"]
 
 
-def test_setup_tells_people_the_key_once_a_curl_line_and_the_page(tmp_path: Path) -> None:
+def test_setup_prints_the_key_once_a_curl_line_and_the_page(tmp_path: Path) -> None:
     options = ("--without-fallback", "--port", "8123", "--workers", "2", "--host", "0.0.0.0")
     first = command(tmp_path, "setup", *options).stdout
     assert first.count("lc_live_") == 2

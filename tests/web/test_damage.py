@@ -49,7 +49,7 @@ def settings(folder: Path) -> Settings:
         "digest = 'text'",
     ],
 )
-def test_a_damaged_key_row_costs_its_own_key_alone_and_is_told_of(house, damage: str) -> None:
+def test_damaged_key_row_disables_only_its_key_and_is_reported(house, damage: str) -> None:
     folder, whole, damaged = house
     change(folder, f"UPDATE api_keys SET {damage} WHERE name = 'damaged'")
     written = io.StringIO()
@@ -63,7 +63,7 @@ def test_a_damaged_key_row_costs_its_own_key_alone_and_is_told_of(house, damage:
     assert any("record of API key key_" in notice for notice in told["notices"])
 
 
-def test_keys_and_doctor_tell_of_a_damaged_row_without_a_trace(house) -> None:
+def test_keys_and_doctor_report_a_damaged_row(house) -> None:
     folder, _, _ = house
     write_grid(folder)
     change(folder, "UPDATE api_keys SET created_at = '?' WHERE name = 'damaged'")
@@ -78,9 +78,7 @@ def test_keys_and_doctor_tell_of_a_damaged_row_without_a_trace(house) -> None:
 @pytest.mark.parametrize(
     "record", ["'{'", "'{\"id\": 7}'", "cast(x'ff' as text)", "x'00'", "''"], ids=repr
 )
-def test_a_damaged_guide_record_is_told_of_and_leaves_the_other_sections_alone(
-    house, record: str
-) -> None:
+def test_damaged_guide_record_disables_only_the_guide_and_is_reported(house, record: str) -> None:
     folder, whole, _ = house
     change(
         folder,
@@ -95,7 +93,7 @@ def test_a_damaged_guide_record_is_told_of_and_leaves_the_other_sections_alone(
     assert any("The restaurant guide cannot be followed" in notice for notice in told["notices"])
 
 
-def test_a_guide_whose_provenance_is_damaged_leaves_the_other_sections_alone(house) -> None:
+def test_damaged_guide_provenance_disables_only_the_guide(house) -> None:
     folder, whole, _ = house
     change(folder, "UPDATE guide_versions SET provenance = '?'")
     with serve(settings(folder)) as served:

@@ -48,7 +48,7 @@ def expressions() -> list[str]:
     return asked + [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
 
 
-def test_dashboard_and_alerts_ask_for_metrics_and_labels_that_exist() -> None:
+def test_dashboard_and_alerts_use_existing_metrics_and_labels() -> None:
     by_name = {metric.name: metric for metric in METRICS}
     asked = expressions()
     assert len(asked) > 50
@@ -67,7 +67,7 @@ def test_dashboard_and_alerts_ask_for_metrics_and_labels_that_exist() -> None:
             assert set(by.replace(" ", "").split(",")) <= known | FROM_OUTSIDE | {"le"}, expression
 
 
-def test_every_metric_is_on_the_dashboard() -> None:
+def test_dashboard_shows_each_metric() -> None:
     shown = {name for expression in expressions() for name, _ in ASKED.findall(expression)}
     shown |= {re.sub("_(bucket|sum|count)$", "", name) for name in shown}
     assert {metric.name for metric in METRICS} <= shown
@@ -144,7 +144,7 @@ def moved(seen: list[Samples]) -> set[str]:
     return {name.removesuffix(suffix) for name in changed for suffix in ("", *SUFFIXES)}
 
 
-def test_every_metric_moves_under_a_load_of_every_kind(tmp_path: Path) -> None:
+def test_each_metric_changes_under_load(tmp_path: Path) -> None:
     with loaded(tmp_path) as load:
         start = load.look()
         assert at(start, "dataset_rows", "guide") == 577
@@ -178,7 +178,7 @@ def test_every_metric_moves_under_a_load_of_every_kind(tmp_path: Path) -> None:
         assert expected - moved(load.seen) <= {"resident_memory_bytes"}
 
 
-def test_rows_that_a_locked_database_does_not_take_are_told_until_it_does(tmp_path: Path) -> None:
+def test_metrics_count_rows_that_a_locked_database_refuses(tmp_path: Path) -> None:
     with loaded(tmp_path) as load:
         assert at(load.look(), "unwritten_rows") == 0
         with closing(sqlite3.connect(load.database, isolation_level=None)) as other:

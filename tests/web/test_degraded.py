@@ -94,7 +94,7 @@ def real(settings, clock, fakes, fault: Answered | None) -> Iterator[Client]:  #
         ("budgets are spent", None),
     ],
 )  # fmt: skip
-def test_an_answer_is_degraded_exactly_when_it_is_kept_for_a_shorter_time(
+def test_answer_is_degraded_exactly_when_its_max_age_is_short(
     weather_settings, clock, fakes, situation, fault  # noqa: F811
 ):  # fmt: skip
     is_spent = situation == "budgets are spent"
@@ -128,7 +128,7 @@ def test_an_answer_is_degraded_exactly_when_it_is_kept_for_a_shorter_time(
         assert widget.headers["cache-control"].startswith("public, max-age=900, ")
 
 
-def test_the_example_of_a_stay_across_the_horizon_is_true(
+def test_documented_example_across_the_horizon_is_true(
     weather_settings, clock, fakes  # noqa: F811
 ):  # fmt: skip
     with real(weather_settings, clock, fakes, None) as client:
@@ -150,7 +150,7 @@ def test_the_example_of_a_stay_across_the_horizon_is_true(
     assert [part["degraded"] for part in (*parts, whole)] == [False] * 3
 
 
-def test_every_code_stands_with_its_sentence_in_the_schema_and_on_the_page(client: Client):
+def test_each_reason_is_explained_in_schema_and_page(client: Client):
     document, page = client.get("/v1/openapi.json").json(), client.get("/v1/docs").text
     schemas = document["components"]["schemas"]
     reason = schemas["FakeBody"]["properties"]["degraded_reason"]

@@ -21,7 +21,7 @@ def subclasses(kind: type) -> set[type]:
     return {kind, *(found for below in kind.__subclasses__() for found in subclasses(below))}
 
 
-def test_health_says_ok_to_anybody_and_is_never_kept(client: Client) -> None:
+def test_health_is_public_and_never_cached(client: Client) -> None:
     response = client.get("/v1/health", key=None)
     assert response.json() == {"status": "ok"}
     assert response.headers["cache-control"] == "no-store"
@@ -39,7 +39,7 @@ class Late(FakeSection):
         return self.loaded
 
 
-def test_ready_is_503_until_a_section_has_read_what_it_answers_from(web_settings) -> None:
+def test_ready_is_503_until_each_section_has_its_data(web_settings) -> None:
     late = Late()
     with serve(web_settings, sections=[FakeSection(), late]) as served:
         waiting = HTTP.get(f"{served.url}/v1/ready")
@@ -53,7 +53,7 @@ def test_ready_is_503_until_a_section_has_read_what_it_answers_from(web_settings
     assert ready.headers["cache-control"] == "no-store"
 
 
-def test_while_draining_probes_are_503_and_everything_else_still_answers(client: Client) -> None:
+def test_draining_server_fails_probes_and_answers_requests(client: Client) -> None:
     client.served.app.draining = True
     try:
         health = client.get("/v1/health", key=None)
@@ -67,7 +67,7 @@ def test_while_draining_probes_are_503_and_everything_else_still_answers(client:
         client.served.app.draining = False
 
 
-def test_status_tells_sections_datasets_and_notices(client: Client) -> None:
+def test_status_has_sections_datasets_and_notices(client: Client) -> None:
     response = client.get("/v1/status", key=None)
     body = response.json()
     assert set(body) == {
@@ -80,7 +80,7 @@ def test_status_tells_sections_datasets_and_notices(client: Client) -> None:
     assert response.headers["access-control-allow-origin"] == "*"
 
 
-def test_a_section_that_held_nothing_is_an_outage_and_the_service_degraded(client) -> None:
+def test_failing_section_is_an_outage_and_the_service_degraded(client) -> None:
     assert client.get("/v1/pulse/empty", STAY).status_code == 503
     body = client.get("/v1/status", key=None).json()
     assert body["sections"]["empty"]["status"] == "outage"
@@ -101,7 +101,7 @@ def resolved(document: dict, value: dict) -> dict:
     return value
 
 
-def test_every_reference_in_the_document_leads_somewhere(document) -> None:
+def test_references_of_the_document_resolve(document) -> None:
     def walk(value) -> int:
         if isinstance(value, list):
             return sum(map(walk, value))
@@ -114,7 +114,7 @@ def test_every_reference_in_the_document_leads_somewhere(document) -> None:
     assert walk(document) > 200
 
 
-def test_every_structure_is_described_and_every_field_of_a_section_required(document) -> None:
+def test_schemas_are_described_and_require_each_field(document) -> None:
     for name, schema in document["components"]["schemas"].items():
         assert schema.get("description"), name
         assert "default" not in str(schema), name
@@ -123,7 +123,7 @@ def test_every_structure_is_described_and_every_field_of_a_section_required(docu
         assert set(schema["required"]) == set(schema["properties"]), name
 
 
-def test_an_answer_is_valid_by_the_schema_it_was_made_from(client: Client, document) -> None:
+def test_answer_is_valid_by_its_schema(client: Client, document) -> None:
     for path, params in (("tides", STAY), ("harbour", STAY)):
         operation = document["paths"][f"/v1/pulse/{path}"]["get"]
         schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
@@ -131,7 +131,7 @@ def test_an_answer_is_valid_by_the_schema_it_was_made_from(client: Client, docum
         assert jsonschema_rs.is_valid(schema, client.get(f"/v1/pulse/{path}", params).json())
 
 
-def test_every_error_a_client_can_get_stands_in_the_document_with_its_type(document) -> None:
+def test_document_lists_each_public_error_with_its_type(document) -> None:
     codes = {c.code: c for c in subclasses(PublicError) if "code" in vars(c)}
     told = {one.code: (one.status, one.type) for one in PUBLIC_ERRORS}
     assert told == {code: (c.status, c.type) for code, c in codes.items()}
@@ -140,7 +140,7 @@ def test_every_error_a_client_can_get_stands_in_the_document_with_its_type(docum
         assert status in {404, 405, 501} or code in text
 
 
-def test_every_status_tells_its_headers(document) -> None:
+def test_document_lists_the_headers_of_each_status(document) -> None:
     responses = document["paths"]["/v1/pulse/tides"]["get"]["responses"]
     assert set(responses) == {"200", "304", "400", "401", "429", "500", "503"}
     for status, response in responses.items():
@@ -166,7 +166,7 @@ class Page(HTMLParser):
         self.links += [str(given[n]) for n in ("href", "src") if n in given]
 
 
-def test_the_page_loads_nothing_runs_nothing_and_may_not_be_framed(client: Client) -> None:
+def test_reference_page_loads_nothing_and_may_not_be_framed(client: Client) -> None:
     response = client.get("/v1/docs", key=None)
     page, policy = Page(response.text), response.headers["content-security-policy"]
     assert not {"script", "link", "img", "iframe", "object", "form"} & set(page.tags)
@@ -177,7 +177,7 @@ def test_the_page_loads_nothing_runs_nothing_and_may_not_be_framed(client: Clien
     assert len(response.content) < 200_000
 
 
-def test_every_link_on_the_page_leads_to_a_place_on_it_or_to_a_path_of_ours(client) -> None:
+def test_links_of_the_reference_page_resolve(client) -> None:
     page = Page(client.get("/v1/docs", key=None).text)
     assert len(set(page.ids)) == len(page.ids)
     for link in page.links:
@@ -191,7 +191,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield client
 
 
-def test_the_reference_links_to_the_page_of_the_score_and_that_one_back(whole: Client) -> None:
+def test_reference_and_accuracy_page_link_to_each_other(whole: Client) -> None:
     reference = whole.get("/v1/docs", key=None)
     score = whole.get("/v1/docs/accuracy", key=None)
     assert (reference.status_code, score.status_code) == (200, 200)
@@ -203,7 +203,7 @@ def test_the_reference_links_to_the_page_of_the_score_and_that_one_back(whole: C
     assert "Nothing is known yet" in score.text
 
 
-def test_the_guide_to_embedding_has_this_service_in_its_code_and_its_links_lead_somewhere(
+def test_embedding_page_names_this_service_and_its_links_resolve(
     whole: Client,
 ) -> None:
     page = whole.get("/v1/docs/embedding", key=None)
@@ -217,7 +217,7 @@ def test_the_guide_to_embedding_has_this_service_in_its_code_and_its_links_lead_
     assert "/v1/docs/embedding" in Page(whole.get("/v1/docs", key=None).text).links
 
 
-def test_the_page_of_the_score_is_in_the_document_with_its_own_head(whole: Client) -> None:
+def test_document_has_the_head_of_the_accuracy_page(whole: Client) -> None:
     document = whole.get("/v1/openapi.json", key=None).json()
     operation = document["paths"]["/v1/docs/accuracy"]["get"]
     content = operation["responses"]["200"]["content"]["text/html"]
@@ -226,7 +226,7 @@ def test_the_page_of_the_score_is_in_the_document_with_its_own_head(whole: Clien
     assert head[0] in whole.get("/v1/docs/accuracy", key=None).text
 
 
-def test_the_page_tells_every_endpoint_parameter_code_and_structure(client, document) -> None:
+def test_reference_page_names_each_endpoint_parameter_code_and_schema(client, document) -> None:
     text = client.get("/v1/docs", key=None).text
     wanted = [
         *document["paths"],
@@ -238,7 +238,7 @@ def test_the_page_tells_every_endpoint_parameter_code_and_structure(client, docu
     assert not missing
 
 
-def test_a_page_that_ends_with_a_table_closes_what_it_opened_and_names_the_table() -> None:
+def test_markdown_page_that_ends_with_a_table_is_closed_and_captioned() -> None:
     made = from_markdown("## What breaks it\n\n| You see | Cause |\n|---|---|\n| a | b |\n")
     assert made.count("<div") == made.count("</div>") == 1
     assert "<caption>What breaks it</caption>" in made

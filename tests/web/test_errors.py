@@ -40,7 +40,7 @@ def check(response, status: int, kind: str, code: str) -> None:
 
 
 @pytest.mark.parametrize(("status", "code", "section", "changed"), ROWS)
-def test_a_wrong_or_failing_request_is_answered_in_the_envelope(
+def test_wrong_or_failing_request_is_answered_in_the_envelope(
     client: Client, status, code, section, changed
 ) -> None:
     params = {k: v for k, v in {**STAY, **changed}.items() if v is not None}
@@ -51,13 +51,13 @@ def test_a_wrong_or_failing_request_is_answered_in_the_envelope(
     assert ("ratelimit" in response.headers) == (status == 400)
 
 
-def test_a_parameter_given_twice_is_refused_before_any_other(client: Client) -> None:
+def test_repeated_parameter_is_refused_first(client: Client) -> None:
     response = client.get("/v1/pulse/tides?lat=x&lng=2&start=2026-11-28&lang=en&lang=en")
     check(response, 400, "invalid_request_error", "duplicate_parameter")
     assert "lang" in response.json()["error"]["message"]
 
 
-def test_a_misspelt_parameter_is_refused_with_a_hint_and_junk_is_not(client: Client) -> None:
+def test_misspelt_parameter_is_refused_with_a_hint(client: Client) -> None:
     response = client.get("/v1/pulse/tides", {**STAY, "unit": "imperial"})
     check(response, 400, "invalid_request_error", "unknown_parameter")
     assert "did you mean units?" in response.json()["error"]["message"]
@@ -72,7 +72,7 @@ def test_a_misspelt_parameter_is_refused_with_a_hint_and_junk_is_not(client: Cli
 
 
 @pytest.mark.parametrize("query", ["lat=%zz", "lat=%", "place=%00", "x=%ff", "x=%ed%a0%80"])
-def test_broken_escapes_and_bytes_that_are_not_utf_8_are_malformed(client, query) -> None:
+def test_broken_escapes_in_the_query_are_malformed(client, query) -> None:
     check(
         client.get(f"/v1/pulse/tides?{query}", key=None),
         400,
@@ -85,13 +85,13 @@ def test_broken_escapes_and_bytes_that_are_not_utf_8_are_malformed(client, query
     "path",
     ["/nothing", "/v1", "/v1/", "/v1/pulse/tides/", "/v1/health/", "/v1/health%0A", "/V1/health"],
 )
-def test_an_unknown_path_or_a_trailing_slash_is_not_found_and_never_redirected(client, path):
+def test_unknown_path_is_not_found_without_a_redirect(client, path):
     check(client.get(path, key=None), 404, "invalid_request_error", "not_found")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "FOO"])
 @pytest.mark.parametrize("path", ["/v1/pulse/tides", "/v1/health", "/v1/docs"])
-def test_other_methods_are_refused_and_told_what_is_allowed(client, method, path) -> None:
+def test_other_methods_are_refused_with_allow(client, method, path) -> None:
     response = client.get(path, method=method)
     check(response, 405, "invalid_request_error", "method_not_allowed")
     assert response.headers["allow"] == "GET, HEAD"
@@ -101,7 +101,7 @@ def test_other_methods_are_refused_and_told_what_is_allowed(client, method, path
     "authorization",
     [None, "Basic abc", "Bearer", "lc_live_x", "Token lc_live_x"],
 )
-def test_no_bearer_key_is_missing_api_key(client: Client, authorization) -> None:
+def test_request_without_a_bearer_key_is_missing_api_key(client: Client, authorization) -> None:
     headers = {"Authorization": authorization} if authorization is not None else {}
     response = client.get("/v1/pulse/tides", STAY, key=None, headers=headers)
     check(response, 401, "authentication_error", "missing_api_key")
@@ -110,33 +110,33 @@ def test_no_bearer_key_is_missing_api_key(client: Client, authorization) -> None
 
 
 @pytest.mark.parametrize("key", ["x" * 10_000, "lc_live_" + "0" * 49, "sch\xe4tze"])
-def test_an_unknown_key_is_invalid_api_key(client: Client, key) -> None:
+def test_unknown_key_is_invalid_api_key(client: Client, key) -> None:
     headers = {"Authorization": f"Bearer {key}".encode("latin-1")}
     response = client.get("/v1/pulse/tides", STAY, key=None, headers=headers)
     check(response, 401, "authentication_error", "invalid_api_key")
     assert "not recognised" in response.json()["error"]["message"]
 
 
-def test_a_key_in_the_address_is_refused_without_repeating_it(client: Client) -> None:
+def test_key_in_the_url_is_refused_without_repeating_it(client: Client) -> None:
     response = client.get("/v1/pulse/tides", {**STAY, "api_key": client.key}, key=None)
     check(response, 401, "authentication_error", "missing_api_key")
     assert client.key not in response.text
 
 
-def test_a_key_as_a_parameter_is_not_repeated_in_the_message(client: Client) -> None:
+def test_error_message_does_not_repeat_a_key(client: Client) -> None:
     for name in ("lat", "start", "lang", "units"):
         response = client.get("/v1/pulse/tides", {**STAY, name: client.key})
         assert response.status_code == 400
         assert client.key[:20] not in response.text
 
 
-def test_nothing_of_the_inside_is_shown_in_a_500(client: Client) -> None:
+def test_500_shows_no_internals(client: Client) -> None:
     text = client.get("/v1/pulse/broken", STAY).text
     assert "inside" not in text
     assert "RuntimeError" not in text
 
 
-def test_malformed_comes_before_not_found_and_that_before_method_and_key(client: Client) -> None:
+def test_errors_have_a_fixed_precedence(client: Client) -> None:
     codes = [
         client.get("/nothing?x=%zz", method="POST", key=None),
         client.get("/nothing", method="POST", key=None),
@@ -153,7 +153,7 @@ def test_malformed_comes_before_not_found_and_that_before_method_and_key(client:
     ]
 
 
-def test_a_spent_quota_is_429_with_a_retry_after_that_when_obeyed_succeeds(web_settings) -> None:
+def test_spent_quota_is_429_until_retry_after(web_settings) -> None:
     key, clock = make_key(web_settings, per_minute=2), FakeClock()
     with serve(web_settings, clock=clock, sections=[FakeSection(clock)]) as served:
         client = Client(served, key)
@@ -167,7 +167,7 @@ def test_a_spent_quota_is_429_with_a_retry_after_that_when_obeyed_succeeds(web_s
         assert client.get("/v1/pulse/tides", STAY).status_code == 200
 
 
-def test_a_5xx_is_not_counted_and_carries_no_quota(web_settings) -> None:
+def test_5xx_is_not_counted_and_has_no_quota_headers(web_settings) -> None:
     key = make_key(web_settings, per_minute=3)
     with serve(web_settings, sections=[Broken(), Empty(), FakeSection()]) as served:
         client = Client(served, key)
@@ -191,7 +191,7 @@ def test_a_5xx_is_not_counted_and_carries_no_quota(web_settings) -> None:
         ({"layout": "small"}, "invalid_layout"),
     ],
 )
-def test_the_widget_answers_the_same_errors_as_a_small_page(client, changed, code) -> None:
+def test_widget_answers_errors_with_a_page(client, changed, code) -> None:
     response = client.get("/v1/pulse", {**STAY, **changed}, key=None)
     assert response.status_code == 400, code
     assert response.headers["content-type"].startswith("text/html")
@@ -201,7 +201,7 @@ def test_the_widget_answers_the_same_errors_as_a_small_page(client, changed, cod
     assert "pulse:resize" in response.text
 
 
-def test_the_widget_s_wrong_method_and_malformed_query_are_pages_too(client: Client) -> None:
+def test_widget_answers_a_wrong_method_and_malformed_query_with_a_page(client: Client) -> None:
     wrong = client.get("/v1/pulse", method="POST", key=None)
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET, HEAD")
     malformed = client.get("/v1/pulse?place=%zz", key=None)
@@ -210,7 +210,7 @@ def test_the_widget_s_wrong_method_and_malformed_query_are_pages_too(client: Cli
         assert response.headers["content-type"].startswith("text/html")
 
 
-def test_the_codes_of_oembed_are_json(client: Client) -> None:
+def test_oembed_answers_errors_in_json(client: Client) -> None:
     check(client.get("/v1/oembed", key=None), 400, "invalid_request_error", "missing_parameter")
     elsewhere = {"url": "https://elsewhere.example/"}
     check(client.get("/v1/oembed", elsewhere, key=None), 404, "invalid_request_error", "not_found")
@@ -224,7 +224,7 @@ def unready(*_: object) -> Response:
     raise UnreadyTemplate
 
 
-def test_an_error_whose_page_cannot_be_drawn_is_answered_in_the_envelope(client: Client) -> None:
+def test_error_page_that_fails_to_render_is_replaced_by_the_envelope(client: Client) -> None:
     routes = client.served.app.routes
     route = routes["/v1/pulse"]
     routes["/v1/pulse"] = replace(route, error_response=unready)

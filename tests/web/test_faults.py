@@ -43,7 +43,7 @@ def status_of(answer: bytes) -> int:
     [b"", b"Host: x/../?@#\r\n", b"Host: a b\r\n", b"Host: a\r\nHost: b\r\n", b"Host: <x>\r\n",
      b"Host: a:port\r\n", b"Host: user@a\r\n", b"Host: \r\n"],
 )  # fmt: skip
-def test_a_missing_or_bad_host_is_malformed_in_the_envelope(client: Client, headers) -> None:
+def test_missing_or_bad_host_is_malformed(client: Client, headers) -> None:
     sent = b"GET /v1/health HTTP/1.1\r\n" + headers + b"Connection: close\r\n\r\n"
     answer = exchange(client.served.port, sent)
     assert status_of(answer) == 400
@@ -51,7 +51,7 @@ def test_a_missing_or_bad_host_is_malformed_in_the_envelope(client: Client, head
     assert b"x-request-id: req_" in answer
 
 
-def test_health_answers_the_plain_check_of_a_load_balancer(client: Client) -> None:
+def test_health_answers_http_1_0_without_a_host(client: Client) -> None:
     """HTTP/1.0 without a Host header, as some load balancers ask for it."""
     answer = exchange(client.served.port, b"GET /v1/health HTTP/1.0\r\n\r\n")
     assert status_of(answer) == 200
@@ -61,7 +61,7 @@ def test_health_answers_the_plain_check_of_a_load_balancer(client: Client) -> No
 
 
 @pytest.mark.parametrize("host", [b"a.example", b"127.0.0.1:8000", b"[::1]:80", b"A_b-c.d"])
-def test_a_host_name_or_address_with_or_without_port_is_accepted(client: Client, host) -> None:
+def test_host_name_or_address_is_accepted(client: Client, host) -> None:
     sent = b"GET /v1/health HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n"
     assert status_of(exchange(client.served.port, sent)) == 200
 
@@ -85,7 +85,7 @@ def test_broken_escapes_in_the_path_are_malformed(client: Client, path) -> None:
     ],
     ids=["long address", "long header", "many headers"],
 )
-def test_what_is_too_long_is_414_or_431_and_the_connection_closed(client: Client, sent) -> None:
+def test_too_long_request_is_414_or_431(client: Client, sent) -> None:
     try:
         answer = exchange(client.served.port, sent)
     except ConnectionError:
@@ -93,7 +93,7 @@ def test_what_is_too_long_is_414_or_431_and_the_connection_closed(client: Client
     assert status_of(answer) in {414, 431}
 
 
-def test_with_length_and_chunks_in_conflict_a_second_request_is_never_served(client) -> None:
+def test_smuggled_request_is_never_served(client) -> None:
     smuggled = (
         b"POST /v1/health HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n"
         b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
@@ -104,7 +104,7 @@ def test_with_length_and_chunks_in_conflict_a_second_request_is_never_served(cli
     assert b"openapi" not in answer
 
 
-def test_the_body_of_a_request_is_passed_over(client: Client) -> None:
+def test_request_body_is_ignored(client: Client) -> None:
     sent = (
         b"GET /v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc"
     )
@@ -112,12 +112,12 @@ def test_the_body_of_a_request_is_passed_over(client: Client) -> None:
 
 
 @pytest.mark.parametrize("authorization", ["Bearer {key}", "bearer {key}", "BEARER   {key}"])
-def test_the_scheme_s_case_does_not_matter(client: Client, authorization) -> None:
+def test_authorization_scheme_ignores_case(client: Client, authorization) -> None:
     headers = {"Authorization": authorization.format(key=client.key)}
     assert client.get("/v1/pulse/tides", STAY, key=None, headers=headers).status_code == 200
 
 
-def test_two_authorization_headers_are_an_invalid_key(client: Client) -> None:
+def test_two_authorization_headers_are_an_invalid_api_key(client: Client) -> None:
     key = client.key.encode()
     sent = (
         f"GET /v1/pulse/tides?{QUERY} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n".encode()
@@ -130,7 +130,7 @@ def test_two_authorization_headers_are_an_invalid_key(client: Client) -> None:
     assert key not in answer
 
 
-def test_a_key_in_the_address_is_ignored_where_the_header_is_there(client: Client) -> None:
+def test_key_in_the_url_is_ignored_beside_a_header(client: Client) -> None:
     assert client.get("/v1/pulse/tides", {**STAY, "key": "abc"}).status_code == 200
 
 
@@ -141,7 +141,7 @@ def in_flight(app: Application, count: int) -> None:
         time.sleep(0.002)
 
 
-def test_a_full_queue_is_a_cheap_503_while_health_answers(web_settings) -> None:
+def test_full_queue_is_503_while_health_answers(web_settings) -> None:
     settings = msgspec.structs.replace(web_settings, max_in_flight=4)
     slow, key = Slow(), make_key(settings)
     with serve(settings, sections=[slow]) as served:
@@ -177,7 +177,7 @@ def _many(wanted: int) -> int:
     return min(wanted, soft // 4)
 
 
-def test_a_thousand_clients_gone_mid_request_leave_no_task_and_the_read_to_others(
+def test_disconnected_clients_leave_no_task_and_a_shared_read(
     web_settings,
 ) -> None:
     slow, key = Slow(), make_key(web_settings)
@@ -212,7 +212,7 @@ def in_flight_at_least(app: Application, count: int) -> None:
         time.sleep(0.002)
 
 
-def test_a_reader_who_does_not_read_slows_nobody(web_settings) -> None:
+def test_idle_reader_slows_nobody(web_settings) -> None:
     tides = FakeSection(words="spring tide " * 400_000)  # 5 MB
     key = make_key(web_settings)
     request = (
@@ -234,7 +234,7 @@ def test_a_reader_who_does_not_read_slows_nobody(web_settings) -> None:
             connection.close()
 
 
-def test_at_three_times_its_capacity_admitted_requests_stay_quick_and_health_too(
+def test_overloaded_server_keeps_admitted_requests_and_health_quick(
     web_settings,
 ) -> None:
     settings = msgspec.structs.replace(web_settings, max_in_flight=16)
@@ -266,7 +266,7 @@ class Breaking(FakeSection):
 
 
 @pytest.mark.parametrize("whose", ["section", "hosts"])
-def test_work_in_the_background_that_breaks_is_logged_and_started_again(
+def test_failed_background_work_is_logged_and_restarted(
     web_settings, monkeypatch, capsys, whose: str
 ) -> None:
     monkeypatch.setattr("location_context.app.RESTART_SECONDS", 0.0, raising=False)

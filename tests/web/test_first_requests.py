@@ -18,7 +18,7 @@ from tests.web.sections import FakeSection
 pytestmark = pytest.mark.anyio
 
 
-async def test_keys_and_guide_are_read_before_the_server_listens(
+async def test_server_reads_keys_and_guide_before_it_listens(
     postgresql_settings: Settings,
 ) -> None:
     """The database falls silent at the moment at which health says ok."""
@@ -57,7 +57,7 @@ async def test_keys_and_guide_are_read_before_the_server_listens(
         assert await asyncio.to_thread(ask) == {"200": 40}
 
 
-async def test_what_a_server_process_made_at_its_start_is_not_looked_through_for_garbage(tmp_path):
+async def test_server_freezes_its_startup_objects_for_the_garbage_collector(tmp_path):
     settings, sections = Settings(data_dir=tmp_path, log_level="error"), [FakeSection()]
     of_python = gc.get_freeze_count()  # 3.12 keeps some of its own apart
     try:

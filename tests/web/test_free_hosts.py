@@ -33,7 +33,7 @@ async def weather(service: Service, lat: float) -> SectionResult:
     return await section.read(query, Deadline.after(60))
 
 
-async def test_workers_share_the_calls_in_flight_and_all_new_places_have_their_forecast(
+async def test_workers_share_the_limit_of_calls_in_flight(
     tmp_path: Path,
 ) -> None:
     clock = MovedClock()

@@ -57,9 +57,7 @@ def pipe() -> Iterator[tuple[int, int]]:
             os.close(descriptor)
 
 
-def test_answers_go_on_while_nobody_reads_the_log_which_then_tells_what_it_lost(
-    house, pipe
-) -> None:
+def test_server_answers_while_nobody_reads_the_log_and_then_reports_lost_lines(house, pipe) -> None:
     folder, _ = house
     reader, writer = pipe
     asked = MAX_HELD_BYTES // 200  # a line is longer
@@ -77,7 +75,7 @@ def test_answers_go_on_while_nobody_reads_the_log_which_then_tells_what_it_lost(
     assert sum(line["event"] == "answered" for line in lines + last) + lost == asked + 1
 
 
-def test_answers_go_on_once_the_reader_of_the_log_is_gone(house, pipe) -> None:
+def test_server_answers_after_the_log_reader_closed(house, pipe) -> None:
     folder, _ = house
     reader, writer = pipe
     with logging_to(writer, folder) as served:
@@ -85,7 +83,7 @@ def test_answers_go_on_once_the_reader_of_the_log_is_gone(house, pipe) -> None:
         answer(served, 500)
 
 
-def test_answers_go_on_while_the_disk_of_the_log_is_full(house) -> None:
+def test_server_answers_while_the_log_disk_is_full(house) -> None:
     folder, _ = house
     with Path("/dev/full").open("wb") as full, logging_to(full.fileno(), folder) as served:
         answer(served, 500)

@@ -51,7 +51,7 @@ def drive(client: Client, key: str) -> None:
     client.get("/v1/pulse/tides", STAY, method="DELETE")
 
 
-def test_no_key_ever_stands_in_a_log(lines) -> None:
+def test_log_never_holds_a_key(lines) -> None:
     key, written = lines
     assert len(written.splitlines()) > 60
     assert key not in written
@@ -59,7 +59,7 @@ def test_no_key_ever_stands_in_a_log(lines) -> None:
     assert key[8:30] not in written
 
 
-def test_a_line_holds_no_query_no_address_and_coordinates_at_one_decimal(lines) -> None:
+def test_log_line_holds_no_query_and_no_address_but_rounded_coordinates(lines) -> None:
     _, written = lines
     assert "2026-11-28" not in written
     assert "48.8566" not in written
@@ -67,7 +67,7 @@ def test_a_line_holds_no_query_no_address_and_coordinates_at_one_decimal(lines) 
     assert '"near":"48.9,2.4"' in written
 
 
-def test_every_line_is_json_and_an_answer_s_has_its_request_id_and_path(lines) -> None:
+def test_log_line_is_json_with_request_id_and_path(lines) -> None:
     _, written = lines
     events = [json.loads(line) for line in written.splitlines()]
     answered = [event for event in events if event["event"] == "answered"]
@@ -75,7 +75,7 @@ def test_every_line_is_json_and_an_answer_s_has_its_request_id_and_path(lines) -
     assert all(event["request_id"].startswith("req_") for event in answered)
 
 
-def test_an_exception_is_logged_by_its_type_and_place_not_by_its_message(lines) -> None:
+def test_log_names_an_exception_by_type_and_place_without_its_message(lines) -> None:
     _, written = lines
     failed = [json.loads(line) for line in written.splitlines() if "RuntimeError" in line]
     assert failed
@@ -83,12 +83,12 @@ def test_an_exception_is_logged_by_its_type_and_place_not_by_its_message(lines) 
     assert any("sections.py" in place for event in failed for place in event["at"])
 
 
-def test_whatever_looks_like_a_key_is_struck_out() -> None:
+def test_log_masks_a_text_that_looks_like_a_key() -> None:
     event = logs.without_keys(None, "", {"event": f"oops {CANARY}", "n": 1})
     assert event == {"event": "oops ***", "n": 1}
 
 
-def test_messages_of_exceptions_are_left_out_however_they_are_handed_over() -> None:
+def test_log_omits_messages_of_exceptions() -> None:
     try:
         int(CANARY)
     except ValueError as error:
@@ -114,7 +114,7 @@ def answers(settings: Settings, sections: list, work, **more) -> list[dict]:
     return [line for line in lines if line["event"] == "answered"]
 
 
-def test_a_line_tells_the_error_the_cache_and_the_process(tmp_path) -> None:
+def test_log_line_has_error_cache_and_process(tmp_path) -> None:
     clock = FakeClock()
     tides, lacking = FakeSection(clock), Empty(clock)
 
@@ -142,7 +142,7 @@ def test_a_line_tells_the_error_the_cache_and_the_process(tmp_path) -> None:
     assert {line["worker"] for line in lines} == {os.getpid()}
 
 
-def test_who_waits_for_a_read_under_way_has_joined_it(tmp_path) -> None:
+def test_log_says_joined_for_a_caller_that_waits_for_a_running_read(tmp_path) -> None:
     slow = Slow()
 
     def work(client: Client) -> None:
@@ -161,7 +161,7 @@ def test_who_waits_for_a_read_under_way_has_joined_it(tmp_path) -> None:
     assert sorted(line["cache"] for line in lines) == ["joined", "miss"]
 
 
-def test_a_trace_is_told_if_its_header_has_the_right_form(tmp_path) -> None:
+def test_log_line_has_the_trace_of_a_valid_header(tmp_path) -> None:
     wrong = (
         "",
         TRACE,
@@ -191,7 +191,7 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize("form", [None, "json", "console"])
 @pytest.mark.parametrize("stderr", [Terminal, io.StringIO])
-def test_a_terminal_shows_lines_for_people_unless_json_is_set(tmp_path, stderr, form) -> None:
+def test_terminal_shows_readable_lines_unless_json_is_set(tmp_path, stderr, form) -> None:
     settings = Settings(data_dir=tmp_path, log_format=form)
     written = stderr()
     with contextlib.redirect_stderr(written), serve(settings, sections=[]) as served:
@@ -224,7 +224,7 @@ def test_probes_are_logged_at_debug(tmp_path, level: str, told: list[str], form:
     assert "/v1/status" in written.getvalue()
 
 
-def test_an_import_is_logged_with_its_rows(tmp_path) -> None:
+def test_import_is_logged_with_its_rows(tmp_path) -> None:
     with captured_logs() as lines:
         asyncio.run(load_sample_guide(Settings(data_dir=tmp_path)))
     done = [(line["kind"], line["rows"]) for line in lines if line["event"] == "import_done"]

@@ -56,7 +56,7 @@ def measured(tmp_path: Path, address: str) -> Iterator[Client]:
         yield Client(served, make_key(settings))
 
 
-def test_answers_are_counted_by_route_status_code_and_cache(measured, address) -> None:
+def test_metrics_count_answers_by_route_status_code_and_cache(measured, address) -> None:
     for _ in range(3):
         measured.get("/v1/pulse/tides", STAY)
     etag = measured.get("/v1/pulse/tides", STAY).headers["etag"]
@@ -86,7 +86,7 @@ def test_answers_are_counted_by_route_status_code_and_cache(measured, address) -
     assert measured.key not in str(found)
 
 
-def test_quotas_that_are_used_up_are_counted_by_their_window(tmp_path, address) -> None:
+def test_metrics_count_used_up_quotas_by_window(tmp_path, address) -> None:
     settings = Settings(
         data_dir=tmp_path, log_level="error", metrics_address=address, widget_per_minute=1
     )
@@ -102,7 +102,7 @@ def test_quotas_that_are_used_up_are_counted_by_their_window(tmp_path, address) 
     assert at(found, "quotas_counted_alone") == 0
 
 
-def test_what_is_worked_on_and_what_drains_shows(tmp_path, address) -> None:
+def test_metrics_show_requests_in_flight_and_draining(tmp_path, address) -> None:
     settings = Settings(data_dir=tmp_path, log_level="error", metrics_address=address)
     slow = Slow()
     with serve(settings, sections=[slow]) as served:
@@ -120,13 +120,13 @@ def test_what_is_worked_on_and_what_drains_shows(tmp_path, address) -> None:
         assert at(scrape(address), "workers") == 1
 
 
-def test_metrics_are_at_their_own_address_and_nowhere_else(measured, address) -> None:
+def test_metrics_are_served_only_at_their_own_address(measured, address) -> None:
     assert measured.get("/metrics", key=None).status_code == 404
     for path in ("/", "/v1/health", "/metrics/"):
         assert HTTP.get(f"http://{address}{path}").status_code == 404
 
 
-def test_every_metric_is_told_in_both_formats_of_prometheus(measured, address) -> None:
+def test_metrics_are_valid_in_both_formats_of_prometheus(measured, address) -> None:
     url = f"http://{address}/metrics"
     plain = list(parse_text(HTTP.get(url).text))
     opened = HTTP.get(url, headers={"Accept": OPENMETRICS})
@@ -136,7 +136,7 @@ def test_every_metric_is_told_in_both_formats_of_prometheus(measured, address) -
         assert kinds == {(PREFIX + one.name).removesuffix("_total"): one.kind for one in METRICS}
 
 
-def test_without_an_address_nothing_is_counted_and_the_library_is_not_loaded(tmp_path) -> None:
+def test_metrics_library_is_not_loaded_without_an_address(tmp_path) -> None:
     code = (
         "import asyncio, sys, pathlib; from location_context.app import create_app;"
         "from location_context.settings import Settings\n"
@@ -151,7 +151,7 @@ def test_without_an_address_nothing_is_counted_and_the_library_is_not_loaded(tmp
     assert done.stdout.split()[-1] == "False"
 
 
-def test_an_address_that_is_wrong_or_in_use_ends_in_a_sentence(tmp_path, address) -> None:
+def test_serve_refuses_a_wrong_or_used_metrics_address(tmp_path, address) -> None:
     wrong = {"LOCATION_CONTEXT_METRICS_ADDRESS": "9464"}
     done = command(tmp_path, "serve", more=wrong, fails=True)
     assert "METRICS_ADDRESS must be an address and a port like 127.0.0.1:9464" in done.stderr
@@ -162,14 +162,14 @@ def test_an_address_that_is_wrong_or_in_use_ends_in_a_sentence(tmp_path, address
     assert f"Cannot listen on {address}" in done.stderr
 
 
-def test_serve_without_the_library_names_the_extra(tmp_path, address, monkeypatch) -> None:
+def test_serve_without_the_metrics_library_names_the_extra(tmp_path, address, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "prometheus_client", None)  # as if not installed
     more = {"LOCATION_CONTEXT_METRICS_ADDRESS": address}
     done = command(tmp_path, "serve", "--port", str(free_port()), more=more, fails=True)
     assert "pip install 'location-context[metrics]'" in done.stderr
 
 
-def test_a_file_that_a_killed_worker_left_empty_does_not_count(tmp_path: Path) -> None:
+def test_metrics_ignore_an_empty_file_of_a_killed_worker(tmp_path: Path) -> None:
     (tmp_path / "counter_1.db").touch()
     assert not list(AllProcesses(tmp_path).collect())
 
@@ -191,7 +191,7 @@ def until(told: float, address: str, *sample: str) -> list[float]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it finds the workers in /proc")
-def test_two_workers_are_one_sum_that_never_falls_when_one_is_killed(
+def test_metrics_of_two_workers_never_fall_when_a_worker_is_killed(
     tmp_path, address, own_redis: OwnRedis
 ) -> None:
     command(tmp_path, "setup", "--without-fallback")

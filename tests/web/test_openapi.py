@@ -63,13 +63,13 @@ def kinds(schema: dict) -> set[str]:
     return {kind} if isinstance(kind, str) else set(kind)
 
 
-def test_every_schema_is_titled_by_its_name_which_no_other_has(document) -> None:
+def test_schema_title_is_its_unique_name(document) -> None:
     schemas = document["components"]["schemas"]
     assert {name: schema["title"] for name, schema in schemas.items()} == {n: n for n in schemas}
     assert len({name.lower() for name in schemas}) == len(schemas)
 
 
-def test_a_type_stands_beside_every_enum_and_fits_its_values(document) -> None:
+def test_enum_has_the_type_of_its_values(document) -> None:
     names = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
     enums = [(path, one) for path, one in schemas_in(document) if isinstance(one.get("enum"), list)]
     assert len(enums) > 40
@@ -78,11 +78,11 @@ def test_a_type_stands_beside_every_enum_and_fits_its_values(document) -> None:
         assert "boolean" not in kinds(one), path
 
 
-def test_no_description_has_the_indent_that_older_pythons_leave_in_it(document) -> None:
+def test_description_has_no_indent(document) -> None:
     assert [path for path, one in schemas_in(document) if "\n " in one.get("description", "")] == []
 
 
-def test_values_that_are_no_identifiers_are_given_names_that_are(document) -> None:
+def test_enum_names_values_that_are_no_identifiers(document) -> None:
     for path, one in schemas_in(document):
         values = [value for value in one.get("enum", []) if value is not None]
         if all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*|1\.0", value) for value in values):
@@ -92,7 +92,7 @@ def test_values_that_are_no_identifiers_are_given_names_that_are(document) -> No
         assert all(map(IDENTIFIER.fullmatch, one["x-enum-varnames"])), path
 
 
-def test_every_property_has_one_type_or_one_structure_and_may_be_null(document) -> None:
+def test_property_has_a_single_type_or_null(document) -> None:
     for name, one in properties(document):
         choices = [choice for choice in one.get("anyOf", []) if choice != {"type": "null"}]
         if choices:
@@ -102,7 +102,7 @@ def test_every_property_has_one_type_or_one_structure_and_may_be_null(document) 
             assert "$ref" in one or len(kinds(one) - {"null"}) == 1, name
 
 
-def test_every_moment_and_every_address_has_its_format(document) -> None:
+def test_times_and_urls_have_their_format(document) -> None:
     found = {"date-time": 0, "uri": 0}
     for name, one in properties(document):
         field = name.partition(".")[2]
@@ -124,18 +124,16 @@ def test_every_moment_and_every_address_has_its_format(document) -> None:
         assert not re.search(event[field]["pattern"], "2026-11-28T20:00:00")
 
 
-def test_every_property_has_a_description_of_its_own(document) -> None:
+def test_property_has_a_description(document) -> None:
     assert [name for name, one in properties(document) if not one.get("description")] == []
 
 
-def test_no_field_of_any_structure_is_ever_missing(document) -> None:
+def test_schema_requires_each_property(document) -> None:
     for name, schema in document["components"]["schemas"].items():
         assert set(schema.get("required", [])) == set(schema.get("properties", {})), name
 
 
-def test_codes_and_reasons_are_enumerated_and_each_is_explained_in_the_document_and_its_page(
-    document, tmp_path: Path
-) -> None:
+def test_codes_and_reasons_are_enumerated_and_explained(document, tmp_path: Path) -> None:
     schemas = document["components"]["schemas"]
     reason = schemas["NotApplicable"]["properties"]["reason"]
     degraded = schemas["WeatherBody"]["properties"]["degraded_reason"]
@@ -152,7 +150,7 @@ def test_codes_and_reasons_are_enumerated_and_each_is_explained_in_the_document_
     assert [value for value in code["enum"] if f"<code>{value}</code>" not in page] == []
 
 
-def test_the_type_of_an_answer_tells_which_of_its_shapes_it_has(document) -> None:
+def test_answer_has_a_discriminator(document) -> None:
     schemas = document["components"]["schemas"]
     for section in registry.names():
         answer = schemas[f"{section.title()}Answer"]
@@ -165,7 +163,7 @@ def test_the_type_of_an_answer_tells_which_of_its_shapes_it_has(document) -> Non
             assert body["applicable"]["not"] == {"const": tag == "not_applicable"}
 
 
-def test_the_choice_of_sections_names_those_that_are_installed(document) -> None:
+def test_sections_pattern_accepts_installed_sections_only(document) -> None:
     pattern = document["components"]["parameters"]["sections"]["schema"]["pattern"]
     for right in ("", "weather,guide", *registry.names(), ",".join(registry.names())):
         assert re.fullmatch(pattern, right)
@@ -173,7 +171,7 @@ def test_the_choice_of_sections_names_those_that_are_installed(document) -> None
         assert not re.fullmatch(pattern, wrong)
 
 
-def test_who_runs_the_service_and_under_which_licence_stands_in_the_document(document) -> None:
+def test_document_has_contact_and_licence(document) -> None:
     assert document["info"]["contact"]["url"].endswith("/v1/docs")
     assert document["info"]["license"]["identifier"] == "MIT"
 
@@ -188,17 +186,17 @@ def contents(document: dict) -> Iterator[tuple[str, dict]]:
                 yield f"{path} {status}", content
 
 
-def test_every_operation_has_an_example_for_every_status_that_has_a_body(document) -> None:
+def test_operation_has_an_example_for_each_status_with_a_body(document) -> None:
     assert [name for name, content in contents(document) if not content.get("examples")] == []
 
 
-def test_every_code_that_json_can_carry_has_an_example(document) -> None:
+def test_each_json_error_code_has_an_example(document) -> None:
     shown = {name for _, content in contents(document) for name in content["examples"]}
     codes = set(document["components"]["schemas"]["ErrorBody"]["properties"]["code"]["enum"])
     assert codes - shown == UNSEEN
 
 
-def test_every_example_is_valid_by_the_schema_it_stands_beside(document) -> None:
+def test_example_is_valid_by_its_schema(document) -> None:
     count = 0
     for name, content in contents(document):
         schema = {**content["schema"], "components": document["components"]}
@@ -210,6 +208,6 @@ def test_every_example_is_valid_by_the_schema_it_stands_beside(document) -> None
     assert count > 60
 
 
-def test_every_error_example_is_an_envelope() -> None:
+def test_error_example_is_an_envelope() -> None:
     for code, example in msgspec.json.decode((FOLDER / "errors.json").read_bytes()).items():
         assert msgspec.convert(example, ErrorEnvelope).error.code == code

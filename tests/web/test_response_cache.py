@@ -70,7 +70,9 @@ def own(web_settings: Settings, clock: FakeClock, tides: Changing) -> Iterator[C
 
 @pytest.mark.parametrize("coding", ["identity", "gzip", "br", "br;q=0.5, gzip"])
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_an_equal_request_gets_the_same_but_for_what_is_its_own(own: Client, path, coding) -> None:
+def test_cached_response_equals_the_first_but_for_its_own_headers(
+    own: Client, path, coding
+) -> None:
     headers = {"Accept-Encoding": coding, "Accept-Language": "de"}
     first = own.get(path, STAY, headers=headers)
     with handlers_closed(own.served):
@@ -83,7 +85,7 @@ def test_an_equal_request_gets_the_same_but_for_what_is_its_own(own: Client, pat
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_a_304_of_a_kept_response_has_the_headers_of_a_new_one(own: Client, path) -> None:
+def test_304_of_a_cached_response_has_the_headers_of_a_new_response(own: Client, path) -> None:
     etag = {"If-None-Match": own.get(path, STAY, method="HEAD").headers["etag"]}
     long = own.get(path, STAY, headers=etag)
     own.get(path, STAY)
@@ -95,7 +97,7 @@ def test_a_304_of_a_kept_response_has_the_headers_of_a_new_one(own: Client, path
     assert long.headers.keys() == short.headers.keys()
 
 
-def test_freshness_counts_down_and_what_is_over_is_read_anew(own: Client, clock, tides) -> None:
+def test_cached_response_ages_and_expires(own: Client, clock, tides) -> None:
     own.get(TIDES, STAY)
     clock.forward(600)
     with handlers_closed(own.served):
@@ -111,7 +113,7 @@ def test_freshness_counts_down_and_what_is_over_is_read_anew(own: Client, clock,
     ("lacking", "seconds"), [("provider_unavailable", 5), ("budget_spent", 60)]
 )
 @pytest.mark.parametrize("path", [TIDES, WIDGET, "/v1/pulse.svg", "/v1/pulse.png"])
-def test_an_incomplete_answer_is_given_again_until_asking_anew_may_help(  # noqa: PLR0917  fixtures
+def test_incomplete_response_is_cached_until_a_retry_may_help(  # noqa: PLR0917  fixtures
     own: Client, clock, tides: Changing, path, lacking, seconds
 ) -> None:
     tides.lacking = lacking
@@ -125,7 +127,7 @@ def test_an_incomplete_answer_is_given_again_until_asking_anew_may_help(  # noqa
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_an_answer_is_given_again_until_what_it_awaits_has_come(
+def test_response_is_cached_until_its_awaited_data_arrive(
     own: Client, tides: Changing, path
 ) -> None:
     tides.awaited = Future()
@@ -137,9 +139,7 @@ def test_an_answer_is_given_again_until_what_it_awaits_has_come(
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_an_old_answer_given_while_a_new_one_is_read_is_not_given_again(
-    own: Client, clock, tides: Changing, path
-) -> None:
+def test_stale_response_is_not_cached_again(own: Client, clock, tides: Changing, path) -> None:
     tides.lacking = "provider_unavailable"
     own.get(path, STAY)
     clock.forward(6)
@@ -149,7 +149,7 @@ def test_an_old_answer_given_while_a_new_one_is_read_is_not_given_again(
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_a_client_that_always_revalidates_fills_the_cache_too(own: Client, path) -> None:
+def test_revalidating_client_fills_the_cache(own: Client, path) -> None:
     etag = {"If-None-Match": own.get(path, STAY, method="HEAD").headers["etag"]}
     first = own.get(path, STAY, headers=etag)
     with handlers_closed(own.served):
@@ -160,7 +160,7 @@ def test_a_client_that_always_revalidates_fills_the_cache_too(own: Client, path)
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_changed_data_are_shown_at_once(own: Client, tides: Changing, path) -> None:
+def test_changed_data_clear_the_cache(own: Client, tides: Changing, path) -> None:
     own.get(path, STAY)
     for listener in tides.listeners:
         listener()
@@ -168,7 +168,7 @@ def test_changed_data_are_shown_at_once(own: Client, tides: Changing, path) -> N
         assert own.get(path, STAY).status_code == 418
 
 
-def test_a_response_begun_before_a_change_is_not_kept(own: Client, tides: Changing) -> None:
+def test_response_begun_before_a_change_is_not_cached(own: Client, tides: Changing) -> None:
     async def change(query, deadline) -> None:
         for listener in tides.listeners:
             listener()
@@ -179,7 +179,7 @@ def test_a_response_begun_before_a_change_is_not_kept(own: Client, tides: Changi
         assert own.get(TIDES, STAY).status_code == 418
 
 
-def test_what_is_cached_is_for_nobody_without_a_key(own: Client) -> None:
+def test_cached_response_requires_a_key(own: Client) -> None:
     own.get(TIDES, STAY)
     assert own.get(TIDES, STAY, key=None).status_code == 401
     assert own.get(TIDES, STAY, key="lc_live_wrong").status_code == 401
@@ -194,7 +194,7 @@ def test_what_is_cached_is_for_nobody_without_a_key(own: Client) -> None:
 
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("header", [None, "Basic dTpw", "Bearer", "Bearer x", "Bearer lc_live_é"])
-def test_a_request_without_a_well_formed_key_gets_a_401(
+def test_request_without_a_well_formed_key_is_401(
     own: Client, header: str | None, warm: bool
 ) -> None:
     if warm:
@@ -213,7 +213,7 @@ def test_a_request_without_a_well_formed_key_gets_a_401(
         ("a=%ff", 400, "UTF-8"),
     ],
 )
-def test_a_query_that_may_change_the_error_is_looked_into(
+def test_query_without_a_key_gets_its_own_error(
     own: Client, query: str, status: int, message: str
 ) -> None:
     answer = own.get(f"{TIDES}?{query}", key=None)
@@ -221,7 +221,7 @@ def test_a_query_that_may_change_the_error_is_looked_into(
     assert message in answer.json()["error"]["message"]
 
 
-def test_quotas_count_what_comes_from_the_cache(web_settings: Settings) -> None:
+def test_quotas_count_cached_responses(web_settings: Settings) -> None:
     key = make_key(web_settings, per_minute=5)
     with serve(web_settings, sections=[FakeSection()]) as served:
         client = Client(served, key)
@@ -232,7 +232,7 @@ def test_quotas_count_what_comes_from_the_cache(web_settings: Settings) -> None:
     assert answers[-1].json()["error"]["code"] == "rate_limit_exceeded"
 
 
-def test_the_widget_s_limit_counts_what_comes_from_the_cache(web_settings: Settings) -> None:
+def test_widget_limit_counts_cached_responses(web_settings: Settings) -> None:
     settings = Settings(data_dir=web_settings.data_dir, log_level="error", widget_per_minute=3)
     with serve(settings, sections=[FakeSection()]) as served:
         client = Client(served, "")
@@ -241,7 +241,7 @@ def test_the_widget_s_limit_counts_what_comes_from_the_cache(web_settings: Setti
     assert "<html" in answers[-1].text
 
 
-def test_languages_are_not_taken_for_one_another(own: Client) -> None:
+def test_each_language_is_cached_separately(own: Client) -> None:
     languages = ["de", "fr", None, "de, fr;q=0.5", "ja"]
     for _ in range(2):
         found = []
@@ -256,7 +256,7 @@ def test_languages_are_not_taken_for_one_another(own: Client) -> None:
         assert "Accept-Language" not in answer.headers["vary"]
 
 
-def test_kept_responses_follow_a_bad_host_and_a_draining_server(own: Client) -> None:
+def test_cached_response_obeys_a_bad_host_and_draining(own: Client) -> None:
     own.get(TIDES, STAY)
     assert own.get(TIDES, STAY, headers={"Host": "a b"}).status_code == 400
     own.served.app.draining = True
@@ -266,7 +266,7 @@ def test_kept_responses_follow_a_bad_host_and_a_draining_server(own: Client) -> 
         own.served.app.draining = False
 
 
-def test_a_card_is_rendered_once_for_its_results_and_language(
+def test_card_is_rendered_once_for_its_results_and_language(
     own: Client, tides: Changing, monkeypatch
 ) -> None:
     rendered = []
@@ -283,7 +283,7 @@ def test_a_card_is_rendered_once_for_its_results_and_language(
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_an_unforeseen_failure_of_the_admission_is_answered_with_a_500(own: Client, path) -> None:
+def test_failing_admission_is_answered_with_a_500(own: Client, path) -> None:
     own.get(path, STAY)
 
     class Broken:
@@ -311,7 +311,9 @@ class Splitting(Changing):
             raise UpstreamUnavailable("It holds nothing.", 5)
 
 
-def test_a_page_whose_forecast_part_failed_is_not_kept(web_settings: Settings, clock) -> None:
+def test_page_whose_forecast_part_failed_is_cached_for_a_minute(
+    web_settings: Settings, clock
+) -> None:
     with serve(web_settings, clock=clock, sections=[Splitting(clock)]) as served:
         client = Client(served, "")
         answer = client.get(WIDGET, {**STAY, "end": "2026-12-20"}, key=None)

@@ -44,7 +44,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return settings
 
 
-def test_no_case_made_from_the_document_finds_a_failure(settings: Settings) -> None:
+def test_schemathesis_finds_no_failure(settings: Settings) -> None:
     key = make_key(settings, per_minute=1_000_000)
     with serve(settings) as served:
         done = subprocess.run(
@@ -78,7 +78,7 @@ def test_no_case_made_from_the_document_finds_a_failure(settings: Settings) -> N
     assert int(generated[1].replace(",", "")) >= LEAST
 
 
-def test_no_name_in_the_document_tells_how_the_code_is_laid_out(settings: Settings) -> None:
+def test_document_names_no_module(settings: Settings) -> None:
     async def made() -> dict:
         async with open_service(settings) as service:
             return openapi.document("http://a", [one.section for one in service.sections], OEmbed)

@@ -69,7 +69,7 @@ class Asker(threading.Thread):
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_sigterm_cuts_no_request_of_clients_that_heed_health(
+def test_sigterm_cuts_no_request_of_clients_that_follow_health(
     house, workers: str, own_redis: OwnRedis
 ) -> None:
     folder, key = house
@@ -115,7 +115,7 @@ def wait_until_it_drains(port: int) -> None:
     assert told == (503, "close", {"status": "draining"})
 
 
-def test_a_server_that_ends_serves_for_as_long_as_it_is_told_to(house) -> None:
+def test_draining_server_serves_for_the_configured_time(house) -> None:
     folder, _ = house
     longer = {"LOCATION_CONTEXT_DRAIN_AT_LEAST": "3"}  # the default is 1 s
     with serving(folder, more=longer) as served:
@@ -127,7 +127,7 @@ def test_a_server_that_ends_serves_for_as_long_as_it_is_told_to(house) -> None:
     assert served.process.returncode == 0, printed
 
 
-def test_slow_headers_are_cut_off_and_by_default_within_30_seconds(web_settings) -> None:
+def test_slow_headers_are_cut_off(web_settings) -> None:
     assert HTTP1_SETTINGS.header_read_timeout <= 30_000
     with (
         serve(web_settings, sections=[], headers_within=300) as served,
@@ -138,7 +138,7 @@ def test_slow_headers_are_cut_off_and_by_default_within_30_seconds(web_settings)
             pass
 
 
-def test_wrong_settings_are_all_listed_and_secrets_masked(tmp_path: Path) -> None:
+def test_serve_lists_all_wrong_settings_and_masks_secrets(tmp_path: Path) -> None:
     wrong = {
         "LOCATION_CONTEXT_EVENTS_RADIUS": "far",
         "LOCATION_CONTEXT_PUBLIC_URL": "gopher://x",
@@ -151,7 +151,7 @@ def test_wrong_settings_are_all_listed_and_secrets_masked(tmp_path: Path) -> Non
     assert "Traceback" not in done.stderr
 
 
-def test_a_port_in_use_and_a_damaged_database_end_in_a_sentence(
+def test_serve_with_a_port_in_use_or_a_damaged_database_ends_with_a_sentence(
     tmp_path: Path, own_redis: OwnRedis
 ) -> None:
     with socket.socket() as taken:
@@ -171,9 +171,7 @@ def test_a_port_in_use_and_a_damaged_database_end_in_a_sentence(
 
 
 @LINUX
-def test_the_supervising_process_loads_nothing_of_what_its_workers_serve(
-    house, own_redis: OwnRedis
-) -> None:
+def test_supervisor_loads_no_library_of_its_workers(house, own_redis: OwnRedis) -> None:
     folder, key = house
     with serving(folder, "--workers", "2", more=with_redis(own_redis)) as served:
         first, second = children(served.process.pid)
@@ -227,9 +225,7 @@ def megabytes(pid: int) -> float:
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_server_that_is_ended_while_it_starts_ends_at_once_and_cleanly(
-    house, workers: str, own_redis: OwnRedis
-) -> None:
+def test_starting_server_ends_cleanly_on_a_signal(house, workers: str, own_redis: OwnRedis) -> None:
     folder, _ = house
     for number in (signal.SIGTERM, signal.SIGINT):
         with starting(folder, "--workers", workers, more=with_redis(own_redis)) as served:
@@ -243,9 +239,7 @@ def test_a_server_that_is_ended_while_it_starts_ends_at_once_and_cleanly(
         assert "Unexpected exit" not in printed
 
 
-def test_every_line_of_a_server_is_json_also_its_notices_and_a_worker_s_death(
-    house, own_redis: OwnRedis
-) -> None:
+def test_server_logs_notices_and_a_worker_s_death_as_json(house, own_redis: OwnRedis) -> None:
     folder, _ = house
     with serving(folder, "--workers", "2", more=with_redis(own_redis)) as served:
         workers = children(served.process.pid)
@@ -261,7 +255,7 @@ def test_every_line_of_a_server_is_json_also_its_notices_and_a_worker_s_death(
     assert any("worker" in event["event"].lower() for event in events), lines
 
 
-def test_workers_whose_parent_was_killed_end_and_free_the_port(house, own_redis: OwnRedis) -> None:
+def test_workers_end_after_their_parent_was_killed(house, own_redis: OwnRedis) -> None:
     folder, _ = house
     with serving(folder, "--workers", "2", more=with_redis(own_redis)) as served:
         workers = children(served.process.pid)
@@ -298,7 +292,7 @@ def wait_until(reached: Callable[[], bool], seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
-def test_for_people_it_says_in_a_line_where_the_data_lies_and_ctrl_c_ends_it_cleanly(house) -> None:
+def test_serve_prints_the_data_directory_and_ends_cleanly_on_ctrl_c(house) -> None:
     folder, _ = house
     with serving(folder, more={"LOCATION_CONTEXT_LOG_FORMAT": "console"}) as served:
         served.signal(signal.SIGINT)
@@ -310,7 +304,7 @@ def test_for_people_it_says_in_a_line_where_the_data_lies_and_ctrl_c_ends_it_cle
     assert "Traceback" not in printed
 
 
-def test_several_workers_without_redis_end_in_a_sentence_that_says_what_to_set(
+def test_several_workers_without_redis_are_refused_with_the_setting(
     tmp_path: Path,
 ) -> None:
     done = command(tmp_path, "serve", "--workers", "2", fails=True)

@@ -33,7 +33,7 @@ def statements() -> Iterator[list[str]]:
         event.remove(Engine, "before_cursor_execute", note)
 
 
-def test_status_asks_the_database_once_for_all_who_want_it(
+def test_status_shares_a_database_read_among_callers(
     database_settings: Settings,
 ) -> None:
     settings = msgspec.structs.replace(database_settings, log_level="error")
@@ -64,7 +64,7 @@ class Counting(FakeUndatedSection):
 
 
 @pytest.mark.anyio
-async def test_what_was_imported_is_asked_every_30_s_and_after_a_failure_soon_again() -> None:
+async def test_status_rereads_imports_every_30_s_and_soon_after_a_failure() -> None:
     class Only:
         sections = (CachedSection(Counting(), FakeClock()),)
 
