@@ -38,6 +38,17 @@ def midnight(day: date) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
+def observer_at(lat: float, lng: float, moment: datetime) -> ephem.Observer:
+    """Return ephem's observer in air that does not refract."""
+    observer = ephem.Observer()
+    observer.lat, observer.lon, observer.pressure = str(lat), str(lng), 0
+    observer.date = moment.astimezone(UTC).replace(tzinfo=None)
+    return observer
+
+
+each_place = pytest.mark.parametrize(("lat", "lng", "day"), PLACES, ids=str)
+
+
 def first(
     observer: ephem.Observer, search: str, body: ephem.Body, horizon: float, centre: bool
 ) -> datetime | None:
@@ -57,13 +68,11 @@ def agree(mine: datetime | None, theirs: datetime | None, tolerance: float) -> N
         assert seconds_apart(mine, theirs) <= tolerance
 
 
-@pytest.mark.parametrize(("lat", "lng", "day"), PLACES, ids=str)
+@each_place
 def test_sun_and_moon_agree_with_ephem(lat, lng, day, reader):
     """Within 15 s: ephem takes the Sun's true radius, the almanac 16', and a round Earth's Moon."""
     found = reader.day(lat, lng, "UTC", day)
-    observer = ephem.Observer()
-    observer.lat, observer.lon, observer.pressure = str(lat), str(lng), 0
-    observer.date = midnight(day).replace(tzinfo=None)
+    observer = observer_at(lat, lng, midnight(day))
     sun, moon = ephem.Sun(), ephem.Moon()
     for rises, sets, horizon, centre in (
         (found.sun.sunrise, found.sun.sunset, -34 / 60, False),
@@ -77,7 +86,7 @@ def test_sun_and_moon_agree_with_ephem(lat, lng, day, reader):
     agree(found.moon.moonset, first(observer, "next_setting", moon, -34 / 60, False), 15)
 
 
-@pytest.mark.parametrize(("lat", "lng", "day"), PLACES, ids=str)
+@each_place
 def test_planets_agree_with_astronomy_engine(lat, lng, day, reader):
     found = reader.day(lat, lng, "UTC", day)
     begin = astronomy.Time(ut(midnight(day)))
@@ -98,7 +107,7 @@ def ut(moment: datetime) -> float:
     return (moment - datetime(2000, 1, 1, 12, tzinfo=UTC)) / timedelta(days=1)
 
 
-@pytest.mark.parametrize(("lat", "lng", "day"), PLACES, ids=str)
+@each_place
 def test_phase_of_the_moon_agrees_with_astronomy_engine(lat, lng, day, reader):
     moon = reader.day(lat, lng, "UTC", day).moon
     end = astronomy.Time(ut(midnight(day + timedelta(days=1))))
@@ -112,7 +121,7 @@ def test_phase_of_the_moon_agrees_with_astronomy_engine(lat, lng, day, reader):
     assert end.ut - new.ut == pytest.approx(moon.age_days, abs=0.01)
 
 
-@pytest.mark.parametrize(("lat", "lng", "day"), PLACES, ids=str)
+@each_place
 def test_solar_noon_and_azimuths_agree_with_ephem(lat, lng, day, reader):
     found = reader.day(lat, lng, "UTC", day).sun
     assert found.solar_noon is not None
@@ -123,9 +132,7 @@ def test_solar_noon_and_azimuths_agree_with_ephem(lat, lng, day, reader):
     ):
         if moment is None:
             continue
-        observer = ephem.Observer()
-        observer.lat, observer.lon, observer.pressure = str(lat), str(lng), 0
-        observer.date = moment.astimezone(UTC).replace(tzinfo=None)
+        observer = observer_at(lat, lng, moment)
         sun = ephem.Sun(observer)
         if azimuth is not None:
             assert azimuth == pytest.approx(math.degrees(sun.az), abs=0.1)
@@ -159,12 +166,11 @@ def dark_minutes(day: Day) -> float:
     return sum((w.end - w.start).total_seconds() / 60 for w in day.night.dark_windows)
 
 
-@pytest.mark.parametrize(("lat", "lng", "day"), PLACES, ids=str)
+@each_place
 def test_dark_windows_are_dark_and_moonless_in_ephem(lat, lng, day, reader):
     found = reader.day(lat, lng, "UTC", day)
     assert found.night.dark_hours == pytest.approx(dark_minutes(found) / 60, abs=0.01)
-    observer = ephem.Observer()
-    observer.lat, observer.lon, observer.pressure = str(lat), str(lng), 0
+    observer = observer_at(lat, lng, midnight(day))
     noon = midnight(day) + timedelta(hours=12)
     for minute in range(0, 1440, 10):
         moment = noon + timedelta(minutes=minute)

@@ -16,11 +16,16 @@ from location_context.sections.astronomy.sky.ephemeris import (
     MonthCache,
     months_between,
 )
+from location_context.sections.contract import Query
 from location_context.upstream.deadline import Deadline
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.astronomy.queries import query
 
 pytestmark = pytest.mark.anyio
+
+
+def in_paris(start: date, end: date | None = None) -> Query:
+    return query(48.8566, 2.3522, "Europe/Paris", start, end)
 
 
 class HeldUp(Ephemeris):
@@ -39,7 +44,7 @@ class HeldUp(Ephemeris):
 
 async def test_body_has_the_keys_of_the_contract():
     section = Astronomy(Ephemeris(), MovedClock())
-    asked = query(48.8566, 2.3522, "Europe/Paris", date(2026, 11, 28), date(2026, 12, 4))
+    asked = in_paris(date(2026, 11, 28), date(2026, 12, 4))
     reading = await section.read(asked, Deadline.after(30))
     body = msgspec.json.decode(reading.payload)
     assert list(body) == [
@@ -47,8 +52,7 @@ async def test_body_has_the_keys_of_the_contract():
         "attribution", "stay", "days", "highlights",
     ]  # fmt: skip
     assert (body["type"], body["applicable"]) == ("astronomy", True)
-    assert body["as_of"] is None
-    assert body["stale"] is False
+    assert (body["as_of"], body["stale"]) == (None, False)
     assert len(body["days"]) == 7
     assert reading.complete
     assert reading.fresh_until == NOON + timedelta(days=1)
@@ -73,9 +77,7 @@ async def test_details_of_a_highlight_have_every_field_and_null_where_none_appli
     first, last, kind, known
 ):
     section = Astronomy(Ephemeris(), MovedClock())
-    reading = await section.read(
-        query(48.8566, 2.3522, "Europe/Paris", first, last), Deadline.after(30)
-    )
+    reading = await section.read(in_paris(first, last), Deadline.after(30))
     highlights = msgspec.json.decode(reading.payload)["highlights"]
     details = next(one["details"] for one in highlights if one["type"] == kind)
     assert list(details) == list(Details.__struct_fields__)
@@ -85,7 +87,7 @@ async def test_details_of_a_highlight_have_every_field_and_null_where_none_appli
 async def test_missing_month_is_computed_outside_the_event_loop():
     ephemeris = HeldUp()
     section = Astronomy(ephemeris, MovedClock())
-    asked = query(48.8566, 2.3522, "Europe/Paris", date(2033, 5, 1))
+    asked = in_paris(date(2033, 5, 1))
     reading = asyncio.create_task(section.read(asked, Deadline.after(30)))
     for _ in range(100):
         await asyncio.sleep(0)  # the loop goes round while the month waits
@@ -98,7 +100,7 @@ async def test_missing_month_is_computed_outside_the_event_loop():
 async def test_cold_answer_ends_at_its_deadline_and_the_month_is_computed_anyway():
     ephemeris = HeldUp()
     section = Astronomy(ephemeris, MovedClock())
-    asked = query(48.8566, 2.3522, "Europe/Paris", date(2033, 5, 10))
+    asked = in_paris(date(2033, 5, 10))
     with pytest.raises(TimeoutError):
         await section.read(asked, Deadline.after(0.01))
     ephemeris.gate.set()

@@ -71,15 +71,8 @@ class Measured:
     def recall(self) -> float:
         return self.rightly / (self.rightly + len(self.missed))
 
-    @property
-    def f1(self) -> float:
-        return 2 * self.precision * self.recall / (self.precision + self.recall)
-
     def __str__(self) -> str:
-        return (
-            f"{self.pairs} pairs: precision {self.precision:.3f}, recall {self.recall:.3f}, "
-            f"F1 {self.f1:.3f}"
-        )
+        return f"{self.pairs} pairs: precision {self.precision:.3f}, recall {self.recall:.3f}"
 
 
 def pairs(name: str) -> list[Pair]:
