@@ -21,7 +21,7 @@ def defined(file: str) -> set[str]:
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-def test_every_criterion_stands_once_and_is_met_by_tests_or_does_not_apply():
+def test_each_criterion_has_tests_or_a_reason():
     found = document.criteria()
     numbers = [one.number for one in found]
     assert len(set(numbers)) == len(numbers) == 56
@@ -32,12 +32,12 @@ def test_every_criterion_stands_once_and_is_met_by_tests_or_does_not_apply():
         assert bool(one.met) == bool(one.tests) != bool(one.absent), one
 
 
-def test_every_test_that_the_page_names_exists():
+def test_tests_named_by_the_page_exist():
     named = {test.partition("::")[::2] for test in document.tests()}
     assert [f"{file}::{name}" for file, name in sorted(named) if name not in defined(file)] == []
 
 
-def test_a_run_knows_which_of_the_named_tests_did_not_pass():
+def test_evidence_lists_named_tests_that_did_not_pass():
     evidence, names = Evidence(), sorted(document.tests())
     reports = [
         pytest.TestReport(f"tests/{name}[en]", ("", 0, ""), {}, outcome, None, "call")
@@ -50,6 +50,6 @@ def test_a_run_knows_which_of_the_named_tests_did_not_pass():
     assert evidence.missing() == names[:2]
 
 
-def test_links_of_the_page_lead_to_files_of_tests():
+def test_links_of_the_page_are_test_files():
     for path in re.findall(r"\]\(\.\./([^)#]+)\)", document.page()):
         assert (ROOT / path).is_file()

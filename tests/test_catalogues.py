@@ -40,12 +40,12 @@ def forms(message: Message) -> list[str]:
     return [message.string] if isinstance(message.string, str) else list(message.string)
 
 
-def test_there_is_a_catalogue_for_each_language_and_no_other():
+def test_each_language_has_a_catalogue():
     assert {file.stem for file in FOLDER.glob("*.po")} == set(LANGUAGES)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_no_message_is_missing_or_left_over(language, said):
+def test_catalogue_has_exactly_the_messages_of_the_code(language, said):
     there = {key(message) for message in messages(catalogue(language))}
     wanted = {key(message) for message in messages(said)}
     assert wanted - there == set(), "run ./scripts/generate messages, then translate what is empty"
@@ -53,7 +53,7 @@ def test_no_message_is_missing_or_left_over(language, said):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_message_is_translated_in_every_plural_form(language):
+def test_message_is_translated_in_each_plural_form(language):
     found = catalogue(language)
     for message in messages(found):
         assert not message.fuzzy, message.id
@@ -63,7 +63,7 @@ def test_every_message_is_translated_in_every_plural_form(language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_message_takes_the_fields_of_its_source(language):
+def test_translation_has_the_fields_of_its_source(language):
     for message in messages(catalogue(language)):
         source = message.id if isinstance(message.id, str) else message.id[-1]
         fields = set(FIELD.findall(source))
@@ -93,7 +93,7 @@ SAME = {  # what is written alike in English and in these languages, besides sig
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_message_is_in_its_own_language(language):
+def test_translation_is_not_english(language):
     """No English is left but words that are written alike."""
     alike = {*SAME.get(language, "").split(), "API", "N", "S", "E", "W", "h", "min"}
     for message in messages(catalogue(language)):
@@ -113,7 +113,7 @@ MARKS = {  # marks that are typing habits of English or of typewriters
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_marks_are_those_of_the_language(language):
+def test_translation_uses_the_marks_of_its_language(language):
     """Curly apostrophes; French blanks before high marks; full-width and Arabic marks."""
     for message in messages(catalogue(language)):
         for form in forms(message):
@@ -122,14 +122,14 @@ def test_marks_are_those_of_the_language(language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_no_message_ends_in_a_blank_or_holds_two(language):
+def test_translation_has_no_extra_blanks(language):
     for message in messages(catalogue(language)):
         for form in forms(message):
             assert form == form.strip()
             assert "  " not in form
 
 
-def test_new_messages_come_in_untranslated_and_are_counted(tmp_path, capsys):
+def test_new_messages_are_added_untranslated_and_counted(tmp_path, capsys):
     file = tmp_path / "de.po"
     file.write_text('msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "Sky"\nmsgstr "Himmel"\n')
     said = Catalog()
@@ -154,7 +154,7 @@ def calls(file: Path) -> Iterator[tuple[ast.Call, bool]]:
                 yield one, id(one) in within
 
 
-def test_every_message_can_be_gathered_from_the_code():
+def test_messages_can_be_extracted_from_the_code():
     """A message is a literal outside f-strings, whose insides the extractor does not see."""
     for file in (ROOT / "src").rglob("*.py"):
         if file.parent.name == "localisation":
@@ -164,7 +164,7 @@ def test_every_message_can_be_gathered_from_the_code():
             assert not hidden, (file.name, ast.unparse(call))
 
 
-def test_new_messages_are_appended_and_the_others_keep_their_order(tmp_path):
+def test_new_messages_are_appended_in_order(tmp_path):
     file = tmp_path / "de.po"
     file.write_bytes((FOLDER / "de.po").read_bytes())
     before = [key(message) for message in messages(catalogue("de"))]

@@ -36,7 +36,7 @@ def untranslated(folder: Path) -> list[str]:
     return found
 
 
-def test_nothing_that_a_section_says_of_itself_is_missing(ci: bool) -> None:
+def test_section_descriptions_are_complete(ci: bool) -> None:
     sections = registry.load(registry.SECTIONS, Section)
     problems = [problem for one in sections for problem in description_problems(one)]
     missing = untranslated(LOCALE)
@@ -55,7 +55,7 @@ class Unlabelled(Weather):
         return ""
 
 
-def test_what_is_missing_is_named_with_file_and_line(tmp_path: Path) -> None:
+def test_missing_description_is_named_with_file_and_line(tmp_path: Path) -> None:
     problems = description_problems(Unlabelled)
     here = f"{Path(__file__)}:"
     assert problems
@@ -70,7 +70,7 @@ def test_what_is_missing_is_named_with_file_and_line(tmp_path: Path) -> None:
     assert "'sky' has no translation in de" in missing
 
 
-def test_an_empty_translation_falls_back_to_english(tmp_path: Path) -> None:
+def test_empty_translation_falls_back_to_english(tmp_path: Path) -> None:
     original = (LOCALE / "de.po").read_text()
     (tmp_path / "de.po").write_text(original.replace(SKY, 'msgid "sky"\nmsgstr ""'))
     german = Languages.load(tmp_path).choose("de")

@@ -76,12 +76,12 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_our_provider_keeps_what_is_demanded_of_everybody_s(name: str) -> None:
+def test_provider_conforms(name: str) -> None:
     provider, respond, settings = CASES[name]
     check_provider(provider, respond, settings=settings, clock=CLOCK)
 
 
-def test_a_section_that_asks_nobody_conforms() -> None:
+def test_section_without_providers_conforms() -> None:
     check_section(Astronomy, clock=CLOCK)
 
 
@@ -112,7 +112,7 @@ def days(_: Any) -> FakeResponse:
     return FakeResponse({"days": ["2026-11-21"], "tmax": [10.0], "tmin": [5.0]})
 
 
-def test_the_kit_finds_a_body_that_is_read_without_care() -> None:
+def test_kit_detects_a_careless_parser() -> None:
     with pytest.raises(ConformanceError) as raised:
         check_provider(Careless, days, clock=CLOCK)
     said = str(raised.value)
@@ -133,18 +133,18 @@ class Inventive(Careless):
             return Forecast(first, columns, Grid(cell.lat, cell.lng, None), now, now)
 
 
-def test_the_kit_finds_data_where_there_are_none() -> None:
+def test_kit_detects_invented_data() -> None:
     with pytest.raises(ConformanceError, match="a web page: was taken for data"):
         check_provider(Inventive, days, clock=CLOCK)
 
 
-def test_the_kit_finds_an_archive_that_states_no_error_of_its_cells(monkeypatch) -> None:
+def test_kit_detects_an_archive_without_representativeness(monkeypatch) -> None:
     monkeypatch.delattr(NasaPower, "representativeness")
     provider, respond, settings = CASES["nasa_power"]
     with pytest.raises(ConformanceError, match="representativeness: the error"):
         check_provider(provider, respond, settings=settings, clock=CLOCK)
 
 
-def test_the_kit_finds_a_provider_that_asks_elsewhere() -> None:
+def test_kit_detects_a_provider_with_another_address() -> None:
     with pytest.raises(ConformanceError, match="a good answer: "):
         check_provider(Careless, days, settings={"nasa_power_url": "{url}"}, clock=CLOCK)

@@ -19,11 +19,11 @@ def test_each_dependency_has_its_reason_in_a_decision():
     assert missing == []
 
 
-def test_the_changelog_knows_this_version():
+def test_changelog_has_this_version():
     assert f"## {location_context.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_links_between_documents_lead_somewhere():
+def test_links_between_documents_resolve():
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     broken = [
         f"{page.relative_to(ROOT)}: {target}"
@@ -35,7 +35,7 @@ def test_links_between_documents_lead_somewhere():
     assert broken == []
 
 
-def test_nothing_committed_names_this_machine_or_a_registry_host():
+def test_committed_files_name_no_machine_and_no_registry_host():
     listed = subprocess.run(
         ["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True
     ).stdout.split("\0")
@@ -53,7 +53,7 @@ def test_nothing_committed_names_this_machine_or_a_registry_host():
     assert found == []
 
 
-def test_the_performance_picture_shows_every_row_of_its_tables():
+def test_performance_picture_shows_each_row_of_its_tables():
     page = picture.PAGE.read_text("utf-8")
     assert len(picture.parts(page)) == len(picture.HUES)
     assert len(picture.reached(page)) == page.count("✓ |") + page.count("✗ |")

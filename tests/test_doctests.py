@@ -11,7 +11,7 @@ WITH_EXAMPLES = [path for path in SOURCES if ">>> " in path.read_text(encoding="
 
 
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=name_of)
-def test_the_examples_of_a_module_work(path) -> None:
+def test_docstring_examples_of_a_module_work(path) -> None:
     module = importlib.import_module(name_of(path))
     outcome = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
     assert outcome.attempted

@@ -99,16 +99,16 @@ def client(installed: Installed) -> Iterator[Client]:
         yield Client(served, key)
 
 
-def test_the_conformance_kit_is_green_for_its_provider(installed: Installed) -> None:
+def test_provider_of_the_package_conforms(installed: Installed) -> None:
     check_provider(installed.forecast.Skyline, respond, clock=MovedClock())
 
 
-def test_the_conformance_kit_is_green_for_its_section(installed: Installed) -> None:
+def test_section_of_the_package_conforms(installed: Installed) -> None:
     given = {"air_quality_url": "{url}/air"}
     check_section(installed.air_quality.AirQuality, respond, settings=given, clock=MovedClock())
 
 
-def test_its_section_has_an_endpoint_behind_key_and_quota(client: Client) -> None:
+def test_section_of_the_package_has_an_endpoint_with_key_and_quota(client: Client) -> None:
     assert client.get("/v1/pulse/air_quality", STAY, key=None).status_code == 401
     answer = client.get("/v1/pulse/air_quality", STAY)
     assert answer.status_code == 200
@@ -119,14 +119,14 @@ def test_its_section_has_an_endpoint_behind_key_and_quota(client: Client) -> Non
     assert wrong.json()["error"]["code"] == "missing_parameter"
 
 
-def test_its_provider_gives_the_forecast(client: Client) -> None:
+def test_provider_of_the_package_gives_the_forecast(client: Client) -> None:
     body = client.get("/v1/pulse/weather", STAY).json()
     assert body["basis"]["provider"] == "Skyline"
     assert body["days"][0]["temperature_max"] == pytest.approx(12.0, abs=0.5)
     assert "Forecast: Skyline, CC BY 4.0" in [one["text"] for one in body["attribution"]]
 
 
-def test_it_is_in_the_api_reference_with_its_example(client: Client) -> None:
+def test_reference_has_the_section_of_the_package(client: Client) -> None:
     document = client.get("/v1/openapi.json", key=None).json()
     operation = document["paths"]["/v1/pulse/air_quality"]["get"]
     assert operation["summary"] == "Air quality: the European index for each day"
@@ -137,7 +137,7 @@ def test_it_is_in_the_api_reference_with_its_example(client: Client) -> None:
     assert "Air quality: the European" in client.get("/v1/docs", key=None).text
 
 
-def test_both_are_in_the_status(client: Client) -> None:
+def test_status_has_section_and_provider_of_the_package(client: Client) -> None:
     client.get("/v1/pulse/air_quality", STAY)
     sections = client.get("/v1/status", key=None).json()["sections"]
     assert list(sections) == ["weather", "astronomy", "air_quality", "guide", "events"]
@@ -146,7 +146,7 @@ def test_both_are_in_the_status(client: Client) -> None:
     assert "skyline" in [one["name"] for one in sections["weather"]["providers"]]
 
 
-def test_the_widget_shows_its_card_and_its_source_below(client: Client) -> None:
+def test_widget_shows_the_card_and_source_of_the_package(client: Client) -> None:
     page = client.get("/v1/pulse", {**STAY, "lang": "de"}, key=None).text
     assert '<section class="card air_quality" id="air_quality"' in page
     assert "Luftqualität</h2>" in page
@@ -156,7 +156,7 @@ def test_the_widget_shows_its_card_and_its_source_below(client: Client) -> None:
     assert "Wetter, Himmel, Luftqualität, Restaurants und Veranstaltungen" in page
 
 
-def test_the_compact_widget_shows_what_its_card_says(client: Client) -> None:
+def test_compact_widget_shows_the_card_of_the_package(client: Client) -> None:
     page = client.get("/v1/pulse", {**STAY, "lang": "de", "layout": "compact"}, key=None).text
     part = page.partition('aria-labelledby="h-air_quality">')[2].partition("</section>")[0]
     assert "Luftqualität</h2>" in part
@@ -164,7 +164,7 @@ def test_the_compact_widget_shows_what_its_card_says(client: Client) -> None:
     assert 'href="https://skyline.example/"' in page.partition("<footer")[2]
 
 
-def test_the_builder_and_the_title_of_an_embed_name_it(client: Client) -> None:
+def test_builder_and_oembed_name_the_section_of_the_package(client: Client) -> None:
     builder = client.get("/", STAY, key=None).text
     assert "<code>/v1/pulse/air_quality</code><span>air quality</span>" in builder
     address = f"http://127.0.0.1:8000/v1/pulse?{'&'.join(f'{k}={v}' for k, v in STAY.items())}"
@@ -173,7 +173,7 @@ def test_the_builder_and_the_title_of_an_embed_name_it(client: Client) -> None:
     assert embed["height"] > 500
 
 
-def test_read_prints_it_and_the_shell_completes_its_name(installed: Installed) -> None:
+def test_read_prints_the_section_of_the_package(installed: Installed) -> None:
     start = date.today() + timedelta(days=1)  # noqa: DTZ011  a command has the system's clock
     days = ("--start", f"{start}", "--end", f"{start + timedelta(days=2)}")
     place = ("--lat", "48.8566", "--lng", "2.3522")
@@ -182,7 +182,7 @@ def test_read_prints_it_and_the_shell_completes_its_name(installed: Installed) -
     assert "air_quality" in registry.names()
 
 
-def test_doctor_asks_it_and_shows_its_settings_without_the_secret(installed: Installed) -> None:
+def test_doctor_checks_the_package_and_masks_its_secret(installed: Installed) -> None:
     # it exits with 1, since no source is left for the weather of half a year from now
     done = command(None, "doctor", "--json", more=installed.environ, fails=True)
     findings = {one["check"]: one["message"] for one in json.loads(done.stdout)}
@@ -193,7 +193,7 @@ def test_doctor_asks_it_and_shows_its_settings_without_the_secret(installed: Ins
     assert "hunter2" not in done.stdout + done.stderr
 
 
-def test_a_misspelt_setting_of_it_is_reported_and_a_right_one_is_not(installed: Installed) -> None:
+def test_misspelt_setting_of_the_package_is_reported(installed: Installed) -> None:
     wrong = {**installed.environ, "LOCATION_CONTEXT_SKYLINE_ULR": "x"}
     settings = import_module("location_context.settings")
     assert settings.unknown(wrong) == ["LOCATION_CONTEXT_SKYLINE_ULR"]

@@ -47,7 +47,7 @@ def test_clocks_follow_the_region():
         ("en", (6, 7), f"06:48{DASH}07:48"),
     ],
 )
-def test_a_range_within_half_a_day_names_the_half_once(tag, hours, shown):
+def test_range_within_half_a_day_names_the_half_once(tag, hours, shown):
     start, end = (datetime(2026, 8, 8, hour, 48, tzinfo=MADRID) for hour in hours)
     assert formats(tag).times(start, end) == shown
 
@@ -58,14 +58,14 @@ def test_only_right_to_left_languages_isolate_names():
     assert formats("de").bidi_isolate("Kursaal") == "Kursaal"
 
 
-def test_ranges_of_temperatures_are_one_number_when_they_round_to_it():
+def test_temperature_range_is_a_single_number_if_rounding_makes_it_equal():
     assert formats("en").temperatures(21.4, 30.6) == f"21{DASH}31°"
     assert formats("en").temperatures(20.6, 21.4) == "21°"
     assert formats("en").temperatures(-5.2, 3) == f"−5°{NB}{DASH}{NB}3°"
     assert formats("en").temperature(-0.4) == "0°"
 
 
-def test_a_minus_stays_in_front_of_its_number_from_right_to_left():
+def test_minus_precedes_its_number_in_arabic():
     assert formats("ar").temperature(-5) == "\u200e−5°"
 
 
@@ -75,30 +75,30 @@ def test_a_minus_stays_in_front_of_its_number_from_right_to_left():
      (23.5, "km", "24"), (0.2, "mi", "0.2"), (0.1, "mi", "0.1"), (0.09, "mi", "500"),
      (0.04, "mi", "200"), (0.0, "mi", "50")],
 )  # fmt: skip
-def test_distances_are_as_exact_as_they_are_of_use(value, unit, shown):
+def test_distances_are_rounded_by_size(value, unit, shown):
     text = formats("en").distance(value, unit)
     assert text.split(NB)[0] == shown
     assert " " not in text
 
 
 @pytest.mark.parametrize("tag", ["en", "ar", "de", "es", "fr", "it", "ja", "nl", "pt", "zh-Hans"])
-def test_a_distance_under_a_tenth_of_a_mile_is_said_in_feet(tag):
+def test_distance_under_a_tenth_of_a_mile_is_in_feet(tag):
     assert formats(tag).distance(0.03, "mi") == formats(tag).measure(150, "ft")
 
 
-def test_money_is_whole_where_it_is_whole():
+def test_whole_amounts_of_money_have_no_decimals():
     assert formats("en").money(18, "EUR") == "€18"
     assert formats("de").money(18.5, "EUR") == f"18,50{NB}€"
 
 
-def test_zones_carry_their_name_where_it_is_in_use():
+def test_zones_have_their_name_where_it_is_in_use():
     moment = datetime(2026, 8, 8, 12, tzinfo=MADRID)
     assert formats("en").zone(moment) == f"CEST{NB}(UTC+2)"
     assert formats("ja").zone(moment) == "UTC+2"
     assert formats("en").zone(moment.astimezone(ZoneInfo("Asia/Kathmandu"))) == "UTC+5:45"
 
 
-def test_a_sentence_never_ends_in_two_full_stops():
+def test_sentence_never_ends_in_two_full_stops():
     message = formats("de").gettext("{sentence}.")
     assert message.format(sentence="Regen am So., 6.") == "Regen am So., 6."
     assert message.format(sentence="Regen") == "Regen."
@@ -107,6 +107,6 @@ def test_a_sentence_never_ends_in_two_full_stops():
 @pytest.mark.parametrize(
     ("tag", "comma", "between"), [("en", ", ", " "), ("ja", "、", ""), ("ar", "، ", " ")]
 )
-def test_enumerations_and_sentences_have_the_marks_of_the_language(tag, comma, between):
+def test_enumerations_have_the_marks_of_the_language(tag, comma, between):
     fmt = formats(tag)
     assert (fmt.comma, fmt.word_separator) == (comma, between)

@@ -69,7 +69,7 @@ def written_files() -> list[Path]:
     return [path for path in paths if path.suffix in WRITTEN and path.is_file()]
 
 
-def test_imports_point_down_and_sections_stay_apart() -> None:
+def test_imports_obey_their_contracts() -> None:
     code = "from importlinter.cli import lint_imports_command as c; c(['--no-cache'])"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
@@ -92,37 +92,37 @@ def test_only_app_and_cli_import_storage() -> None:
     assert not only_in({"app", "cli", "storage"}, "location_context.storage")
 
 
-def test_sql_stands_only_in_storage() -> None:
+def test_only_storage_uses_sql() -> None:
     assert not only_in({"storage"}, "sqlalchemy", "alembic", "sqlite3", "psycopg")
 
 
-def test_redis_is_spoken_only_in_storage() -> None:
+def test_only_storage_uses_redis() -> None:
     assert not only_in({"storage"}, "redis")
 
 
-def test_starlette_is_used_only_in_web_widget_and_exchange() -> None:
+def test_only_web_widget_and_exchange_use_starlette() -> None:
     assert not only_in({"web", "widget", "exchange"}, "starlette")
 
 
-def test_the_server_is_known_only_to_the_command_that_runs_it() -> None:
+def test_only_cli_uses_the_server() -> None:
     assert not only_in({"cli"}, "granian")
 
 
-def test_the_http_client_is_used_only_in_upstream() -> None:
+def test_only_upstream_uses_the_http_client() -> None:
     assert not only_in({"upstream"}, "aiohttp", "yarl")
 
 
-def test_type_checking_blocks_stand_only_against_circles() -> None:
+def test_no_module_has_a_type_checking_block() -> None:
     """Imports are plain; a block that is needed against a circle is listed here with its reason."""
     assert not [name_of(path) for path in SOURCES if "TYPE_CHECKING" in path.read_text("utf-8")]
 
 
-def test_other_http_clients_are_used_nowhere() -> None:
+def test_no_module_uses_another_http_client() -> None:
     assert not only_in(set(), "httpx", "httpx2", "requests", "urllib.request", "urllib3")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_a_module_says_what_lives_in_it(path: Path) -> None:
+def test_module_has_a_docstring(path: Path) -> None:
     if path.name == "__init__.py":
         if path.parent == PACKAGE:
             return
@@ -178,7 +178,7 @@ def counted_with(path: Path) -> str:
     return "/".join(parts[:deep] if parts[:1] == ("sections",) else parts[:1])
 
 
-def test_no_room_has_more_lines_than_was_decided() -> None:
+def test_package_stays_within_its_lines() -> None:
     lines = Counter[str]()
     for path in SOURCES:
         if path.is_relative_to(PACKAGE):
@@ -187,7 +187,7 @@ def test_no_room_has_more_lines_than_was_decided() -> None:
     assert not {room: count for room, count in lines.items() if count > LINES[room]}
 
 
-def test_there_is_no_drawer_for_odds_and_ends() -> None:
+def test_no_module_is_named_utils_or_helpers() -> None:
     drawers = {"utils", "util", "helpers", "helper", "misc", "common"}
     found = [path for path in (*SOURCES, *TESTS) if drawers & {*path.parts, path.stem}]
     assert not [path for path in found if path.is_relative_to(ROOT)]
@@ -215,7 +215,7 @@ def test_no_module_keeps_state() -> None:
     assert not found
 
 
-def test_nothing_is_left_unfinished() -> None:
+def test_no_file_has_an_unfinished_mark() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{number}"
         for path in written_files()
@@ -231,7 +231,7 @@ BRANDED = {  # the importer must know the words that stand in the operator's fil
 }
 
 
-def test_the_brand_of_the_restaurant_guide_stands_nowhere_but_where_files_are_read() -> None:
+def test_only_the_importer_names_the_guide_s_brand() -> None:
     found = []
     for path in written_files():
         relative = path.relative_to(ROOT).as_posix()
@@ -251,7 +251,7 @@ def test_nothing_of_the_workplace_or_of_a_registry_is_written_down() -> None:
     assert not found
 
 
-def test_a_thing_is_not_a_thing_and_never_no_thing() -> None:
+def test_no_sentence_says_is_no_thing() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, sentence.start()) + 1}"
         for path in written_files()
@@ -262,7 +262,7 @@ def test_a_thing_is_not_a_thing_and_never_no_thing() -> None:
     assert not found
 
 
-def test_every_exception_to_a_lint_rule_has_its_reason_beside_it() -> None:
+def test_each_lint_exception_has_a_reason() -> None:
     bare = [
         f"{path.relative_to(ROOT)}:{number}"
         for path in SOURCES
@@ -273,7 +273,7 @@ def test_every_exception_to_a_lint_rule_has_its_reason_beside_it() -> None:
     assert not bare
 
 
-def test_settings_pages_and_commands_never_show_a_secret_by_accident() -> None:
+def test_only_known_packages_reveal_secrets() -> None:
     """`reveal()` is the only way to a secret's value; whoever calls it is known by name."""
     callers = {
         room_of(path)
@@ -284,7 +284,7 @@ def test_settings_pages_and_commands_never_show_a_secret_by_accident() -> None:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_no_field_of_a_struct_hides_the_name_of_a_type_of_its_fields(path: Path) -> None:
+def test_no_struct_field_shadows_a_type_of_its_fields(path: Path) -> None:
     """From Python 3.14 on types are looked up later, and the name is the field by then."""
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.ClassDef) and node.bases:

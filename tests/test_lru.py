@@ -7,7 +7,7 @@ from location_context.lru import LRUCache
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 12))), st.integers(0, 20))
-def test_its_values_never_come_to_more_than_its_bound_and_the_newest_stay(puts, bound):
+def test_lru_cache_stays_within_its_bound(puts, bound):
     cache = LRUCache[str, int](bound, size_of=lambda value: value)
     for key, value in puts:
         cache.put(key, value)
@@ -16,7 +16,7 @@ def test_its_values_never_come_to_more_than_its_bound_and_the_newest_stay(puts, 
         assert cache.get(puts[-1][0]) == puts[-1][1]
 
 
-def test_what_was_read_stays_longer_than_what_was_not():
+def test_lru_cache_drops_the_least_recently_read_value():
     cache = LRUCache[str, int](2)
     cache.put("a", 1)
     cache.put("b", 2)
@@ -26,7 +26,7 @@ def test_what_was_read_stays_longer_than_what_was_not():
     assert cache.pop("b") is None
 
 
-def test_a_value_larger_than_the_whole_bound_is_not_kept_and_displaces_no_other():
+def test_lru_cache_ignores_a_value_larger_than_its_bound():
     cache = LRUCache[str, int](10, size_of=lambda value: value)
     cache.put("a", 3)
     cache.put("b", 11)

@@ -174,14 +174,14 @@ def assert_applicable(answer: httpx2.Response) -> None:
     assert msgspec.json.decode(answer.content)["applicable"] is True
 
 
-def test_with_closed_providers_every_section_answers_within_two_seconds(closed: Running):
+def test_sections_answer_within_two_seconds_with_closed_providers(closed: Running):
     for path in paths():
         answer, seconds = quickest(closed, path)
         assert_applicable(answer)
         assert seconds < SOON, path
 
 
-def test_with_closed_providers_the_widget_shows_every_section(closed: Running):
+def test_widget_shows_each_section_with_closed_providers(closed: Running):
     answer, seconds = quickest(closed, f"/v1/pulse?{PARIS}&{new_year()}&place=Paris")
     assert answer.status_code == 200
     assert seconds < SOON
@@ -192,14 +192,14 @@ def test_with_closed_providers_the_widget_shows_every_section(closed: Running):
     assert "not current" in answer.text
 
 
-def test_with_silent_providers_every_section_answers_by_its_deadline(silent: Running):
+def test_sections_answer_by_their_deadline_with_silent_providers(silent: Running):
     for path in paths():
         answer, seconds = silent.get(path)
         assert_applicable(answer)
         assert seconds < DEADLINE + SOON, path
 
 
-def test_with_silent_providers_the_widget_shows_every_section(silent: Running):
+def test_widget_shows_each_section_with_silent_providers(silent: Running):
     answer, seconds = silent.get(f"/v1/pulse?lat=48.85&lng=2.35&{new_year()}")
     assert seconds < 3
     for card in ("stay", "astronomy", "guide"):
@@ -207,7 +207,7 @@ def test_with_silent_providers_the_widget_shows_every_section(silent: Running):
     assert "public_holiday" in answer.text
 
 
-def test_the_curl_line_that_setup_prints_works_as_it_stands(closed: Running):
+def test_curl_line_of_setup_works(closed: Running):
     line = next(text for text in closed.printed.splitlines() if text.strip().startswith("curl "))
     done = subprocess.run(
         f"{line} --silent --fail --noproxy '*'", shell=True, capture_output=True, check=True
@@ -215,7 +215,7 @@ def test_the_curl_line_that_setup_prints_works_as_it_stands(closed: Running):
     assert msgspec.json.decode(done.stdout)["applicable"] is True
 
 
-def test_a_second_setup_leaves_everything_as_it_is(house: House, tmp_path: Path):
+def test_second_setup_changes_nothing(house: House, tmp_path: Path):
     folder = tmp_path / "data"
     shutil.copytree(house.folder, folder)
     done = command(folder, "setup", "--without-fallback", "--json", more=environment(folder, ""))

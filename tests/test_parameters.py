@@ -32,7 +32,7 @@ def parsed(names=WIDGET, **changed):
 
 
 @given(st.floats(-90, 90), st.floats(-180, 180))
-def test_every_finite_number_in_range_is_accepted_and_comes_out_canonical(lat, lng) -> None:
+def test_numbers_in_range_are_accepted_and_canonical(lat, lng) -> None:
     checked = parsed(lat=repr(lat), lng=repr(lng))
     assert -90 <= checked.lat <= 90
     assert -180 < checked.lng <= 180
@@ -44,7 +44,7 @@ def test_every_finite_number_in_range_is_accepted_and_comes_out_canonical(lat, l
 
 
 @given(st.text(max_size=12))
-def test_a_latitude_is_accepted_only_in_the_form_of_a_json_number(text) -> None:
+def test_latitude_must_be_a_json_number(text) -> None:
     try:
         number = msgspec.json.decode(text.encode("utf-8", "surrogatepass"))
         fits = isinstance(number, int | float) and not isinstance(number, bool)
@@ -65,7 +65,7 @@ def test_a_latitude_is_accepted_only_in_the_form_of_a_json_number(text) -> None:
     ["nan", "inf", "-inf", "1e400", "90.0000001", " 48 ", "1_0", "+5", "48,2", "0x10", "٤٨", "048",
      "48.", ".5", "1e", "--1", "Infinity", "NaN", "1" * 5000],
 )  # fmt: skip
-def test_what_is_no_plain_number_in_range_is_an_invalid_latitude(text) -> None:
+def test_latitude_out_of_form_or_range_is_refused(text) -> None:
     with pytest.raises(errors.InvalidLatitude) as caught:
         parsed(lat=text)
     assert "lat is" in caught.value.message
@@ -86,21 +86,21 @@ def test_what_is_no_plain_number_in_range_is_an_invalid_latitude(text) -> None:
         ("12.34567", "-179.99999", (12.3457, 180.0)),
     ],
 )
-def test_poles_zero_and_the_date_line_have_one_form(lat, lng, canonical) -> None:
+def test_poles_zero_and_date_line_are_canonical(lat, lng, canonical) -> None:
     checked = parsed(lat=lat, lng=lng)
     assert (checked.lat, checked.lng) == canonical
     assert "-" not in f"{checked.lat} {checked.lng}".replace("-90.0", "")
 
 
 @given(DATES, st.integers(0, 91))
-def test_a_stay_of_1_to_92_dates_is_accepted(start, days) -> None:
+def test_stay_of_1_to_92_dates_is_accepted(start, days) -> None:
     end = min(start + timedelta(days=days), date(2050, 12, 31))
     stay = parsed(start=start.isoformat(), end=end.isoformat()).stay
     assert (stay.start, stay.end) == (start, end)
 
 
 @given(DATES, DATES)
-def test_two_dates_are_a_stay_or_exactly_one_range_error(start, end) -> None:
+def test_two_dates_are_a_stay_or_a_range_error(start, end) -> None:
     try:
         stay = parsed(start=start.isoformat(), end=end.isoformat()).stay
     except errors.InvalidDateRange:
@@ -117,12 +117,12 @@ def test_two_dates_are_a_stay_or_exactly_one_range_error(start, end) -> None:
      "1899-12-31", "2051-01-01", "0000-00-00", "٢٠٢٦-11-28", "2026-11-28 ", "28.11.2026"],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["start", "end"])
-def test_what_is_no_date_between_1900_and_2050_is_refused(name, text) -> None:
+def test_date_out_of_form_or_range_is_refused(name, text) -> None:
     with pytest.raises(errors.InvalidDate, match=f"{name} is"):
         parsed(**{name: text})
 
 
-def test_the_first_and_the_last_day_of_the_ephemeris_make_stays() -> None:
+def test_first_and_last_day_of_the_ephemeris_are_accepted() -> None:
     assert parsed(start="1900-01-01", end="1900-01-01").stay.days == 1
     assert parsed(start="2050-10-01", end="2050-12-31").stay.days == 92
 
@@ -143,7 +143,7 @@ ONE_WRONG = {
 
 
 @given(st.sets(st.sampled_from(sorted(ONE_WRONG)), min_size=1))
-def test_of_several_wrong_parameters_the_first_in_the_contract_s_order_is_told(wrong) -> None:
+def test_first_wrong_parameter_in_contract_order_is_reported(wrong) -> None:
     changed = {name: ONE_WRONG[name][0] for name in wrong}
     first = next(name for name in ONE_WRONG if name in wrong)
     with pytest.raises(errors.InvalidRequest) as caught:
@@ -153,7 +153,7 @@ def test_of_several_wrong_parameters_the_first_in_the_contract_s_order_is_told(w
 
 
 @given(st.sampled_from(WIDGET), st.sets(st.sampled_from(sorted(ONE_WRONG))))
-def test_a_parameter_given_twice_is_told_before_any_wrong_one(twice, wrong) -> None:
+def test_repeated_parameter_is_reported_before_a_wrong_parameter(twice, wrong) -> None:
     params = {**GIVEN, **{name: ONE_WRONG[name][0] for name in wrong}}
     query = urlencode([*params.items(), (twice, "1"), (twice, "2")])
     with pytest.raises(errors.DuplicateParameter, match=twice):
@@ -162,17 +162,17 @@ def test_a_parameter_given_twice_is_told_before_any_wrong_one(twice, wrong) -> N
 
 @pytest.mark.parametrize("name", ["lat", "lng", "start", "end"])
 @pytest.mark.parametrize("value", [None, ""])
-def test_a_required_parameter_that_is_missing_or_empty_is_missing(name, value) -> None:
+def test_missing_or_empty_required_parameter_is_refused(name, value) -> None:
     with pytest.raises(errors.MissingParameter, match=name):
         parsed(**{name: value})
 
 
 @pytest.mark.parametrize("name", ["units", "lang", "place", "theme", "accent", "sections"])
-def test_an_empty_optional_parameter_is_absent(name) -> None:
+def test_empty_optional_parameter_is_absent(name) -> None:
     assert parsed(**{name: ""}) == parsed()
 
 
-def test_what_an_endpoint_does_not_list_is_ignored_even_twice_and_wrong() -> None:
+def test_parameters_of_other_endpoints_are_ignored() -> None:
     query = b"lat=1&lng=2&start=junk&start=junk&end=2026-01-01&theme=x&utm_source=a&utm_source=b"
     checked = parse(query, UNDATED_SECTION, LANGUAGES)
     assert checked == parse(b"lat=1&lng=2", UNDATED_SECTION, LANGUAGES)
@@ -190,7 +190,7 @@ def test_what_an_endpoint_does_not_list_is_ignored_even_twice_and_wrong() -> Non
         ("section", "sections"),
     ],
 )  # fmt: skip
-def test_a_parameter_one_edit_away_from_a_known_one_is_refused_with_a_hint(name, meant) -> None:
+def test_misspelt_parameter_is_refused_with_its_name(name, meant) -> None:
     with pytest.raises(errors.UnknownParameter) as caught:
         parsed(**{name: "x"})
     assert caught.value.message.endswith(f"did you mean {meant}?")
@@ -203,7 +203,7 @@ def test_a_parameter_one_edit_away_from_a_known_one_is_refused_with_a_hint(name,
      "rnd", "rand", "id", "ref", "src", "en", "la", "nd", "alt", "and", "unify", "latest",
      "languages_spoken", "cachebuster", "x" * 5000, "", "unitsunits", "tema", "ort", "place_id"],
 )  # fmt: skip
-def test_whatever_else_is_unknown_stays_ignored(name) -> None:
+def test_other_unknown_parameters_are_ignored(name) -> None:
     assert parsed(**{name: "junk"}) == parsed()
 
 
@@ -214,14 +214,14 @@ SYNONYMS = {
 
 
 @pytest.mark.parametrize(("name", "meant"), SYNONYMS.items())
-def test_another_word_for_a_parameter_is_refused_with_ours(name, meant) -> None:
+def test_synonym_of_a_parameter_is_refused_with_its_name(name, meant) -> None:
     with pytest.raises(errors.UnknownParameter) as caught:
         parse(f"{name}=1&lat=1&lng=2".encode(), WIDGET, LANGUAGES)
     assert caught.value.message == f"{name!r} is not a parameter; did you mean {meant}?"
 
 
 @given(st.text(max_size=8))
-def test_a_name_is_refused_only_when_an_edit_makes_it_a_known_one(name) -> None:
+def test_unknown_name_is_refused_only_within_an_edit_of_a_known_name(name) -> None:
     """Beside a plain distance that counts insertions, deletions, replacements and exchanges."""
     if any("\ud800" <= c <= "\udfff" or c == "\x00" for c in name) or name in WIDGET:
         return
@@ -248,14 +248,14 @@ def distance(one: str, other: str) -> int:
 
 
 @pytest.mark.parametrize("name", ["place", "theme", "accent", "start", "end"])
-def test_a_parameter_of_another_endpoint_is_no_misspelt_one(name) -> None:
+def test_parameter_of_another_endpoint_is_not_misspelt(name) -> None:
     query = f"lat=1&lng=2&{name}=x".encode()
     assert parse(query, UNDATED_SECTION, LANGUAGES) == parse(
         b"lat=1&lng=2", UNDATED_SECTION, LANGUAGES
     )
 
 
-def test_a_misspelt_name_is_told_after_duplicates_and_before_any_value() -> None:
+def test_misspelt_name_is_reported_after_duplicates_and_before_values() -> None:
     with pytest.raises(errors.UnknownParameter):
         parse(b"unit=imperial&lat=x", WIDGET, LANGUAGES)
     with pytest.raises(errors.DuplicateParameter):
@@ -266,7 +266,7 @@ SECTIONS = ("weather", "astronomy", "guide", "events")
 
 
 @given(st.lists(st.sampled_from((*SECTIONS, "tides", "", " guide", "Guide")), max_size=6))
-def test_sections_are_installed_names_each_once_in_the_order_given(names) -> None:
+def test_sections_accept_installed_names_in_order(names) -> None:
     query = urlencode({**GIVEN, "sections": ",".join(names)}).encode()
     if set(names) <= set(SECTIONS) or not ",".join(names):
         checked = parse(query, WIDGET, LANGUAGES, SECTIONS).sections
@@ -278,7 +278,7 @@ def test_sections_are_installed_names_each_once_in_the_order_given(names) -> Non
     assert "weather, astronomy, guide, events" in caught.value.message
 
 
-def test_the_defaults_are_metric_light_and_teal() -> None:
+def test_defaults_are_metric_light_and_teal() -> None:
     checked = parsed()
     assert (checked.units, checked.theme, checked.accent) == ("metric", "light", "#0f766e")
     assert checked.language is None
@@ -286,7 +286,7 @@ def test_the_defaults_are_metric_light_and_teal() -> None:
 
 
 @given(st.text(max_size=200))
-def test_a_place_comes_out_clean_or_is_refused_for_its_length(text) -> None:
+def test_place_is_cleaned_or_refused_for_its_length(text) -> None:
     if any("\ud800" <= c <= "\udfff" or c == "\x00" for c in text):
         with pytest.raises(errors.MalformedRequest):
             parse(f"{urlencode(GIVEN)}&place={quote(text, errors='surrogatepass')}".encode(),
@@ -303,31 +303,31 @@ def test_a_place_comes_out_clean_or_is_refused_for_its_length(text) -> None:
         assert character not in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
-def test_a_place_keeps_joiners_emoji_and_scripts_written_from_the_right() -> None:
+def test_place_keeps_joiners_emoji_and_right_to_left_scripts() -> None:
     for place in ("Zürich", "القاهرة", "नई दिल्ली", "👨‍👩‍👧 Camp", "São Tomé"):
         assert parsed(place=place).place == place
     assert parsed(place="a\u202eb\x07c\r\nd").place == "abcd"
 
 
 @pytest.mark.parametrize("accent", ["#abc", "#A1B2C3"])
-def test_an_accent_of_three_or_six_hex_digits_is_accepted(accent) -> None:
+def test_accent_of_three_or_six_hex_digits_is_accepted(accent) -> None:
     assert parsed(accent=accent).accent == accent
 
 
 @pytest.mark.parametrize("accent", ["abc", "#ab", "#abcd", "red", "#gggggg", "#abc;}", "#١٢٣"])
-def test_any_other_accent_is_refused(accent) -> None:
+def test_other_accents_are_refused(accent) -> None:
     with pytest.raises(errors.InvalidAccent):
         parsed(accent=accent)
 
 
 @pytest.mark.parametrize("query", ["a=%zz", "a=%", "a=%4", "%00=1", "a=%00", "a=%ff", "a=%c3%28"])
-def test_broken_escapes_nul_and_bytes_that_are_not_utf_8_are_malformed(query) -> None:
+def test_broken_escapes_nul_and_invalid_utf_8_are_malformed(query) -> None:
     with pytest.raises(errors.MalformedRequest):
         decode(query.encode())
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_decoded_or_malformed_and_nothing_else_happens(query) -> None:
+def test_any_bytes_are_decoded_or_malformed(query) -> None:
     try:
         pairs = decode(query)
     except errors.MalformedRequest:
@@ -336,7 +336,7 @@ def test_any_bytes_are_decoded_or_malformed_and_nothing_else_happens(query) -> N
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.text()), max_size=5))
-def test_what_a_form_encodes_is_decoded_as_it_was(pairs) -> None:
+def test_decoding_reverses_form_encoding(pairs) -> None:
     usable = [
         (name, value)
         for name, value in pairs
@@ -345,12 +345,12 @@ def test_what_a_form_encodes_is_decoded_as_it_was(pairs) -> None:
     assert decode(urlencode(usable).encode()) == usable
 
 
-def test_a_message_shows_little_of_a_long_value_and_nothing_of_a_key() -> None:
+def test_message_shortens_long_values_and_masks_keys() -> None:
     assert len(shown("x" * 10_000)) < 50
     assert "lc_live_abc" not in shown("lc_live_abcdef")
 
 
-def test_german_in_austria_is_german_and_an_unknown_language_english() -> None:
+def test_unknown_language_is_english_and_a_malformed_tag_refused() -> None:
     languages = LANGUAGES
     assert parsed(lang="xx-Unknown").language.tag.startswith("en")
     with pytest.raises(errors.InvalidLanguage):
@@ -358,13 +358,13 @@ def test_german_in_austria_is_german_and_an_unknown_language_english() -> None:
 
 
 @given(st.integers(1, 16), DATES)
-def test_days_make_a_stay_that_begins_today_with_as_many_dates(days, today) -> None:
+def test_days_make_a_stay_of_as_many_dates_from_today(days, today) -> None:
     stay = parsed(start=None, end=None, days=str(days)).stay_from(today)
     assert (stay.start, stay.days) == (today, days)
 
 
 @given(DATES)
-def test_a_stay_with_dates_does_not_depend_on_today(today) -> None:
+def test_stay_with_dates_does_not_depend_on_today(today) -> None:
     checked = parsed()
     assert checked.stay_from(today) == checked.stay
 
@@ -383,7 +383,7 @@ def test_days_beside_a_date_are_refused(dates) -> None:
         parsed(**dates, days="7")
 
 
-def test_without_dates_the_widget_says_that_days_would_do() -> None:
+def test_missing_dates_of_the_widget_are_reported_with_days() -> None:
     with pytest.raises(errors.MissingParameter, match="start and end, or days"):
         parsed(start=None, end=None)
     with pytest.raises(errors.MissingParameter, match=r"^start is missing"):
@@ -392,5 +392,5 @@ def test_without_dates_the_widget_says_that_days_would_do() -> None:
         parsed(end=None)
 
 
-def test_a_section_ignores_days() -> None:
+def test_section_ignores_days() -> None:
     assert parsed(DATED_SECTION, days="7").days is None

@@ -25,14 +25,16 @@ longitudes = st.floats(-180, 180)
         (-89.99999, 77, (-90.0, 0.0)),
     ],
 )
-def test_coordinates_have_one_form(lat: float, lng: float, expected: tuple[float, float]):
+def test_canonical_gives_equal_points_the_same_form(
+    lat: float, lng: float, expected: tuple[float, float]
+):
     got = canonical(lat, lng)
     assert got == expected
     assert all(math.copysign(1, value) > 0 for value in got if value == 0)
 
 
 @given(latitudes, longitudes)
-def test_the_canonical_form_of_a_canonical_form_is_itself(lat: float, lng: float):
+def test_canonical_is_idempotent(lat: float, lng: float):
     once = canonical(lat, lng)
     assert canonical(*once) == once
 
@@ -55,7 +57,7 @@ def test_distance_agrees_with_the_angle_between_vectors(a: float, b: float, c: f
 
 
 @given(latitudes, longitudes, latitudes, longitudes)
-def test_distance_is_the_same_both_ways(a: float, b: float, c: float, d: float):
+def test_distance_is_symmetric(a: float, b: float, c: float, d: float):
     assert distance_km(a, b, c, d) == pytest.approx(distance_km(c, d, a, b), abs=1e-6)
 
 

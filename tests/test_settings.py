@@ -19,7 +19,7 @@ def read(**given: str) -> Settings:
     return Settings.read({PREFIX + name.upper(): value for name, value in given.items()})
 
 
-def test_nothing_given_is_a_working_configuration():
+def test_default_settings_work():
     settings = read()
     assert settings.database.startswith("sqlite:////")
     assert settings.database.endswith("/location-context.sqlite3")
@@ -27,7 +27,7 @@ def test_nothing_given_is_a_working_configuration():
     assert settings.uses_open_meteo_free
 
 
-def test_data_lies_in_the_platform_s_place_unless_a_store_is_in_this_folder(tmp_path, monkeypatch):
+def test_data_directory_is_the_platform_s_unless_this_folder_has_a_store(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     place = Settings.read({"XDG_DATA_HOME": str(tmp_path / "home")}).data_dir
     assert place == tmp_path / "home" / "location-context"
@@ -36,20 +36,20 @@ def test_data_lies_in_the_platform_s_place_unless_a_store_is_in_this_folder(tmp_
     assert Settings.read({"XDG_DATA_HOME": str(tmp_path / "home")}).data_dir == tmp_path / "data"
 
 
-def test_a_key_of_a_paying_customer_moves_both_addresses_to_the_customer_hosts():
+def test_open_meteo_key_selects_the_customer_hosts():
     settings = read(open_meteo_api_key="k")
     assert settings.forecast_url == "https://customer-api.open-meteo.com/v1/forecast"
     assert settings.archive_url == "https://customer-archive-api.open-meteo.com/v1/archive"
     assert not settings.uses_open_meteo_free
 
 
-def test_an_empty_address_switches_a_provider_off():
+def test_empty_address_switches_a_provider_off():
     settings = read(open_meteo_forecast_url="", nasa_power_url="")
     assert settings.forecast_url == ""
     assert settings.nasa_power_url == ""
 
 
-def test_everything_wrong_is_listed_in_one_message_and_secrets_are_masked():
+def test_all_wrong_settings_are_listed_and_secrets_masked():
     with pytest.raises(OperatorError) as raised:
         read(
             redis_url="ftp://user:hunter2@host",
@@ -75,7 +75,7 @@ def test_everything_wrong_is_listed_in_one_message_and_secrets_are_masked():
     "text",
     ["https://a.example", "http://localhost:8080", "https://*.a.example:*", "https://A.example,"],
 )
-def test_hosts_that_may_embed_are_origins(text: str):
+def test_embed_hosts_accept_origins(text: str):
     assert Settings.read({f"{PREFIX}EMBED_HOSTS": text}).embed_hosts == (text.rstrip(","),)
 
 
@@ -88,41 +88,41 @@ def test_hosts_that_may_embed_are_origins(text: str):
         "https://a.example:0", "https://mañana.example", "https://a\n.example",
     ],
 )  # fmt: skip
-def test_what_is_no_origin_may_not_embed_and_the_sentence_says_what_is(text: str):
+def test_embed_hosts_refuse_other_texts(text: str):
     with pytest.raises(OperatorError, match="EMBED_HOSTS must be origins like https://"):
         Settings.read({f"{PREFIX}EMBED_HOSTS": text})
 
 
-def test_a_name_that_is_no_setting_is_a_slip_that_is_found():
+def test_unknown_setting_is_reported():
     given = {f"{PREFIX}PUBLIC_ULR": "x", f"{PREFIX}CONFIG": "", f"{PREFIX}CONTACT": "", "HOME": "/"}
     assert unknown(given) == [f"{PREFIX}PUBLIC_ULR"]
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "0"])
-def test_a_deadline_is_a_positive_number(value: str):
+def test_deadline_must_be_a_positive_number(value: str):
     with pytest.raises(OperatorError, match="JSON_DEADLINE"):
         read(json_deadline=value)
 
 
 @pytest.mark.parametrize("radii", ["nan,40,15,2,1", "80,40,15,2,nan", "80,40,15,2", "80,80,15,2,1"])
-def test_guide_radii_are_five_strictly_decreasing_numbers(radii: str):
+def test_guide_radii_must_be_five_strictly_decreasing_numbers(radii: str):
     with pytest.raises(OperatorError, match="GUIDE_RADII"):
         read(guide_radii=radii)
 
 
 @pytest.mark.parametrize("name", ["contact", "predicthq_api_key", "met_norway_url"])
-def test_what_cannot_stand_in_a_request_is_refused_at_start(name: str):
+def test_setting_with_a_line_break_is_refused(name: str):
     with pytest.raises(OperatorError, match=name.upper()):
         read(**{name: "https://a.example/\r\nX-Forged: 1"})
 
 
 @given(st.sampled_from(Settings.__struct_fields__), st.text())
-def test_whatever_is_given_is_a_setting_or_a_sentence_that_names_it(name: str, text: str):
+def test_any_value_is_accepted_or_refused_by_name(name: str, text: str):
     assert name.upper() in outcome(**{name: text})
 
 
 @pytest.mark.parametrize("name", Settings.__struct_fields__)
-def test_every_default_can_be_given_as_text(name: str):
+def test_default_can_be_written_as_text(name: str):
     default = getattr(Settings(), name)
     text = ",".join(map(str, default)) if isinstance(default, tuple) else str(default or "")
     # an empty address is switched off, and an empty budget has no limit
@@ -146,7 +146,7 @@ A_SECRET = {
 }
 
 
-def test_all_that_is_secret_can_be_given_by_file_and_nothing_else():
+def test_exactly_the_secrets_can_be_read_from_files():
     assert {"database_url", "redis_url", "key_pepper", "predicthq_api_key"} <= set(SECRETS)
     assert set(SECRETS) == {
         name for name in Settings.__struct_fields__ if isinstance(getattr(Settings(), name), Secret)
@@ -155,7 +155,7 @@ def test_all_that_is_secret_can_be_given_by_file_and_nothing_else():
 
 @pytest.mark.parametrize("name", SECRETS)
 @pytest.mark.parametrize("end", ["", "\n", "\r\n"])
-def test_a_file_gives_a_secret_without_its_last_newline(name: str, end: str, tmp_path: Path):
+def test_secret_file_is_read_without_its_last_newline(name: str, end: str, tmp_path: Path):
     value, file = A_SECRET.get(name, "hunter2"), tmp_path / "secret"
     file.write_bytes((value + end).encode())
     given = {"key_pepper": "p", name + FILE: str(file)}
@@ -163,7 +163,7 @@ def test_a_file_gives_a_secret_without_its_last_newline(name: str, end: str, tmp
     assert getattr(read(**given), name).reveal() == value
 
 
-def test_a_secret_that_no_file_gives_is_told_by_its_path_and_not_by_its_content(tmp_path: Path):
+def test_unreadable_secret_file_is_reported_by_path_without_content(tmp_path: Path):
     for name, content in {
         "empty": b" \n", "binary": b"hunter2\xff", "long": b"hunter2" * 10_000,
         "strange": b"hunter2\r\nX-Forged: 1",
@@ -183,13 +183,13 @@ def test_a_secret_that_no_file_gives_is_told_by_its_path_and_not_by_its_content(
     assert f"{PREFIX}TICKETMASTER_API_KEY must be printable ASCII, not ***" in said
 
 
-def test_a_secret_in_the_place_of_its_path_is_not_shown():
+def test_secret_in_place_of_its_path_is_masked():
     said = outcome(redis_url_file="redis://:hunter2@b")
     assert "REDIS_URL_FILE must be a file's absolute path" in said
     assert "hunter2" not in said
 
 
-def test_a_secret_given_twice_is_refused_and_the_environment_s_of_two_places_counts(tmp_path: Path):
+def test_secret_set_twice_is_refused_and_the_environment_wins(tmp_path: Path):
     file, toml = tmp_path / "pepper", tmp_path / "settings.toml"
     file.write_text("of the file")
     assert "only one of them" in outcome(key_pepper="p", key_pepper_file=str(file))
@@ -212,7 +212,7 @@ def test_a_secret_given_twice_is_refused_and_the_environment_s_of_two_places_cou
         ("COLOUR", "COLOUR is not a setting"),
     ],
 )
-def test_a_wrong_name_gets_a_hint_also_where_something_else_is_wrong(wrong: str, told: str):
+def test_unknown_name_gets_a_hint_beside_other_errors(wrong: str, told: str):
     assert unknown({PREFIX + wrong: ""}) == [PREFIX + wrong]
     assert told in not_a_setting(PREFIX + wrong)
     with pytest.raises(OperatorError, match="KEY_PEPPER is missing") as raised:
@@ -226,7 +226,7 @@ def test_postgresql_needs_a_pepper():
     assert read(database_url="postgresql://127.0.0.1/x", key_pepper="p").key_pepper.reveal() == "p"
 
 
-def test_a_file_gives_settings_and_the_environment_wins_over_it(tmp_path: Path):
+def test_environment_overrides_the_settings_file(tmp_path: Path):
     file = tmp_path / "settings.toml"
     file.write_text(
         'contact = "a@b.example"\nguide_radii = [50, 20, 10, 2, 1]\nlog_level = "error"\n'
@@ -237,7 +237,7 @@ def test_a_file_gives_settings_and_the_environment_wins_over_it(tmp_path: Path):
     assert settings.log_level == "debug"
 
 
-def test_a_file_with_an_unknown_name_or_that_is_missing_is_refused(tmp_path: Path):
+def test_settings_file_with_an_unknown_name_or_missing_is_refused(tmp_path: Path):
     file = tmp_path / "settings.toml"
     file.write_text("colour = 1\n")
     with pytest.raises(OperatorError, match="COLOUR is not a setting"):
@@ -246,7 +246,7 @@ def test_a_file_with_an_unknown_name_or_that_is_missing_is_refused(tmp_path: Pat
         read(config=str(tmp_path / "none.toml"))
 
 
-def test_a_secret_shows_itself_only_when_asked():
+def test_secret_is_shown_only_by_reveal():
     secret = Secret("hunter2")
     shown = f"{secret} {secret!r} {secret!s} {[secret]}"
     assert "hunter2" not in shown
@@ -265,7 +265,7 @@ def test_a_secret_shows_itself_only_when_asked():
         ("osrm_url", "x:hun/t@er2@h", r"an address with http or https, not '\*\*\*@h'"),
     ],
 )
-def test_a_wrong_value_is_told_what_it_must_be(name: str, text: str, accepted: str):
+def test_wrong_value_is_refused_with_its_form(name: str, text: str, accepted: str):
     with pytest.raises(OperatorError, match=f"{name.upper()} must be {accepted}"):
         read(**{name: text})
 
@@ -296,7 +296,7 @@ def tides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[msgs
     sys.modules.pop("tides_settings")
 
 
-def test_a_package_has_settings_of_its_own_in_environment_and_file(tides, tmp_path: Path):
+def test_package_settings_are_read_from_environment_and_file(tides, tmp_path: Path):
     file = tmp_path / "settings.toml"
     file.write_text('tides_url = "https://file.example"\nlog_level = "error"\n')
     environ = {f"{PREFIX}CONFIG": str(file), f"{PREFIX}TIDES_PER_DAY": "7"}
@@ -307,7 +307,7 @@ def test_a_package_has_settings_of_its_own_in_environment_and_file(tides, tmp_pa
     assert read_table(tides, {}) == tides()
 
 
-def test_a_package_s_secret_is_given_by_file_in_environment_and_toml(tides, tmp_path: Path):
+def test_package_secret_is_read_from_a_file(tides, tmp_path: Path):
     secret, toml = tmp_path / "secret", tmp_path / "settings.toml"
     secret.write_text("hunter2\n")
     toml.write_text(f'tides_key_file = "{secret}"\n')
@@ -321,13 +321,13 @@ def test_a_package_s_secret_is_given_by_file_in_environment_and_toml(tides, tmp_
     assert "TIDES_KEY_FILE?" in not_a_setting(f"{PREFIX}TIDE_KEY_FILE")
 
 
-def test_wrong_settings_of_a_package_are_listed_like_ours(tides):
+def test_wrong_package_settings_are_listed(tides):
     wrong = {f"{PREFIX}TIDES_URL": "nowhere", f"{PREFIX}TIDES_PER_DAY": "-1"}
     with pytest.raises(OperatorError, match=r"TIDES_URL must be .*\n.*TIDES_PER_DAY must be"):
         read_table(tides, wrong)
 
 
-def test_budgets_are_named_alike_and_a_paid_key_has_none_unless_one_is_set():
+def test_budgets_have_defaults_and_a_paid_key_has_no_limit():
     free = read()
     assert free.limits("open_meteo") == {60.0: 480, 3600.0: 4_000, 86_400.0: 8_000}
     assert free.limits("nasa_power") == {60.0: 24, 86_400.0: 2_000}
@@ -344,7 +344,7 @@ def test_budgets_are_named_alike_and_a_paid_key_has_none_unless_one_is_set():
     assert read(nasa_power_budget="").limits("nasa_power") == {}
 
 
-def test_every_budget_is_of_a_provider_that_is_asked():
+def test_each_budget_belongs_to_a_provider():
     names = [name for name in Settings.__struct_fields__ if name.endswith("_budget")]
     with_address = {
         name.removesuffix("_url").removesuffix("_forecast").removesuffix("_archive")
@@ -357,12 +357,12 @@ def test_every_budget_is_of_a_provider_that_is_asked():
 @pytest.mark.parametrize(
     "wrong", ["480", "0/minute", "1/week", "1/minute,2/minute", "x/day", "1/minute 2/day"]
 )
-def test_a_budget_that_is_none_is_refused_with_its_form(wrong: str):
+def test_malformed_budget_is_refused_with_its_form(wrong: str):
     with pytest.raises(OperatorError, match="must be units by window like 30/minute,2000/day"):
         read(nasa_power_budget=wrong)
 
 
-def test_a_budget_that_pays_for_no_cold_week_is_refused_with_what_one_costs():
+def test_too_small_budget_is_refused_with_the_cost_of_a_week():
     with pytest.raises(OperatorError, match=r"at least 100 \(what a week at a new place"):
         read(open_meteo_budget="99/minute")
     assert read(open_meteo_budget="100/minute").limits("open_meteo") == {60.0: 100}
@@ -377,7 +377,7 @@ def test_a_budget_that_pays_for_no_cold_week_is_refused_with_what_one_costs():
         ("TICKETMASTER_PER_SECOND", "set LOCATION_CONTEXT_TICKETMASTER_BUDGET"),
     ],
 )
-def test_a_setting_that_is_gone_is_named_with_what_stands_in_its_place(gone: str, instead: str):
+def test_removed_setting_is_named_with_its_replacement(gone: str, instead: str):
     name = f"{PREFIX}{gone}"
     assert unknown({name: "1"}) == [name]
     assert not_a_setting(name).startswith(f"{name} is no longer a setting: ")

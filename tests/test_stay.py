@@ -11,7 +11,7 @@ from location_context.stay import FIRST_DATE, LAST_DATE, Stay, horizon, system_c
 TODAY = date(2026, 11, 21)
 
 
-def test_both_ends_belong_to_the_stay():
+def test_stay_includes_both_ends():
     stay = Stay(date(2026, 12, 30), date(2027, 1, 2))
     assert stay.days == 4
     assert [d.day for d in stay.dates()] == [30, 31, 1, 2]
@@ -20,19 +20,19 @@ def test_both_ends_belong_to_the_stay():
     assert date(2027, 1, 3) not in stay
 
 
-def test_the_horizon_is_sixteen_days_with_today():
+def test_horizon_is_sixteen_days_with_today():
     assert horizon(TODAY) == TODAY + timedelta(days=15)
     assert Stay(TODAY, TODAY + timedelta(days=15)).within_horizon(TODAY)
     assert not Stay(TODAY, TODAY + timedelta(days=16)).within_horizon(TODAY)
 
 
-def test_a_stay_is_past_the_day_after_its_last():
+def test_stay_is_past_the_day_after_its_last():
     assert not Stay(TODAY, TODAY).is_past(TODAY)
     assert Stay(TODAY, TODAY).is_past(TODAY + timedelta(days=1))
 
 
 @given(st.dates(FIRST_DATE, LAST_DATE), st.integers(0, 91))
-def test_the_dates_of_a_stay_are_consecutive_and_all_inside(start: date, more: int):
+def test_dates_of_a_stay_are_consecutive(start: date, more: int):
     stay = Stay(start, start + timedelta(days=more))
     dates = list(stay.dates())
     assert len(dates) == stay.days == more + 1
@@ -40,5 +40,5 @@ def test_the_dates_of_a_stay_are_consecutive_and_all_inside(start: date, more: i
     assert all(b - a == timedelta(days=1) for a, b in itertools.pairwise(dates))
 
 
-def test_the_system_clock_knows_its_zone():
+def test_system_clock_is_in_utc():
     assert system_clock().utcoffset() == timedelta(0)

@@ -28,23 +28,23 @@ METRIC, IMPERIAL = Measure("metric"), Measure("imperial")
         ("count", 2.44, 2.4, 2.4),
     ],
 )
-def test_each_kind_of_number_in_both_systems(kind, value, metric, imperial):
+def test_measure_converts_each_kind_of_number(kind, value, metric, imperial):
     assert getattr(METRIC, kind)(value) == metric
     assert getattr(IMPERIAL, kind)(value) == imperial
 
 
 @given(st.one_of(st.none(), st.sampled_from([math.nan, math.inf, -math.inf])))
-def test_what_is_not_a_number_is_null(value):
+def test_measure_returns_none_without_a_number(value):
     assert METRIC.temperature(value) is None
     assert IMPERIAL.distance(value) is None
 
 
 @given(st.floats(-0.049, 0))
-def test_no_answer_is_minus_zero(value: float):
+def test_measure_never_returns_minus_zero(value: float):
     assert math.copysign(1, METRIC.temperature(value)) > 0
 
 
-def test_the_units_are_named_as_the_contract_does():
+def test_units_are_named_as_in_the_contract():
     assert METRIC.body.precipitation == "mm"
     assert (IMPERIAL.body.precipitation, IMPERIAL.body.snowfall) == ("inch", "inch")
     assert (IMPERIAL.body.wind_speed, IMPERIAL.body.distance) == ("mph", "mi")

@@ -32,19 +32,19 @@ PROXIES = TrustedProxies(["10.0.0.0/8", "fd00::/8"])
         ("", ["1.1.1.1"], ""),
     ],
 )
-def test_the_right_most_untrusted_address_counts(
+def test_client_is_the_right_most_untrusted_address(
     peer: str, forwarded: list[str], client: str
 ) -> None:
     assert PROXIES.client(peer, forwarded) == client
 
 
 @given(st.lists(st.text(max_size=30), max_size=5))
-def test_a_forged_header_never_changes_who_the_client_is(forged: list[str]) -> None:
+def test_forged_header_never_changes_the_client(forged: list[str]) -> None:
     assert PROXIES.client("203.0.113.7", forged) == "203.0.113.7"
     assert PROXIES.client("10.0.0.1", [*forged, "203.0.113.7"]) == "203.0.113.7"
 
 
-def test_a_forwarded_header_from_an_untrusted_peer_is_warned_of_once_without_the_address() -> None:
+def test_forwarded_header_of_an_untrusted_peer_is_logged_once() -> None:
     proxies = TrustedProxies([])
     with captured_logs() as logs:
         for _ in range(3):
@@ -54,7 +54,7 @@ def test_a_forwarded_header_from_an_untrusted_peer_is_warned_of_once_without_the
     assert "1.1.1.1" not in str(logs) + str(proxies.warning)
 
 
-def test_the_notice_has_the_line_to_set_as_soon_as_a_proxy_of_one_s_own_network_sends_it() -> None:
+def test_notice_names_the_setting_for_a_private_proxy() -> None:
     proxies = TrustedProxies(["10.0.0.0/8"])
     assert proxies.warning is None
     proxies.client("10.0.0.1", ["1.1.1.1"])
@@ -75,7 +75,7 @@ def pseudonymiser(clock: MovedClock) -> ClientPseudonymiser:
 
 
 @pytest.mark.anyio
-async def test_an_ipv6_client_is_its_network_of_64_bits() -> None:
+async def test_ipv6_client_is_its_network_of_64_bits() -> None:
     names = pseudonymiser(MovedClock())
     assert await names.pseudonym("2001:db8::1") == await names.pseudonym("2001:db8::ffff:2")
     assert await names.pseudonym("2001:db8::1") != await names.pseudonym("2001:db8:0:1::1")
@@ -84,7 +84,7 @@ async def test_an_ipv6_client_is_its_network_of_64_bits() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_name_lasts_until_midnight_and_another_secret_gives_another() -> None:
+async def test_pseudonym_lasts_until_midnight_and_depends_on_the_secret() -> None:
     clock = MovedClock()
     names = pseudonymiser(clock)
     today = await names.pseudonym("203.0.113.7")
@@ -97,7 +97,7 @@ async def test_a_name_lasts_until_midnight_and_another_secret_gives_another() ->
 
 
 @pytest.mark.anyio
-async def test_no_address_and_no_pseudonym_is_kept() -> None:
+async def test_pseudonymiser_stores_no_address_and_no_pseudonym() -> None:
     names = pseudonymiser(MovedClock())
     one = await names.pseudonym("203.0.113.7")
     assert one not in str(vars(names))

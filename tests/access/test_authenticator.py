@@ -56,7 +56,7 @@ async def house() -> House:
 
 
 @pytest.mark.parametrize("headers", [[], ["Basic dTpw"], ["Bearer"], ["Bearer "], [""], ["x"]])
-async def test_no_key_in_the_header_is_missing_api_key(house: House, headers: list[str]) -> None:
+async def test_header_without_a_key_is_missing_api_key(house: House, headers: list[str]) -> None:
     with pytest.raises(MissingApiKey, match="`Authorization: Bearer <api-key>`"):
         await house.come_with(*headers)
 
@@ -71,13 +71,13 @@ async def test_no_key_in_the_header_is_missing_api_key(house: House, headers: li
         "bearer \x00",
     ],
 )
-async def test_what_is_not_a_key_is_refused_without_a_look_up(house: House, header: str) -> None:
+async def test_malformed_key_is_refused_without_a_look_up(house: House, header: str) -> None:
     with pytest.raises(InvalidApiKey, match="not recognised"):
         await house.come_with(header)
     assert house.store.requests <= 2  # at the start, and as the key was made
 
 
-async def test_a_wrong_checksum_is_refused_without_a_look_up(house: House) -> None:
+async def test_key_with_a_wrong_checksum_is_refused_without_a_look_up(house: House) -> None:
     key = await house.key()
     with pytest.raises(InvalidApiKey):
         await house.come_with(f"Bearer {key[:-1]}{'a' if key[-1] != 'a' else 'b'}")
@@ -91,18 +91,18 @@ async def test_two_authorization_headers_are_refused(house: House) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "Bearer ", "  Bearer"])
-async def test_the_case_of_the_scheme_does_not_matter(house: House, scheme: str) -> None:
+async def test_bearer_scheme_ignores_case(house: House, scheme: str) -> None:
     grant = await house.come_with(f"{scheme} {await house.key()}")
     assert dict(grant.headers)[b"ratelimit"] == b'"minute";r=599;t=60, "day";r=49999;t=43200'
 
 
-async def test_a_key_in_the_query_is_told_to_use_the_header(house: House) -> None:
+async def test_key_in_the_query_is_refused_with_a_hint(house: House) -> None:
     with pytest.raises(MissingApiKey, match="must not be part of the URL"):
         await house.come_with(key_in_query=True)
     assert await house.come_with(f"Bearer {await house.key()}", key_in_query=True)
 
 
-async def test_a_revoked_key_stops_once_the_keys_are_read_again(house: House) -> None:
+async def test_revoked_key_is_refused_once_the_keys_are_read(house: House) -> None:
     key = await house.key()
     await house.come_with(f"Bearer {key}")
     [record] = await house.keys.list()
@@ -112,7 +112,7 @@ async def test_a_revoked_key_stops_once_the_keys_are_read_again(house: House) ->
         await house.come_with(f"Bearer {key}")
 
 
-async def test_a_thousand_unknown_keys_are_slowed_and_a_valid_one_is_not(house: House) -> None:
+async def test_unknown_keys_are_slowed_and_a_valid_key_is_not(house: House) -> None:
     key, slowed = await house.key(), 0
     for _ in range(1000):
         house.clock.advance(0.001)
@@ -127,7 +127,7 @@ async def test_a_thousand_unknown_keys_are_slowed_and_a_valid_one_is_not(house: 
     assert await house.come_with(f"Bearer {key}")
 
 
-async def test_a_slowed_address_that_waits_as_told_is_answered(house: House) -> None:
+async def test_slowed_address_is_answered_after_retry_after(house: House) -> None:
     for _ in range(20):
         with pytest.raises(InvalidApiKey):
             await house.come_with(f"Bearer {mint()}")
@@ -138,7 +138,7 @@ async def test_a_slowed_address_that_waits_as_told_is_answered(house: House) -> 
         await house.come_with(f"Bearer {mint()}")
 
 
-async def test_a_quota_is_exact_and_retry_after_obeyed_succeeds(house: House) -> None:
+async def test_quota_is_exact_and_reopens_after_retry_after(house: House) -> None:
     header = f"Bearer {await house.key(per_minute=100)}"
     outcomes = await asyncio.gather(
         *(house.come_with(header) for _ in range(500)), return_exceptions=True
@@ -150,7 +150,7 @@ async def test_a_quota_is_exact_and_retry_after_obeyed_succeeds(house: House) ->
     assert await house.come_with(header)
 
 
-async def test_a_5xx_is_given_back(house: House) -> None:
+async def test_refund_returns_a_request(house: House) -> None:
     header = f"Bearer {await house.key(per_minute=1)}"
     await house.authenticator.refund(await house.come_with(header))
     assert await house.come_with(header)
@@ -166,7 +166,7 @@ async def test_refused_requests_do_not_count(house: House) -> None:
     assert headers[b"ratelimit"].startswith(b'"minute";r=0;')
 
 
-async def test_the_widget_is_counted_by_address_and_ipv6_by_its_network(house: House) -> None:
+async def test_widget_is_counted_by_address_and_ipv6_network(house: House) -> None:
     for number in range(120):
         await house.authenticator.limit_widget(f"2001:db8::{number:x}")
     with pytest.raises(RateLimitExceeded):
@@ -175,7 +175,7 @@ async def test_the_widget_is_counted_by_address_and_ipv6_by_its_network(house: H
     await house.authenticator.limit_widget(HERE)
 
 
-async def test_no_key_and_no_address_is_ever_logged_or_said(house: House) -> None:
+async def test_authenticator_never_logs_a_key_or_an_address(house: House) -> None:
     key, unknown = await house.key(), mint()
     said = []
     with captured_logs() as logs:

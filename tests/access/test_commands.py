@@ -47,7 +47,7 @@ def in_a_process(given: dict[str, str], *words: str) -> str:
     return done.stdout
 
 
-def test_a_key_goes_through_its_life(environment: dict[str, str]) -> None:
+def test_key_commands_create_rotate_revoke_and_list(environment: dict[str, str]) -> None:
     printed = command(environment, "keys", "create", "Hotel [red]", "--expires", "2027-01-01")
     secret = printed.splitlines()[-1]
     assert is_well_formed(secret)
@@ -66,7 +66,7 @@ def test_a_key_goes_through_its_life(environment: dict[str, str]) -> None:
     assert secret not in table
 
 
-def test_rotation_ends_no_key_whose_successor_could_not_be_printed(
+def test_rotation_expires_no_key_whose_successor_could_not_be_printed(
     environment: dict[str, str],
 ) -> None:
     made = msgspec.json.decode(command(environment, "keys", "create", "Hotel", "--json"))
@@ -81,21 +81,21 @@ def test_rotation_ends_no_key_whose_successor_could_not_be_printed(
     assert (old["id"], old["expires_at"], old["replaced_by"]) == (made["id"], None, None)
 
 
-def test_a_wrong_word_is_one_sentence_and_exit_code_1(environment: dict[str, str]) -> None:
+def test_wrong_argument_is_a_sentence_and_exit_code_1(environment: dict[str, str]) -> None:
     assert "accepted: a date" in command(
         environment, "keys", "create", "A", "--expires", "soon", code=1
     )
     assert "There is no key" in command(environment, "keys", "revoke", "key_none", code=1)
 
 
-def test_migrate_says_what_it_did_on_postgresql_too(postgresql_settings: Settings) -> None:
+def test_migrate_reports_the_schema_on_postgresql(postgresql_settings: Settings) -> None:
     environment = environment_of(postgresql_settings)
     first = msgspec.json.decode(command(environment, "migrate", "--json"))
     assert first["after"] == schema.head()
     assert "already" in command(environment, "migrate")
 
 
-def test_an_old_schema_stops_every_command_until_it_is_migrated(
+def test_old_schema_stops_commands_until_migrated(
     environment: dict[str, str], sqlite_settings: Settings
 ) -> None:
     make_before_first(sqlite_settings)

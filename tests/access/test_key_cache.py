@@ -46,7 +46,7 @@ def keys(store: MemoryKeys, clock: MovedClock) -> ApiKeys:
     return ApiKeys(store, PEPPER, clock)
 
 
-async def test_a_revoked_key_stops_on_every_replica_once_it_reads_again(
+async def test_revoked_key_is_refused_after_the_next_reading(
     store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     replicas = [ApiKeyCache(store, now=clock.seconds) for _ in range(3)]
@@ -64,11 +64,11 @@ async def test_a_revoked_key_stops_on_every_replica_once_it_reads_again(
         assert found.status(clock()) == "revoked"
 
 
-def test_two_readings_are_within_five_seconds_though_the_one_between_them_is_given_up() -> None:
+def test_two_readings_are_within_five_seconds() -> None:
     assert REFRESH_SECONDS + READ_SECONDS + REFRESH_SECONDS < 5
 
 
-async def test_the_task_reads_the_keys_again_and_again(
+async def test_key_cache_task_rereads_the_keys(
     monkeypatch: pytest.MonkeyPatch, key_cache: ApiKeyCache, keys: ApiKeys
 ) -> None:
     monkeypatch.setattr(module, "REFRESH_SECONDS", 0.0)
@@ -79,16 +79,14 @@ async def test_the_task_reads_the_keys_again_and_again(
     following.cancel()
 
 
-async def test_a_key_made_a_moment_ago_is_found(
-    key_cache: ApiKeyCache, keys: ApiKeys, clock: MovedClock
-) -> None:
+async def test_new_key_is_found(key_cache: ApiKeyCache, keys: ApiKeys, clock: MovedClock) -> None:
     assert key_cache.find(digest(PEPPER, mint())) is None
     minted = await keys.create("Hotel")
     clock.advance(0.001)
     assert await key_cache.find_new(minted.record.digest, slowed=False) == minted.record
 
 
-async def test_the_slowed_share_twenty_look_ups_a_second(
+async def test_slowed_clients_share_twenty_look_ups_a_second(
     key_cache: ApiKeyCache, store: MemoryKeys, clock: MovedClock
 ) -> None:
     for _ in range(1000):
@@ -97,7 +95,7 @@ async def test_the_slowed_share_twenty_look_ups_a_second(
     assert store.requests <= 1 + 20
 
 
-async def test_many_who_look_for_a_new_key_share_a_look_up(
+async def test_concurrent_callers_share_a_look_up(
     key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     minted = await keys.create("Hotel")
@@ -113,7 +111,7 @@ async def test_many_who_look_for_a_new_key_share_a_look_up(
     assert store.requests == 2
 
 
-async def test_a_store_that_is_gone_for_a_minute_stops_nobody(
+async def test_known_keys_work_for_a_minute_without_the_store(
     key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     minted = await keys.create("Hotel")
@@ -130,7 +128,7 @@ async def test_a_store_that_is_gone_for_a_minute_stops_nobody(
     assert key_cache.find(minted.record.digest) == minted.record
 
 
-async def test_a_key_made_a_moment_ago_is_found_though_the_store_fails_for_a_moment(
+async def test_new_key_is_found_after_a_short_store_failure(
     key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     minted = await keys.create("Hotel")
@@ -145,7 +143,7 @@ async def test_a_key_made_a_moment_ago_is_found_though_the_store_fails_for_a_mom
     assert set(await asyncio.gather(*asking)) == {minted.record}
 
 
-async def test_a_store_that_has_failed_for_a_while_holds_no_request_and_calls_nobody_unknown(
+async def test_failed_store_refuses_look_ups_as_overloaded(
     key_cache: ApiKeyCache, store: MemoryKeys, clock: MovedClock
 ) -> None:
     store.gone = True
@@ -159,7 +157,7 @@ async def test_a_store_that_has_failed_for_a_while_holds_no_request_and_calls_no
     assert store.requests == asked
 
 
-async def test_a_reading_that_does_not_end_is_given_up_and_known_keys_wait_for_none(
+async def test_endless_reading_is_abandoned(
     monkeypatch: pytest.MonkeyPatch, key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys
 ) -> None:
     minted = await keys.create("Hotel")
@@ -172,7 +170,7 @@ async def test_a_reading_that_does_not_end_is_given_up_and_known_keys_wait_for_n
     assert await key_cache.refresh()
 
 
-async def test_keys_are_read_before_the_first_request_though_the_store_fails_at_first(
+async def test_preparation_retries_a_failing_store(
     store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     key_cache, minted = ApiKeyCache(store, now=clock.seconds), await keys.create("Hotel")
@@ -184,7 +182,7 @@ async def test_keys_are_read_before_the_first_request_though_the_store_fails_at_
     assert key_cache.find(minted.record.digest) == minted.record
 
 
-async def test_a_caller_that_goes_away_leaves_the_look_up_to_the_next(
+async def test_cancelled_caller_leaves_the_look_up_to_others(
     key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     minted = await keys.create("Hotel")
@@ -202,9 +200,7 @@ async def test_a_caller_that_goes_away_leaves_the_look_up_to_the_next(
     assert found[1:] == [minted.record, minted.record]
 
 
-async def test_keys_are_awaited_until_they_are_read_and_the_database_once_it_is_gone_too_long(
-    store: MemoryKeys, clock: MovedClock
-) -> None:
+async def test_key_cache_says_what_it_awaits(store: MemoryKeys, clock: MovedClock) -> None:
     key_cache = ApiKeyCache(store, now=clock.seconds)
     store.gone = True
     assert not await key_cache.refresh()
@@ -220,7 +216,7 @@ async def test_keys_are_awaited_until_they_are_read_and_the_database_once_it_is_
     assert key_cache.awaited is None
 
 
-async def test_keys_made_rotated_and_revoked_are_logged_by_their_ids(
+async def test_key_changes_are_logged_by_their_ids(
     store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     key_cache, first = ApiKeyCache(store, now=clock.seconds), await keys.create("Hotel")

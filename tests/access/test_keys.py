@@ -29,7 +29,7 @@ def keys(database: Database, clock: MovedClock) -> ApiKeys:
     return ApiKeys(SqlApiKeyStore(database), b"pepper", clock)
 
 
-def test_a_key_has_the_form_of_the_contract() -> None:
+def test_key_has_the_form_of_the_contract() -> None:
     key = mint()
     assert key.startswith("lc_live_")
     body, check = key[:-6], key[-6:]
@@ -40,38 +40,38 @@ def test_a_key_has_the_form_of_the_contract() -> None:
     assert number == zlib.crc32(body.encode())
 
 
-def test_no_two_keys_are_equal() -> None:
+def test_keys_are_unique() -> None:
     assert len({mint() for _ in range(1000)}) == 1000
 
 
 @given(st.integers(8, 56), st.sampled_from(BASE62))
-def test_every_mistyped_character_is_told_without_a_look_up(place: int, typed: str) -> None:
+def test_checksum_detects_each_mistyped_character(place: int, typed: str) -> None:
     key = mint()
     mistyped = key[:place] + typed + key[place + 1 :]
     assert is_well_formed(mistyped) == (mistyped == key)
 
 
 @given(st.text(max_size=100))
-def test_text_that_is_no_key_is_refused_and_never_raises(text: str) -> None:
+def test_arbitrary_text_is_not_a_well_formed_key(text: str) -> None:
     assert not is_well_formed(text)
 
 
 @pytest.mark.parametrize("junk", ["", "lc_live_", "lc_live_" + "é" * 49, "x" * 10_000])
-def test_junk_is_not_well_formed(junk: str) -> None:
+def test_junk_is_not_a_well_formed_key(junk: str) -> None:
     assert not is_well_formed(junk)
 
 
-def test_a_newline_after_a_key_is_not_part_of_it() -> None:
+def test_key_with_a_newline_is_not_well_formed() -> None:
     assert not is_well_formed(mint() + "\n")
 
 
-def test_what_is_kept_depends_on_the_pepper() -> None:
+def test_digest_depends_on_the_pepper() -> None:
     key = mint()
     assert digest(b"one", key) != digest(b"two", key)
     assert len(digest(b"one", key)) == 32
 
 
-async def test_a_key_is_kept_only_as_its_hmac(keys: ApiKeys) -> None:
+async def test_key_is_stored_only_as_its_hmac(keys: ApiKeys) -> None:
     minted = await keys.create("Hotel")
     [record] = await keys.list()
     assert record == minted.record
@@ -80,9 +80,7 @@ async def test_a_key_is_kept_only_as_its_hmac(keys: ApiKeys) -> None:
     assert str(record.digest) not in repr(record)
 
 
-async def test_a_revoked_key_stays_revoked_at_the_first_moment(
-    keys: ApiKeys, clock: MovedClock
-) -> None:
+async def test_second_revocation_leaves_the_first_time(keys: ApiKeys, clock: MovedClock) -> None:
     minted = await keys.create("Hotel")
     first = await keys.revoke(minted.record.id)
     clock.advance(60)
@@ -91,7 +89,7 @@ async def test_a_revoked_key_stays_revoked_at_the_first_moment(
     assert again.status(clock()) == "revoked"
 
 
-async def test_rotation_keeps_name_limits_and_end_and_gives_the_old_key_a_grace(
+async def test_rotation_copies_name_limits_and_end_and_expires_the_old_key(
     keys: ApiKeys, clock: MovedClock
 ) -> None:
     ends = clock() + timedelta(days=30)
@@ -110,7 +108,7 @@ async def test_rotation_keeps_name_limits_and_end_and_gives_the_old_key_a_grace(
     assert before.status(clock()) == "expired"
 
 
-async def test_rotation_tells_the_new_key_before_the_old_one_ends(keys: ApiKeys) -> None:
+async def test_rotation_shows_the_new_key_before_it_expires_the_old_key(keys: ApiKeys) -> None:
     old = await keys.create("Hotel")
 
     def killed(minted: MintedKey) -> None:
@@ -123,23 +121,21 @@ async def test_rotation_tells_the_new_key_before_the_old_one_ends(keys: ApiKeys)
     assert str(stopped.value) in kept
 
 
-async def test_rotation_never_lengthens_the_life_of_the_old_key(
-    keys: ApiKeys, clock: MovedClock
-) -> None:
+async def test_rotation_never_extends_the_old_key(keys: ApiKeys, clock: MovedClock) -> None:
     ends = clock() + timedelta(hours=1)
     old = await keys.create("Hotel", expires_at=ends)
     await keys.rotate(old.record.id, timedelta(hours=24))
     assert next(k for k in await keys.list() if k.id == old.record.id).expires_at == ends
 
 
-async def test_a_key_is_rotated_once(keys: ApiKeys) -> None:
+async def test_rotated_key_is_not_rotated_again(keys: ApiKeys) -> None:
     old = await keys.create("Hotel")
     await keys.rotate(old.record.id, timedelta(hours=24))
     with pytest.raises(OperatorError, match="rotated already"):
         await keys.rotate(old.record.id, timedelta(hours=24))
 
 
-async def test_an_ended_key_is_not_rotated(keys: ApiKeys) -> None:
+async def test_revoked_key_is_not_rotated(keys: ApiKeys) -> None:
     old = await keys.create("Hotel")
     await keys.revoke(old.record.id)
     with pytest.raises(OperatorError, match="revoked"):
@@ -147,17 +143,17 @@ async def test_an_ended_key_is_not_rotated(keys: ApiKeys) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 201, "a\x00b", "a\u202eb"])
-async def test_a_name_needs_printable_characters(keys: ApiKeys, name: str) -> None:
+async def test_key_name_needs_printable_characters(keys: ApiKeys, name: str) -> None:
     with pytest.raises(OperatorError, match="printable"):
         await keys.create(name)
 
 
-async def test_a_key_must_end_in_the_future(keys: ApiKeys, clock: MovedClock) -> None:
+async def test_key_must_expire_in_the_future(keys: ApiKeys, clock: MovedClock) -> None:
     with pytest.raises(OperatorError, match="future"):
         await keys.create("Hotel", expires_at=clock())
 
 
-async def test_an_unknown_id_is_said_and_a_key_given_as_id_is_not_repeated(keys: ApiKeys) -> None:
+async def test_unknown_id_is_reported_and_a_key_is_not_repeated(keys: ApiKeys) -> None:
     with pytest.raises(OperatorError, match="There is no key 'key_x'"):
         await keys.revoke("key_x")
     secret = mint()

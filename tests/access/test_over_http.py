@@ -73,7 +73,7 @@ def tides_server(settings: Settings, clock=system_clock):
     return serve(settings, clock=clock, sections=[FakeSection(clock)])
 
 
-async def test_a_revoked_or_rotated_key_stops_within_five_seconds_on_every_replica(
+async def test_revoked_or_rotated_key_is_refused_within_five_seconds_on_each_replica(
     sqlite_settings: Settings,
 ) -> None:
     operator = Operator(sqlite_settings)
@@ -98,7 +98,7 @@ async def test_a_revoked_or_rotated_key_stops_within_five_seconds_on_every_repli
                 assert (await ask(http, successor.secret)).status_code == 200
 
 
-async def test_a_thousand_unknown_keys_are_slowed_and_a_valid_key_from_there_is_not(
+async def test_unknown_keys_are_slowed_and_a_valid_key_of_the_same_client_is_not(
     sqlite_settings: Settings,
 ) -> None:
     valid = await Operator(sqlite_settings).create()
@@ -119,7 +119,7 @@ async def test_a_thousand_unknown_keys_are_slowed_and_a_valid_key_from_there_is_
                 assert time.monotonic() < until
 
 
-async def test_of_500_at_once_at_a_limit_of_100_exactly_100_pass_and_retry_after_helps(
+async def test_server_admits_exactly_the_quota_of_concurrent_requests(
     sqlite_settings: Settings,
 ) -> None:
     clock = MovedClock()
@@ -137,7 +137,7 @@ async def test_of_500_at_once_at_a_limit_of_100_exactly_100_pass_and_retry_after
             assert (await ask(http, minted.secret)).status_code == 200
 
 
-async def test_what_counts_is_what_the_contract_says(sqlite_settings: Settings) -> None:
+async def test_quota_counts_the_requests_of_the_contract(sqlite_settings: Settings) -> None:
     minted = await Operator(sqlite_settings).create(per_minute=100)
     with tides_server(sqlite_settings) as served:
         async with client(served) as http:
@@ -164,7 +164,7 @@ async def test_what_counts_is_what_the_contract_says(sqlite_settings: Settings) 
 
 
 @pytest.mark.parametrize("trusted", [(), ("127.0.0.0/8",)])
-async def test_a_forged_x_forwarded_for_is_one_identity(
+async def test_forged_x_forwarded_for_makes_no_second_client(
     sqlite_settings: Settings, trusted: tuple[str, ...]
 ) -> None:
     settings = Settings(data_dir=sqlite_settings.data_dir, trusted_proxies=trusted)
@@ -181,7 +181,7 @@ async def test_a_forged_x_forwarded_for_is_one_identity(
             assert other.status_code == (401 if trusted else 429)
 
 
-async def test_the_widget_has_its_minute_per_client_and_an_ipv6_client_is_its_network(
+async def test_widget_limit_counts_by_client_and_ipv6_network(
     sqlite_settings: Settings,
 ) -> None:
     settings = Settings(
@@ -206,7 +206,7 @@ async def test_the_widget_has_its_minute_per_client_and_an_ipv6_client_is_its_ne
             assert (await come_from("2001:db8::1")).status_code == 400
 
 
-async def test_the_builder_and_its_code_for_an_e_mail_count_as_widgets(
+async def test_builder_and_mail_code_count_as_widgets(
     sqlite_settings: Settings,
 ) -> None:
     settings = Settings(data_dir=sqlite_settings.data_dir, widget_per_minute=2)
@@ -216,7 +216,7 @@ async def test_the_builder_and_its_code_for_an_e_mail_count_as_widgets(
     assert [one.status_code for one in asked] == [200, 200, 429]
 
 
-async def test_redis_stopped_means_local_counting_a_degraded_status_and_answers_that_go_on(
+async def test_server_counts_locally_while_redis_is_stopped(
     sqlite_settings: Settings, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patient = partial(RedisLink, timeout=60)  # a busy machine is not a silent Redis
@@ -235,9 +235,7 @@ async def test_redis_stopped_means_local_counting_a_degraded_status_and_answers_
                 assert (await http.get("/v1/status")).json()["status"] == "degraded"
 
 
-async def test_a_redis_that_is_late_is_waited_for_once_and_then_left_alone(
-    sqlite_settings: Settings, redis_url: str
-) -> None:
+async def test_late_redis_is_awaited_once(sqlite_settings: Settings, redis_url: str) -> None:
     minted = await Operator(sqlite_settings).create()
     async with Proxy(redis_url) as proxy:
         settings = Settings(data_dir=sqlite_settings.data_dir, redis_url=Secret(proxy.url))
@@ -248,7 +246,7 @@ async def test_a_redis_that_is_late_is_waited_for_once_and_then_left_alone(
                 assert (await http.get("/v1/status")).json()["status"] == "degraded"
 
 
-async def test_with_postgresql_stopped_known_keys_work_on_and_all_is_back_when_it_is(
+async def test_known_keys_work_while_postgresql_is_stopped(
     postgresql_settings: Settings,
 ) -> None:
     minted = await Operator(postgresql_settings).create()

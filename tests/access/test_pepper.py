@@ -31,7 +31,7 @@ async def make_key(store: SqlApiKeyStore, pepper: bytes) -> None:
     await ApiKeys(store, pepper, MovedClock()).create("Hotel")
 
 
-async def test_it_is_made_once_in_the_data_directory_for_its_owner_only(
+async def test_pepper_is_created_once_for_its_owner_only(
     store: SqlApiKeyStore, tmp_path: Path
 ) -> None:
     settings = Settings(data_dir=tmp_path)
@@ -43,17 +43,13 @@ async def test_it_is_made_once_in_the_data_directory_for_its_owner_only(
     assert names_in(tmp_path) == [FILE]
 
 
-async def test_a_pepper_of_the_settings_makes_no_file(
-    store: SqlApiKeyStore, tmp_path: Path
-) -> None:
+async def test_configured_pepper_creates_no_file(store: SqlApiKeyStore, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, key_pepper=Secret("of the settings"))
     assert await open_pepper(settings, store) == b"of the settings"
     assert not (tmp_path / FILE).exists()
 
 
-async def test_a_pepper_that_does_not_fit_the_stored_keys_stops_the_start(
-    store: SqlApiKeyStore, tmp_path: Path
-) -> None:
+async def test_wrong_pepper_stops_the_start(store: SqlApiKeyStore, tmp_path: Path) -> None:
     right = Settings(data_dir=tmp_path, key_pepper=Secret("right"))
     await make_key(store, await open_pepper(right, store))
     wrong = Settings(data_dir=tmp_path, key_pepper=Secret("wrong"))
@@ -63,9 +59,7 @@ async def test_a_pepper_that_does_not_fit_the_stored_keys_stops_the_start(
     assert await open_pepper(right, store) == b"right"
 
 
-async def test_a_lost_pepper_stops_the_start_and_no_new_one_is_made(
-    store: SqlApiKeyStore, tmp_path: Path
-) -> None:
+async def test_lost_pepper_stops_the_start(store: SqlApiKeyStore, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     await make_key(store, await open_pepper(settings, store))
     (tmp_path / FILE).unlink()
@@ -74,7 +68,7 @@ async def test_a_lost_pepper_stops_the_start_and_no_new_one_is_made(
     assert not (tmp_path / FILE).exists()
 
 
-async def test_before_the_first_key_another_pepper_may_be_given(
+async def test_pepper_may_change_before_the_first_key(
     store: SqlApiKeyStore, tmp_path: Path
 ) -> None:
     await open_pepper(Settings(data_dir=tmp_path), store)
@@ -83,7 +77,7 @@ async def test_before_the_first_key_another_pepper_may_be_given(
     assert await open_pepper(other, store) == b"other"
 
 
-def test_processes_that_start_at_once_agree_on_one_pepper(tmp_path: Path) -> None:
+def test_concurrent_processes_agree_on_a_pepper(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         made = set(pool.map(lambda _: _make(tmp_path / FILE), range(32)))
     assert len(made) == 1

@@ -45,22 +45,22 @@ async def spend(counter: Counter, requests: int, *limits: Limit) -> int:
     return sum(each.allowed for each in result)
 
 
-async def test_of_500_at_once_at_a_limit_of_100_exactly_100_pass(counter: Counter) -> None:
+async def test_counter_admits_exactly_the_quota_of_concurrent_requests(counter: Counter) -> None:
     assert await spend(counter, 500, MINUTE, DAY) == 100
 
 
-async def test_a_refused_request_uses_nothing_of_the_other_window(counter: Counter) -> None:
+async def test_refused_request_spends_no_other_window(counter: Counter) -> None:
     await spend(counter, 500, MINUTE, DAY)
     result = await counter.consume("key", Limits(MINUTE, DAY))
     assert result.used == (100, 100)
 
 
-async def test_subjects_are_counted_apart(counter: Counter) -> None:
+async def test_counter_counts_subjects_separately(counter: Counter) -> None:
     await spend(counter, 100, MINUTE)
     assert (await counter.consume("another", Limits(MINUTE))).allowed
 
 
-async def test_the_headers_are_those_of_the_contract(counter: Counter, clock: MovedClock) -> None:
+async def test_quota_headers_are_those_of_the_contract(counter: Counter, clock: MovedClock) -> None:
     limits = (Limit("minute", 600, 60), Limit("day", 50_000, 86400))
     await counter.consume("key", Limits(*limits))
     clock.advance(48)
@@ -74,7 +74,7 @@ async def test_the_headers_are_those_of_the_contract(counter: Counter, clock: Mo
 
 @pytest.mark.parametrize("limit", [MINUTE, DAY])
 @pytest.mark.parametrize("late", [0.0, 0.001, 12.3456, 59.9994])
-async def test_retry_after_obeyed_succeeds(
+async def test_request_succeeds_after_retry_after(
     counter: Counter, clock: MovedClock, limit: Limit, late: float
 ) -> None:
     await spend(counter, limit.quota, limit)
@@ -92,7 +92,7 @@ async def test_retry_after_waits_for_the_longest_spent_window(counter: Counter) 
     assert refused.retry_after == 12 * 3600
 
 
-async def test_the_day_ends_at_midnight_utc(counter: Counter, clock: MovedClock) -> None:
+async def test_day_window_ends_at_midnight_utc(counter: Counter, clock: MovedClock) -> None:
     await spend(counter, DAY.quota, DAY)
     clock.now = datetime(2026, 11, 21, 23, 59, 59, 999_000, tzinfo=UTC)
     assert not (await counter.consume("key", Limits(DAY))).allowed
@@ -100,7 +100,7 @@ async def test_the_day_ends_at_midnight_utc(counter: Counter, clock: MovedClock)
     assert (await counter.consume("key", Limits(DAY))).allowed
 
 
-async def test_what_is_given_back_can_be_used_again(counter: Counter) -> None:
+async def test_refunded_request_can_be_used_again(counter: Counter) -> None:
     result = [await counter.consume("key", Limits(MINUTE, DAY)) for _ in range(100)]
     await counter.refund(result[0])
     again = await counter.consume("key", Limits(MINUTE, DAY))
@@ -108,7 +108,7 @@ async def test_what_is_given_back_can_be_used_again(counter: Counter) -> None:
     assert again.used == (100, 100)
 
 
-async def test_what_was_taken_in_an_ended_window_is_not_given_back_to_the_next(
+async def test_refund_of_an_ended_window_leaves_the_next_window(
     counter: Counter, clock: MovedClock
 ) -> None:
     old = await counter.consume("key", Limits(MINUTE, DAY))
@@ -119,7 +119,7 @@ async def test_what_was_taken_in_an_ended_window_is_not_given_back_to_the_next(
 
 
 @pytest.mark.parametrize("back", [3600, 86400, 400 * 86400])
-async def test_a_clock_set_back_neither_locks_out_nor_floods(
+async def test_clock_set_back_changes_no_quota(
     counter: Counter, clock: MovedClock, back: int
 ) -> None:
     assert await spend(counter, 60, MINUTE, DAY) == 60
@@ -132,7 +132,7 @@ async def test_a_clock_set_back_neither_locks_out_nor_floods(
     assert DAY.max_remaining <= 26 * 3600
 
 
-async def test_a_clock_set_back_over_midnight_gives_no_second_day(
+async def test_clock_set_back_over_midnight_opens_no_second_day(
     counter: Counter, clock: MovedClock
 ) -> None:
     clock.now = datetime(2026, 11, 22, 0, 10, tzinfo=UTC)
@@ -145,20 +145,20 @@ async def test_a_clock_set_back_over_midnight_gives_no_second_day(
     assert not (await counter.consume("key", Limits(DAY))).allowed
 
 
-async def test_a_changed_quota_holds_at_once(counter: Counter) -> None:
+async def test_changed_quota_applies_at_once(counter: Counter) -> None:
     await spend(counter, 100, MINUTE)
     assert (await counter.consume("key", Limits(replace(MINUTE, quota=101)))).allowed
     assert not (await counter.consume("key", Limits(replace(MINUTE, quota=50)))).allowed
 
 
-async def test_a_secret_is_the_same_until_another_is_asked_for(counter: Counter) -> None:
+async def test_secret_is_stable_by_name(counter: Counter) -> None:
     today = await counter.secret("address:2026-11-21")
     assert len(today) >= 32
     assert await counter.secret("address:2026-11-21") == today
     assert await counter.secret("address:2026-11-22") != today
 
 
-async def test_the_number_of_subjects_in_memory_is_bounded_and_keys_are_not_driven_out(
+async def test_memory_counter_bounds_its_subjects_but_not_keys(
     clock: MovedClock,
 ) -> None:
     counter = MemoryCounter(clock, subjects=100)
@@ -169,7 +169,7 @@ async def test_the_number_of_subjects_in_memory_is_bounded_and_keys_are_not_driv
     assert not (await counter.consume("key", Limits(MINUTE, DAY))).allowed
 
 
-async def test_ended_windows_leave_memory(clock: MovedClock) -> None:
+async def test_memory_counter_drops_ended_windows(clock: MovedClock) -> None:
     counter = MemoryCounter(clock)
     for number in range(50):
         await counter.consume(f"widget:{number}", Limits(MINUTE))
@@ -179,7 +179,7 @@ async def test_ended_windows_leave_memory(clock: MovedClock) -> None:
 
 
 @given(st.integers(0, 200), st.floats(-1e8, 1e8), st.sampled_from([MINUTE, DAY]))
-def test_no_clock_makes_a_window_longer_than_its_bound_nor_forget_its_count(
+def test_window_keeps_its_bound_and_count_with_any_clock(
     used: int, shift: float, limit: Limit
 ) -> None:
     clock = MovedClock(NOON)

@@ -22,13 +22,13 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def test_without_a_setting_the_data_lies_in_the_platform_s_place(home, tmp_path: Path) -> None:
+def test_default_data_directory_is_the_platform_s(home, tmp_path: Path) -> None:
     command(None, "keys", "create", "A", more=home)
     assert (tmp_path / "home" / "location-context" / DATABASE_FILE).exists()
     assert files(tmp_path / "elsewhere") == []
 
 
-def test_a_command_in_another_folder_makes_no_second_store_and_names_the_first(
+def test_command_in_another_folder_creates_no_second_store(
     home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = tmp_path / "clone" / "data"
@@ -43,13 +43,13 @@ def test_a_command_in_another_folder_makes_no_second_store_and_names_the_first(
     assert len(json.loads(command(None, "keys", "list", "--json", more=home).stdout)) == 1
 
 
-def test_a_relative_data_dir_names_the_first_store_too(home, tmp_path: Path) -> None:
+def test_relative_data_directory_is_refused_with_the_first_store(home, tmp_path: Path) -> None:
     command(tmp_path / "first", "keys", "create", "A", more=home)
     relative = {**home, "LOCATION_CONTEXT_DATA_DIR": "data"}
     assert "first" in command(None, "keys", "create", "B", more=relative, fails=True).stderr
 
 
-def test_a_second_store_is_made_where_it_is_asked_for(home, tmp_path: Path) -> None:
+def test_second_store_is_created_on_request(home, tmp_path: Path) -> None:
     command(tmp_path / "first", "keys", "create", "A", more=home)
     command(None, "keys", "create", "B", "--new", more=home)
     listed = json.loads(command(None, "keys", "list", "--json", more=home).stdout)
@@ -59,7 +59,7 @@ def test_a_second_store_is_made_where_it_is_asked_for(home, tmp_path: Path) -> N
     assert str(tmp_path / "first") in said.replace("\n", "")
 
 
-def test_a_first_store_that_is_gone_hinders_nobody(home, tmp_path: Path) -> None:
+def test_deleted_first_store_is_ignored(home, tmp_path: Path) -> None:
     command(tmp_path / "first", "keys", "create", "A", more=home)
     for file in (tmp_path / "first").iterdir():
         file.unlink()

@@ -43,7 +43,7 @@ def examine(folder: Path, *, fails: bool = False, **settings: str) -> Found:
     return {one["check"]: (one["outcome"], one["message"]) for one in reversed(findings)}
 
 
-def test_what_is_not_configured_or_not_needed_is_neither_ticked_nor_warned_of(house: Path) -> None:
+def test_doctor_marks_unconfigured_parts_as_information(house: Path) -> None:
     found = examine(house)
     for name in ("met_norway", "osrm", "ticketmaster", "predicthq", "calendars"):
         assert found[f"provider {name}"] == ("info", "not configured")
@@ -55,9 +55,7 @@ def test_what_is_not_configured_or_not_needed_is_neither_ticked_nor_warned_of(ho
     assert "✓ provider osrm" not in command(house, "doctor").stdout
 
 
-def test_redis_is_asked_whether_it_answers_and_has_a_bound(
-    house: Path, own_redis: OwnRedis
-) -> None:
+def test_doctor_checks_redis_and_its_memory_bound(house: Path, own_redis: OwnRedis) -> None:
     outcome, message = examine(house)["redis"]
     assert outcome == "info"
     assert "each process counts quotas, calls providers and caches answers alone" in message
@@ -86,7 +84,7 @@ def untrusted(tmp_path: Path) -> Iterator[str]:
         thread.join()
 
 
-def test_a_server_that_cannot_be_asked_is_told_with_the_reason(house: Path, untrusted: str) -> None:
+def test_doctor_says_why_the_server_is_unreachable(house: Path, untrusted: str) -> None:
     reasons = {
         "http://no-such-host.invalid": "the host has no address",
         f"http://127.0.0.1:{free_port()}": "the connection failed",
@@ -98,13 +96,13 @@ def test_a_server_that_cannot_be_asked_is_told_with_the_reason(house: Path, untr
         assert said == ("info", sentence)
 
 
-def test_a_provider_is_named_once_in_its_line(house: Path) -> None:
+def test_doctor_names_a_provider_once_in_its_line(house: Path) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}/v1/forecast"
     said = examine(house, OPEN_METEO_FORECAST_URL=nowhere, OPEN_METEO_BUDGET="9999/minute")
     assert said["provider open_meteo_forecast"][1].startswith("the connection failed: check")
 
 
-def test_doctor_blames_no_budget_for_providers_that_are_not_reached(tmp_path: Path) -> None:
+def test_doctor_blames_no_budget_for_unreachable_providers(tmp_path: Path) -> None:
     command(tmp_path, "setup", "--without-fallback")
     write_grid(tmp_path)
     for _ in range(4):
@@ -143,7 +141,7 @@ def test_doctor_ends_with_the_number_of_failures_and_warnings(house: Path) -> No
     assert lines[-1] == f"{len(lines) - 1} checks: none failed, {warnings} warnings."
 
 
-def test_without_a_grid_and_rows_climate_is_warned_of_with_the_command(tmp_path: Path) -> None:
+def test_doctor_warns_of_missing_climate_with_the_command(tmp_path: Path) -> None:
     command(tmp_path, "setup", "--without-fallback")
     found = examine(tmp_path, fails=True)
     assert found["dataset climate"][0] == "warning"
@@ -156,7 +154,7 @@ def examine_a_full_disk(pipe: Connection, folder: str) -> None:
     pipe.send(examine(Path(folder), fails=True))
 
 
-def test_a_full_disk_is_found_by_writing(house: Path) -> None:
+def test_doctor_detects_a_full_disk(house: Path) -> None:
     with child(examine_a_full_disk, str(house)) as (_, pipe):
         outcome, said = pipe.recv()["data directory"]
     assert outcome == "failed"
@@ -169,7 +167,7 @@ def examine_bound_by_rights(pipe: Connection, folder: str, settings: dict[str, s
     pipe.send(examine(Path(folder), fails=not settings, **settings))
 
 
-def test_a_read_only_directory_is_broken_with_sqlite_and_enough_with_postgresql(
+def test_doctor_accepts_a_read_only_directory_only_with_postgresql(
     postgresql_settings: Settings, tmp_path: Path
 ) -> None:
     folder = tmp_path / "read only"

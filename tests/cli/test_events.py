@@ -41,7 +41,7 @@ def calendar(tmp_path):
     return file
 
 
-def test_an_import_is_told_listed_and_removed(run, calendar):
+def test_import_is_reported_listed_and_removed(run, calendar):
     shown = json.loads(run("import", str(calendar), "--country", "FR", "--json").stdout)
     assert (shown["calendar"]["rows"], shown["refused"]) == (3, [])
     (listed,) = json.loads(run("list", "--json").stdout)
@@ -53,7 +53,7 @@ def test_an_import_is_told_listed_and_removed(run, calendar):
     assert json.loads(run("list", "--json").stdout) == []
 
 
-def test_times_without_a_zone_are_on_the_clock_of_the_country(run, tmp_path):
+def test_import_reads_times_without_a_zone_in_the_country_s_zone(run, tmp_path):
     table = tmp_path / "town.csv"
     table.write_text("title,start\nChoir,2026-12-05T19:30\n")
     shown = json.loads(run("import", str(table), "--country", "fr", "--json").stdout)
@@ -71,7 +71,7 @@ def test_times_without_a_zone_are_on_the_clock_of_the_country(run, tmp_path):
         ("Wine week,2026-12-05,Bodega", ("--country", "ES"), False),
     ],
 )
-def test_an_import_warns_of_timed_events_at_a_venue_with_only_a_country(
+def test_import_warns_of_timed_events_at_a_venue_with_only_a_country(
     run, tmp_path, row, place, warned
 ):
     table = tmp_path / "hotel.csv"
@@ -80,7 +80,7 @@ def test_an_import_warns_of_timed_events_at_a_venue_with_only_a_country(
     assert ("shown everywhere in ES" in " ".join(result.stderr.split())) is warned
 
 
-def test_what_is_refused_is_told_with_its_line_and_reason(run, tmp_path):
+def test_import_reports_refused_rows_with_line_and_reason(run, tmp_path):
     table = tmp_path / "town.csv"
     table.write_text("title,start\nChoir,2026-12-05\nOrgan,soon\n")
     result = run("import", str(table), "--country", "FR")
@@ -90,7 +90,7 @@ def test_what_is_refused_is_told_with_its_line_and_reason(run, tmp_path):
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-def test_what_cannot_be_read_exits_1_with_each_reason_and_leaves_what_is_there(
+def test_unreadable_import_exits_1_and_changes_nothing(
     run, calendar, tmp_path, monkeypatch, as_json
 ):
     monkeypatch.chdir(tmp_path)
@@ -113,7 +113,7 @@ def test_what_cannot_be_read_exits_1_with_each_reason_and_leaves_what_is_there(
         assert listed["rows"] == 3
 
 
-def test_a_calendar_without_events_exits_1_unless_it_may_be_empty(run, calendar, tmp_path):
+def test_empty_calendar_exits_1_unless_allowed(run, calendar, tmp_path):
     run("import", str(calendar), "--country", "FR")
     calendar.write_bytes(b"BEGIN:VCALENDAR\nEND:VCALENDAR\n")
     arguments = ("events", "import", str(calendar), "--country", "FR", "--json")
@@ -126,7 +126,7 @@ def test_a_calendar_without_events_exits_1_unless_it_may_be_empty(run, calendar,
     assert listed["rows"] == 0
 
 
-def test_progress_is_shown_without_a_terminal(tmp_path):
+def test_import_shows_progress_without_a_terminal(tmp_path):
     rows = (f"Event {n},2026-12-{n % 28 + 1:02}\n" for n in range(12_000))
     (tmp_path / "town.csv").write_text("title,start\n" + "".join(rows))
     arguments = ("events", "import", str(tmp_path / "town.csv"), "--country", "FR", "--json")
@@ -135,7 +135,7 @@ def test_progress_is_shown_without_a_terminal(tmp_path):
     assert json.loads(result.stdout)["calendar"]["rows"] == 12_000
 
 
-def test_a_file_is_one_import_by_whatever_path_it_is_named(run, calendar, tmp_path, monkeypatch):
+def test_import_recognises_a_file_by_any_path(run, calendar, tmp_path, monkeypatch):
     (tmp_path / "a").mkdir()
     for folder, name in [
         (tmp_path, "town.ics"), (tmp_path / "a", "../town.ics"), (tmp_path, str(calendar)),
@@ -149,7 +149,7 @@ def test_a_file_is_one_import_by_whatever_path_it_is_named(run, calendar, tmp_pa
     assert json.loads(run("list", "--json").stdout) == []
 
 
-def test_a_list_shows_whole_ids_and_sources_in_a_narrow_terminal(run, tmp_path, monkeypatch):
+def test_list_shows_whole_ids_and_sources_in_a_narrow_terminal(run, tmp_path, monkeypatch):
     folder = tmp_path / "a-rather-long-name-of-a-folder-as-they-are"
     folder.mkdir()
     file = folder / "and-a-rather-long-name-of-a-file.csv"
@@ -163,7 +163,7 @@ def test_a_list_shows_whole_ids_and_sources_in_a_narrow_terminal(run, tmp_path, 
     assert "1" in shown
 
 
-def test_a_feed_to_a_loopback_address_needs_the_setting(run, calendar, monkeypatch):
+def test_feed_at_a_loopback_address_needs_the_setting(run, calendar, monkeypatch):
     with StandIn(lambda _: Answered(calendar.read_bytes())).running() as server:
         with pytest.raises(OperatorError, match="private"):
             run("feed", "add", server.url + "/a.ics", "--lat", "48.85", "--lng", "2.35")
@@ -179,12 +179,12 @@ def test_a_feed_to_a_loopback_address_needs_the_setting(run, calendar, monkeypat
         ("--category", "circus"),
     ],
 )  # fmt: skip
-def test_wrong_options_are_refused_with_what_is_accepted(run, calendar, wrong):
+def test_wrong_import_options_are_refused(run, calendar, wrong):
     with pytest.raises(OperatorError):
         run("import", str(calendar), *wrong)
 
 
-def test_a_file_that_is_not_there_is_said(run, tmp_path):
+def test_missing_file_or_feed_is_reported(run, tmp_path):
     with pytest.raises(OperatorError, match="cannot be read"):
         run("import", str(tmp_path / "none.ics"))
     with pytest.raises(OperatorError, match="no feed or import"):

@@ -26,7 +26,7 @@ SAY_MODULES = (
     [("--help",), ("--version",), ("keys", "--help"), ("keys", "list")],
     ids=" ".join,
 )
-def test_a_command_imports_only_what_it_needs(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_command_imports_only_its_needs(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SAY_MODULES, *arguments],
         env=environment(tmp_path),
@@ -40,11 +40,11 @@ def test_a_command_imports_only_what_it_needs(tmp_path: Path, arguments: tuple[s
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_list_says_of_each_command_what_its_own_file_says(name: str) -> None:
+def test_command_list_has_the_help_of_each_command(name: str) -> None:
     assert " ".join(load(name).help.split()) == COMMANDS[name]
 
 
-def test_the_list_names_every_file_with_a_command(tmp_path: Path) -> None:
+def test_command_list_is_complete(tmp_path: Path) -> None:
     package = Path(sys.modules["location_context.cli.main"].__file__ or "").parent
     files = {path.stem for path in package.glob("*.py")} - {"__init__", "main", "console"}
     assert files == {MODULES.get(name, name) for name in COMMANDS}
@@ -52,11 +52,11 @@ def test_the_list_names_every_file_with_a_command(tmp_path: Path) -> None:
     assert all(f" {name} " in shown for name in COMMANDS)
 
 
-def test_the_version_is_printed_alone(tmp_path: Path) -> None:
+def test_version_option_prints_the_version_alone(tmp_path: Path) -> None:
     assert command(tmp_path, "--version").stdout == f"{__version__}\n"
 
 
-def test_a_command_that_is_not_there_is_an_error_that_names_the_nearest(tmp_path: Path) -> None:
+def test_unknown_command_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
     said = command(tmp_path, "key", fails=True).stderr
     assert "No such command 'key'" in said
     assert "keys" in said

@@ -31,7 +31,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("all", ["climatology", "Three stars", "2031-01-01", "Moon"]),
     ],
 )
-def test_without_json_a_person_reads_a_table(house: Path, section: str, shown: list[str]) -> None:
+def test_read_prints_a_table_without_json(house: Path, section: str, shown: list[str]) -> None:
     stay = () if section == "guide" else STAY
     said = command(house, "read", section, *PARIS, *stay).stdout
     assert [word for word in shown if word not in said] == []
@@ -42,7 +42,7 @@ def test_without_json_a_person_reads_a_table(house: Path, section: str, shown: l
         json.loads(said)
 
 
-def test_what_is_not_applicable_is_a_sentence(house: Path) -> None:
+def test_read_prints_a_sentence_when_not_applicable(house: Path) -> None:
     said = command(house, "read", "guide", "--lat", "-60", "--lng", "-120").stdout
     assert "No restaurant of the guide is in range." in said
 

@@ -28,18 +28,18 @@ async def cluster() -> AsyncIterator[Cluster]:
         yield made
 
 
-async def test_of_500_requests_at_once_over_four_workers_exactly_the_quota_passes(
+async def test_cluster_admits_exactly_the_quota(
     cluster: Cluster,
 ) -> None:
     held, seen = await quota(cluster, SHORT)
     assert held, seen
 
 
-async def test_a_revoked_key_is_refused_by_all_workers_within_5_s(cluster: Cluster) -> None:
+async def test_cluster_refuses_a_revoked_key_within_5_s(cluster: Cluster) -> None:
     held, seen = await key_revoked(cluster, SHORT)
     assert held, seen
 
 
-async def test_no_request_fails_while_a_replica_is_killed_and_comes_back(cluster: Cluster) -> None:
+async def test_cluster_fails_no_request_while_a_replica_restarts(cluster: Cluster) -> None:
     held, seen = await replica_killed(cluster, SHORT)
     assert held, seen

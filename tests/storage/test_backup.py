@@ -29,7 +29,7 @@ def digests(path: Path) -> set[bytes]:
     return found
 
 
-def test_a_backup_of_a_live_database_holds_its_newest_key_which_works_after_restore(
+def test_backup_of_a_live_database_has_its_newest_key(
     tmp_path: Path,
 ) -> None:
     house, other, file = tmp_path / "house", tmp_path / "other", tmp_path / "b.tar"
@@ -59,20 +59,20 @@ def test_a_backup_of_a_live_database_holds_its_newest_key_which_works_after_rest
     ]  # fmt: skip
 
 
-def test_a_backup_taken_under_load_is_one_moment_and_comes_back_row_by_row(
+def test_backup_under_load_is_consistent_and_restores_each_row(
     tmp_path: Path,
 ) -> None:
     found = restores.run(tmp_path, rounds=1, months=600)["restores"]
     assert (found["equal"], found["rows compared"] > 600) == (1, True)
 
 
-def test_a_new_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+def test_new_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     command(tmp_path, "keys", "create", "first")
     modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob(f"{DATABASE_FILE}*")}
     assert modes == {0o600}
 
 
-def test_neither_writes_over_what_is_there(tmp_path: Path) -> None:
+def test_backup_and_restore_overwrite_nothing(tmp_path: Path) -> None:
     house, file = tmp_path / "house", tmp_path / "b.tar"
     command(house, "keys", "create", "first")
     command(house, "backup", str(file))
@@ -104,7 +104,7 @@ def packed(**files: bytes) -> bytes:
     ],
     ids=["empty", "no tar", "another tar", "damaged", "emptied"],
 )
-def test_what_is_no_backup_changes_nothing(tmp_path: Path, data: bytes, said: str) -> None:
+def test_restore_of_an_invalid_file_changes_nothing(tmp_path: Path, data: bytes, said: str) -> None:
     file = tmp_path / "b.tar"
     file.write_bytes(data)
     assert said in " ".join(
@@ -113,7 +113,7 @@ def test_what_is_no_backup_changes_nothing(tmp_path: Path, data: bytes, said: st
     assert list((tmp_path / "new").iterdir()) == []
 
 
-def test_a_damaged_database_is_not_backed_up(tmp_path: Path) -> None:
+def test_backup_refuses_a_damaged_database(tmp_path: Path) -> None:
     house, file = tmp_path / "house", tmp_path / "b.tar"
     command(house, "setup", "--without-fallback")
     path = house / DATABASE_FILE
@@ -124,7 +124,9 @@ def test_a_damaged_database_is_not_backed_up(tmp_path: Path) -> None:
     assert not file.exists()
 
 
-def test_of_postgresql_it_says_what_to_use(postgresql_settings: Settings, tmp_path: Path) -> None:
+def test_backup_of_postgresql_refers_to_pg_dump(
+    postgresql_settings: Settings, tmp_path: Path
+) -> None:
     more = {
         "LOCATION_CONTEXT_DATABASE_URL": postgresql_settings.database_url.reveal(),
         "LOCATION_CONTEXT_KEY_PEPPER": "p",

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 ROUNDS = 25
 
 
-async def test_sigkill_in_the_middle_of_writes_loses_nothing_that_was_acknowledged(
+async def test_sigkill_loses_no_acknowledged_write(
     database_settings: Settings,
 ) -> None:
     await (await Database.open(database_settings)).close()
@@ -49,7 +49,7 @@ async def test_sigkill_in_the_middle_of_writes_loses_nothing_that_was_acknowledg
             await database.close()
 
 
-async def test_two_processes_that_write_at_once_both_get_through(
+async def test_two_writing_processes_both_succeed(
     database_settings: Settings,
 ) -> None:
     names = plain(database_settings)
@@ -60,7 +60,7 @@ async def test_two_processes_that_write_at_once_both_get_through(
     await database.close()
 
 
-def test_one_who_writes_without_a_pause_lets_another_in_each_time(tmp_path: Path) -> None:
+def test_greedy_writer_lets_another_writer_in(tmp_path: Path) -> None:
     """Each turn: while the greedy one writes, the other waits, and is the next."""
     path, order = tmp_path / "lock", list[str]()
     greedy, other = WriteLock(path), WriteLock(path)  # as in two processes
@@ -94,7 +94,7 @@ async def no_schema(database_settings: Settings) -> Settings:
 
 
 @pytest.mark.parametrize("statements", [1, 2, 3, 4])
-async def test_a_migration_that_was_killed_leaves_nothing_and_is_run_again(
+async def test_killed_migration_leaves_nothing_and_reruns(
     no_schema: Settings, statements: int
 ) -> None:
     with child(migrate_and_die, *plain(no_schema), statements) as (process, _):
@@ -106,7 +106,7 @@ async def test_a_migration_that_was_killed_leaves_nothing_and_is_run_again(
     await database.close()
 
 
-async def test_processes_that_open_a_new_database_at_once_all_get_through(
+async def test_concurrent_processes_open_a_new_database(
     no_schema: Settings,
 ) -> None:
     with ExitStack() as stack:

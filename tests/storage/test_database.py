@@ -34,7 +34,7 @@ def database_settings(pooled_settings: Settings) -> Settings:
     return pooled_settings
 
 
-async def test_an_error_in_a_transaction_takes_all_of_it_back(database: Database) -> None:
+async def test_error_rolls_a_transaction_back(database: Database) -> None:
     def half(connection: Connection) -> None:
         connection.execute(INSERT)
         raise ZeroDivisionError
@@ -44,7 +44,7 @@ async def test_an_error_in_a_transaction_takes_all_of_it_back(database: Database
     assert await database.rows(SELECT) == []
 
 
-async def test_a_cancelled_write_that_has_begun_ends_and_the_next_one_works(
+async def test_cancelled_write_completes_and_the_next_write_works(
     database: Database,
 ) -> None:
     begun, goes_on = threading.Event(), threading.Event()
@@ -64,7 +64,7 @@ async def test_a_cancelled_write_that_has_begun_ends_and_the_next_one_works(
     await database.execute((text("UPDATE facts SET value = 'c' WHERE name = 'a'"), {}))
 
 
-async def test_readers_and_writers_cancelled_at_any_moment_leave_the_file_whole(
+async def test_cancelled_readers_and_writers_leave_the_file_intact(
     sqlite_settings: Settings,
 ) -> None:
     database = await Database.open(sqlite_settings)
@@ -83,7 +83,7 @@ async def test_readers_and_writers_cancelled_at_any_moment_leave_the_file_whole(
     await database.close()
 
 
-async def test_a_reader_sees_one_state_while_a_writer_works(database: Database) -> None:
+async def test_reader_sees_a_consistent_state_beside_a_writer(database: Database) -> None:
     written, looked = threading.Event(), threading.Event()
 
     def work(connection: Connection) -> None:
@@ -112,14 +112,14 @@ async def test_writers_take_turns(database: Database) -> None:
     assert await database.scalar(text("SELECT value FROM facts WHERE name = 'n'")) == "50"
 
 
-async def test_a_reading_connection_cannot_write_on_sqlite(sqlite_settings: Settings) -> None:
+async def test_reading_connection_cannot_write_on_sqlite(sqlite_settings: Settings) -> None:
     database = await Database.open(sqlite_settings)
     with pytest.raises(StorageError, match="read-only"):
         await database.read(lambda connection: connection.execute(INSERT))
     await database.close()
 
 
-async def test_sqlite_keeps_what_it_acknowledged_through_a_power_cut(
+async def test_sqlite_syncs_each_acknowledged_write(
     sqlite_settings: Settings,
 ) -> None:
     database = await Database.open(sqlite_settings)
@@ -131,9 +131,7 @@ async def test_sqlite_keeps_what_it_acknowledged_through_a_power_cut(
     await database.close()
 
 
-async def test_a_schema_of_a_newer_version_is_refused(
-    database: Database, database_settings: Settings
-) -> None:
+async def test_newer_schema_is_refused(database: Database, database_settings: Settings) -> None:
     await database.execute(
         (text("UPDATE schema_version SET version_num = '9999_later'"), {}),
         (delete(schema.metadata_kv), {}),
@@ -155,7 +153,7 @@ async def filled(settings: Settings, keys: int = 80) -> Path:
     return Path(settings.database.removeprefix("sqlite:///"))
 
 
-async def test_a_damaged_database_is_said_at_start(sqlite_settings: Settings) -> None:
+async def test_damaged_database_is_reported_at_start(sqlite_settings: Settings) -> None:
     path = await filled(sqlite_settings)
     whole = path.read_bytes()
     path.write_bytes(whole[:8192] + b"\xa5" * (len(whole) - 8192))
@@ -163,14 +161,14 @@ async def test_a_damaged_database_is_said_at_start(sqlite_settings: Settings) ->
         await Database.open(sqlite_settings, read_whole=True)
 
 
-async def test_a_file_that_was_cut_is_said_at_start(sqlite_settings: Settings) -> None:
+async def test_truncated_database_is_reported_at_start(sqlite_settings: Settings) -> None:
     path = await filled(sqlite_settings)
     path.write_bytes(path.read_bytes()[:-9000])
     with pytest.raises(StorageError, match="is damaged: restore a copy"):
         await Database.open(sqlite_settings, read_whole=True)
 
 
-async def test_only_a_start_reads_the_whole_file_so_that_a_command_reads_beside_damage(
+async def test_only_a_start_reads_the_whole_file(
     sqlite_settings: Settings,
 ) -> None:
     database = await Database.open(sqlite_settings)
@@ -189,7 +187,7 @@ async def test_only_a_start_reads_the_whole_file_so_that_a_command_reads_beside_
         await Database.open(sqlite_settings, read_whole=True)
 
 
-async def test_a_file_that_is_no_database_is_said_and_left_as_it_is(
+async def test_file_of_another_format_is_reported_and_unchanged(
     sqlite_settings: Settings,
 ) -> None:
     path = Path(sqlite_settings.database.removeprefix("sqlite:///"))
@@ -200,7 +198,7 @@ async def test_a_file_that_is_no_database_is_said_and_left_as_it_is(
     assert path.read_bytes() == before
 
 
-async def test_a_file_that_was_emptied_is_refused_and_left_as_it_is(
+async def test_emptied_file_is_refused_and_unchanged(
     sqlite_settings: Settings,
 ) -> None:
     path = await filled(sqlite_settings, keys=1)
@@ -211,7 +209,7 @@ async def test_a_file_that_was_emptied_is_refused_and_left_as_it_is(
     assert path.read_bytes() == b""
 
 
-async def test_while_another_program_locks_the_file_reads_go_on_and_writes_wait(
+async def test_reads_continue_and_writes_wait_for_a_foreign_lock(
     sqlite_settings: Settings,
 ) -> None:
     path = await filled(sqlite_settings, keys=3)
@@ -229,7 +227,7 @@ async def test_while_another_program_locks_the_file_reads_go_on_and_writes_wait(
     await database.close()
 
 
-def test_a_writer_that_waits_too_long_says_why(tmp_path: Path) -> None:
+def test_writer_times_out_with_a_reason(tmp_path: Path) -> None:
     first, second = WriteLock(tmp_path / "lock"), WriteLock(tmp_path / "lock", timeout=0.02)
     with (
         first.acquire(),
@@ -241,7 +239,7 @@ def test_a_writer_that_waits_too_long_says_why(tmp_path: Path) -> None:
         pass
 
 
-async def test_on_a_full_disk_reads_go_on_and_writes_are_refused_clearly(
+async def test_full_disk_allows_reads_and_refuses_writes(
     sqlite_settings: Settings,
 ) -> None:
     await filled(sqlite_settings, keys=3)

@@ -37,7 +37,7 @@ async def _titles(rows: SqlEventStore, first: date, last: date) -> set[str]:
     return {event.title for event in found}
 
 
-async def test_an_event_is_found_by_any_day_it_touches_however_long_it_is(database: Database):
+async def test_event_is_found_on_each_of_its_days(database: Database):
     rows = SqlEventStore(database)
     begin = date(2026, 12, 1)
     lengths = [1, 2, 8, 9, 63, 64, 65, 400, 600]
@@ -49,7 +49,7 @@ async def test_an_event_is_found_by_any_day_it_touches_however_long_it_is(databa
         assert f"{n} days" in await _titles(rows, begin - timedelta(days=3), begin)
 
 
-async def test_a_calendar_is_replaced_whole_and_removed_whole(database: Database):
+async def test_calendar_is_replaced_and_removed_as_a_whole(database: Database):
     rows = SqlEventStore(database)
     day = date(2026, 12, 1)
     calendar = Calendar(id="c", kind="import", source="file", rows=2)
@@ -62,7 +62,7 @@ async def test_a_calendar_is_replaced_whole_and_removed_whole(database: Database
     assert await _titles(rows, day, day) == set()
 
 
-async def test_events_of_several_batches_are_stored_word_for_word(database: Database):
+async def test_events_of_several_batches_are_stored_unchanged(database: Database):
     rows, day = SqlEventStore(database), date(2026, 12, 1)
     words = ["100 %", "$1 and ? and :name", 'd\'Artagnan "the" \\', "Fête 🎉"]
     new_events = [_event(f"{words[n % 4]} {n}", day, day) for n in range(4_100)]
@@ -71,7 +71,7 @@ async def test_events_of_several_batches_are_stored_word_for_word(database: Data
     assert sorted(found, key=lambda one: one.id) == sorted(new_events, key=lambda one: one.id)
 
 
-async def test_each_feed_that_is_due_goes_to_one_caller_only(database: Database):
+async def test_each_feed_is_claimed_by_a_single_caller(database: Database):
     rows = SqlEventStore(database)
     await rows.replace(Calendar(id="a", kind="feed", source="https://a.example/x.ics"), [])
     await rows.replace(Calendar(id="b", kind="import", source="file"), [])
@@ -82,13 +82,13 @@ async def test_each_feed_that_is_due_goes_to_one_caller_only(database: Database)
     assert await rows.claim(NOW + timedelta(hours=2), NOW + timedelta(hours=1)) is not None
 
 
-async def test_what_is_noted_about_a_removed_calendar_does_not_bring_it_back(database: Database):
+async def test_update_does_not_restore_a_removed_calendar(database: Database):
     rows = SqlEventStore(database)
     await rows.update_calendar(Calendar(id="gone", kind="feed", source="https://a.example/x.ics"))
     assert await rows.calendars() == []
 
 
-async def test_an_event_that_began_years_before_is_found_while_it_lasts(database: Database):
+async def test_event_that_began_years_ago_is_found_while_it_lasts(database: Database):
     rows, since = SqlEventStore(database), date(2026, 11, 1)
     running = _event("running", date(1990, 5, 1), date(2040, 1, 1))
     country = msgspec.structs.replace(

@@ -30,7 +30,7 @@ def record(number: int) -> ApiKey:
     )
 
 
-async def test_a_key_comes_back_as_it_was_kept(database: Database) -> None:
+async def test_stored_key_is_read_unchanged(database: Database) -> None:
     store = SqlApiKeyStore(database)
     await store.add(record(1))
     [kept] = await store.all()
@@ -38,7 +38,7 @@ async def test_a_key_comes_back_as_it_was_kept(database: Database) -> None:
     assert kept.created_at.utcoffset() == timedelta(0)
 
 
-async def test_every_change_gives_the_version_a_new_value(database: Database) -> None:
+async def test_each_change_renews_the_version(database: Database) -> None:
     store = SqlApiKeyStore(database)
     versions = [await store.version()]
     await store.add(record(1))
@@ -51,7 +51,7 @@ async def test_every_change_gives_the_version_a_new_value(database: Database) ->
     assert await store.version() == versions[-1]
 
 
-async def test_two_keys_never_share_a_digest(database: Database) -> None:
+async def test_store_refuses_a_duplicate_digest(database: Database) -> None:
     store = SqlApiKeyStore(database)
     await store.add(record(1))
     before = await store.version()
@@ -60,5 +60,5 @@ async def test_two_keys_never_share_a_digest(database: Database) -> None:
     assert await store.version() == before
 
 
-async def test_an_unknown_key_is_not_revoked(database: Database) -> None:
+async def test_revoking_an_unknown_key_returns_none(database: Database) -> None:
     assert await SqlApiKeyStore(database).revoke("key_none", NOON) is None

@@ -56,7 +56,7 @@ def ask(port: int, key: str, count: int, answers: Counter[int]) -> None:
         connection.close()
 
 
-def test_every_command_and_two_workers_work_behind_it(
+def test_commands_and_workers_work_behind_pgbouncer(
     behind: dict[str, str], tmp_path: Path, own_redis: OwnRedis
 ) -> None:
     folder = tmp_path / "data"
@@ -87,7 +87,7 @@ def test_every_command_and_two_workers_work_behind_it(
 
 
 @pytest.mark.anyio
-async def test_connections_that_change_between_transactions_mix_no_statements_up(
+async def test_changing_connections_mix_no_statements(
     pgbouncer_settings: Settings,
 ) -> None:
     """Many clients on two connections, each with other statements, and migrations' locks."""

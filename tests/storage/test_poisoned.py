@@ -28,7 +28,7 @@ async def link(redis_url: str, redis_prefix: str):
     await link.close()
 
 
-async def test_a_value_that_unpacks_to_hundreds_of_megabytes_is_none(link: RedisLink) -> None:
+async def test_compression_bomb_in_redis_is_ignored(link: RedisLink) -> None:
     bomb = b"\x01" + zlib.compress(bytes(300_000_000), 9)
     await link.redis.set(f"{link.prefix}value:example:key", bomb, px=60_000)
     tracemalloc.start()
@@ -40,7 +40,7 @@ async def test_a_value_that_unpacks_to_hundreds_of_megabytes_is_none(link: Redis
     assert peak < 50_000_000
 
 
-async def test_a_key_of_a_wrong_type_is_no_redis_that_is_gone(link: RedisLink) -> None:
+async def test_wrong_type_in_redis_is_not_a_failure_of_redis(link: RedisLink) -> None:
     await link.redis.rpush(f"{link.prefix}value:example:key", b"x")
     assert await RedisSharedStore(link).load("example", "key") is None
     assert not link.degraded
@@ -68,9 +68,7 @@ STORED = {
 
 @pytest.mark.parametrize("kind", STORED)
 @pytest.mark.parametrize("byte", [0x00, 0x7F, 0xA5, 0xFF])
-def test_a_stored_value_of_which_one_byte_is_wrong_is_read_or_counts_as_none(
-    kind: str, byte: int
-) -> None:
+def test_damaged_stored_value_is_read_or_ignored(kind: str, byte: int) -> None:
     unpack, data = STORED[kind]
     assert unpack(data) is not None
     read = [unpack(data[:at] + bytes([byte]) + data[at + 1 :]) for at in range(len(data))]

@@ -29,7 +29,7 @@ from tests.storage.test_retention import months
 pytestmark = pytest.mark.anyio
 
 
-async def test_postgresql_is_back_at_once_after_its_connections_were_ended(
+async def test_database_recovers_from_terminated_connections(
     postgresql_settings: Settings,
 ) -> None:
     database = await Database.open(postgresql_settings)
@@ -46,7 +46,7 @@ async def test_postgresql_is_back_at_once_after_its_connections_were_ended(
     await database.close()
 
 
-async def test_postgresql_is_back_within_five_seconds_of_its_return(
+async def test_database_recovers_within_five_seconds_of_postgresql_s_return(
     postgresql_settings: Settings, tmp_path: Path
 ) -> None:
     async with Proxy(postgresql_settings.database) as proxy:
@@ -64,7 +64,7 @@ async def test_postgresql_is_back_within_five_seconds_of_its_return(
         await database.close()
 
 
-async def test_a_postgresql_that_falls_silent_holds_nobody_longer_than_its_patience(
+async def test_silent_postgresql_blocks_no_longer_than_its_timeout(
     postgresql_settings: Settings, tmp_path: Path
 ) -> None:
     async with Proxy(postgresql_settings.database) as proxy:
@@ -85,7 +85,7 @@ async def test_a_postgresql_that_falls_silent_holds_nobody_longer_than_its_patie
         await database.close()
 
 
-async def test_a_postgresql_that_is_not_there_is_said_without_its_password(tmp_path: Path) -> None:
+async def test_unreachable_postgresql_is_reported_without_its_password(tmp_path: Path) -> None:
     url = Secret("postgresql://someone:pass-word@127.0.0.1:1/nothing")
     with pytest.raises(StorageError, match=r"127\.0\.0\.1:1/nothing") as said:
         await Database.open(Settings(data_dir=tmp_path, database_url=url))
@@ -102,7 +102,7 @@ def empty_url(postgresql_url: str) -> Iterator[str]:
     asyncio.run(administer(f"DROP DATABASE {name} WITH (FORCE)"))
 
 
-async def test_a_dump_by_the_commands_of_the_page_comes_back_row_by_row(
+async def test_documented_dump_restores_each_row(
     postgresql_settings: Settings, empty_url: str, tmp_path: Path
 ) -> None:
     if shutil.which("pg_dump") is None:
@@ -137,7 +137,7 @@ async def rows_of(database: Database) -> dict[str, list[str]]:
     return found
 
 
-async def test_servers_need_no_right_but_to_read_and_write_rows(
+async def test_server_needs_only_rights_to_read_and_write_rows(
     postgresql_settings: Settings, postgresql_url: str, tmp_path: Path
 ) -> None:
     await (await Database.open(postgresql_settings)).close()

@@ -43,7 +43,7 @@ async def replica(redis_url: str, redis_prefix: str) -> AsyncIterator[Callable[[
         await link.close()
 
 
-async def test_replicas_share_one_count_and_one_secret(
+async def test_replicas_share_a_count_and_a_secret(
     replica: Callable[[], RedisCounter],
 ) -> None:
     one, two = replica(), replica()
@@ -54,7 +54,7 @@ async def test_replicas_share_one_count_and_one_secret(
     assert await one.secret("address:today") == await two.secret("address:today")
 
 
-async def test_everything_in_redis_ends_by_itself(
+async def test_counters_in_redis_expire(
     replica: Callable[[], RedisCounter], redis_url: str, redis_prefix: str
 ) -> None:
     counter = replica()
@@ -67,7 +67,7 @@ async def test_everything_in_redis_ends_by_itself(
     assert lives[f"{redis_prefix}widget:someone".encode()] <= 61_000
 
 
-async def test_when_redis_goes_this_process_counts_on_and_says_so(
+async def test_process_counts_alone_while_redis_is_stopped(
     replica: Callable[..., RedisCounter], redis_url: str
 ) -> None:
     async with Proxy(redis_url) as proxy:
@@ -86,7 +86,7 @@ async def test_when_redis_goes_this_process_counts_on_and_says_so(
         assert not counter.degraded
 
 
-async def test_a_redis_that_is_silent_costs_its_patience_once_and_not_each_request(
+async def test_silent_redis_costs_its_timeout_once(
     replica: Callable[..., RedisCounter], redis_url: str
 ) -> None:
     async with Proxy(redis_url) as proxy:
@@ -125,7 +125,7 @@ steps = st.lists(
 @settings(
     max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )  # each example has a prefix of its own
-def test_redis_and_memory_give_the_same_answer_whatever_is_done(
+def test_redis_and_memory_counters_agree(
     redis_url: str, redis_prefix: str, steps: list[str | int]
 ) -> None:
     async def both() -> None:
@@ -155,7 +155,7 @@ def test_redis_and_memory_give_the_same_answer_whatever_is_done(
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )  # each example has a prefix of its own
-def test_of_requests_at_several_replicas_exactly_the_quota_passes(
+def test_replicas_admit_exactly_the_quota(
     redis_url: str, redis_prefix: str, rounds: list[list[int]], quota: int
 ) -> None:
     async def ask() -> None:
@@ -180,7 +180,7 @@ def test_of_requests_at_several_replicas_exactly_the_quota_passes(
 
 
 @pytest.mark.parametrize("ahead", [90, 3600, -90])
-async def test_a_replica_whose_clock_is_wrong_gives_no_second_quota_and_refuses_nobody_longer(
+async def test_wrong_clock_of_a_replica_changes_no_quota(
     redis_url: str, redis_prefix: str, ahead: int
 ) -> None:
     link, limits = RedisLink(Secret(redis_url), redis_prefix, LONG), Limits(MINUTE)
@@ -198,7 +198,7 @@ async def test_a_replica_whose_clock_is_wrong_gives_no_second_quota_and_refuses_
     await link.close()
 
 
-async def test_a_request_that_is_cancelled_harms_no_other_of_its_call(
+async def test_cancelled_request_harms_no_other_request(
     replica: Callable[[], RedisCounter],
 ) -> None:
     counter, limits = replica(), Limits(MINUTE)
@@ -210,7 +210,7 @@ async def test_a_request_that_is_cancelled_harms_no_other_of_its_call(
     assert len({result.used[0] for result in results[:-1]}) == 5
 
 
-async def test_a_redis_that_was_never_there_stops_nobody(
+async def test_unreachable_redis_stops_nobody(
     replica: Callable[..., RedisCounter],
 ) -> None:
     counter = replica("redis://127.0.0.1:1/0")
@@ -221,7 +221,7 @@ async def test_a_redis_that_was_never_there_stops_nobody(
     assert await counter.secret("address:today")
 
 
-def test_serve_without_the_client_of_redis_names_the_extra(
+def test_serve_without_the_redis_client_names_the_extra(
     tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "redis", None)  # as if not installed

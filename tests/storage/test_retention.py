@@ -38,7 +38,7 @@ async def kept_cells(database: Database) -> set[str]:
     return set(await database.scalars(text("SELECT DISTINCT cell FROM climate_months")))
 
 
-async def test_a_cell_goes_with_all_its_months_once_nobody_asked_for_it_for_so_long(
+async def test_retention_deletes_unused_cells_with_all_their_months(
     database: Database, database_settings: Settings
 ) -> None:
     clock = MovedClock()
@@ -58,7 +58,7 @@ async def test_a_cell_goes_with_all_its_months_once_nobody_asked_for_it_for_so_l
     assert await Retention(database, clock).prune() == Deleted()
 
 
-async def test_to_ask_for_a_cell_costs_one_write_a_week_and_none_while_it_is_asked_for(
+async def test_use_of_a_cell_is_written_once_a_week(
     database: Database,
 ) -> None:
     clock, written = MovedClock(), list[object]()
@@ -91,7 +91,7 @@ def event(number: int, first: date, days: int) -> ProviderEvent:
     )  # fmt: skip
 
 
-async def test_events_go_once_they_are_past_for_the_days_that_are_kept(
+async def test_retention_deletes_old_events(
     database: Database, database_settings: Settings
 ) -> None:
     store, kept = SqlEventStore(database), TODAY - timedelta(31)
@@ -108,9 +108,7 @@ async def test_events_go_once_they_are_past_for_the_days_that_are_kept(
     assert [calendar.rows for calendar in await store.calendars()] == [len(left)]
 
 
-async def test_a_pass_is_logged_with_its_counts_and_a_second_one_finds_nothing(
-    database: Database, database_settings: Settings
-) -> None:
+async def test_retention_logs_its_counts(database: Database, database_settings: Settings) -> None:
     await SqlClimateStore(database).save(months("old", datetime(2000, 1, 1, tzinfo=UTC), years=1))
     with captured_logs() as lines:
         assert await Retention(database, MovedClock()).prune() == Deleted(climate_months=12)
@@ -120,7 +118,7 @@ async def test_a_pass_is_logged_with_its_counts_and_a_second_one_finds_nothing(
     ]  # fmt: skip
 
 
-async def test_a_pass_that_is_killed_leaves_whole_cells_and_another_process_goes_on(
+async def test_killed_retention_leaves_whole_cells(
     database: Database, database_settings: Settings
 ) -> None:
     store = SqlClimateStore(database)
@@ -136,7 +134,7 @@ async def test_a_pass_that_is_killed_leaves_whole_cells_and_another_process_goes
     assert deleted == Deleted(climate_months=12 * len(left))
 
 
-async def test_guests_read_and_write_while_a_pass_deletes(
+async def test_retention_blocks_no_reader_and_writer(
     database: Database, database_settings: Settings
 ) -> None:
     store = SqlClimateStore(database)
@@ -153,7 +151,7 @@ async def test_guests_read_and_write_while_a_pass_deletes(
     assert await kept_cells(database) == {f"new {number}" for number in range(min(3, writes))}
 
 
-async def test_a_cell_that_is_stored_again_while_it_goes_is_whole_or_gone(
+async def test_cell_stored_during_retention_is_complete(
     database: Database, database_settings: Settings
 ) -> None:
     store = SqlClimateStore(database)

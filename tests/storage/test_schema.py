@@ -23,11 +23,11 @@ def differences(connection: Connection) -> list[object]:
     return compare_metadata(context, metadata)
 
 
-async def test_a_new_database_makes_its_schema_at_first_opening(database: Database) -> None:
+async def test_new_database_gets_the_newest_schema(database: Database) -> None:
     assert await database.revision() == schema.head()
 
 
-def test_the_last_migration_by_its_files_name_is_the_newest() -> None:
+def test_newest_migration_is_last_by_name() -> None:
     config = Config()
     config.set_main_option("script_location", str(schema.MIGRATIONS))
     scripts = ScriptDirectory.from_config(config)

@@ -86,7 +86,7 @@ async def until(told: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_of_all_processes_one_fetches_and_the_others_have_its_value(process: Make) -> None:
+async def test_a_single_process_fetches_and_the_others_receive_its_value(process: Make) -> None:
     one, *others = (process() for _ in range(4))
     asking = [asyncio.create_task(one.get())]
     await until(lambda: one.calls == [False])
@@ -98,7 +98,7 @@ async def test_of_all_processes_one_fetches_and_the_others_have_its_value(proces
     assert one.calls == [False]
 
 
-async def test_after_a_failed_fetch_a_waiting_process_fetches_itself(process: Make) -> None:
+async def test_waiting_process_fetches_after_a_failure(process: Make) -> None:
     one, other = process(), process()
     one.error = errors.ProviderStatusError("example", 503)
     other.goes.set()
@@ -112,7 +112,7 @@ async def test_after_a_failed_fetch_a_waiting_process_fetches_itself(process: Ma
     assert value == "answer 2"
 
 
-async def test_what_the_widgets_half_could_not_pay_is_asked_for_by_keyed_traffic(
+async def test_keyed_process_fetches_after_a_public_budget_refusal(
     process: Make,
 ) -> None:
     one, other = process(), process()
@@ -129,7 +129,7 @@ async def test_what_the_widgets_half_could_not_pay_is_asked_for_by_keyed_traffic
     assert one.calls == [True, False]
 
 
-async def test_a_lock_whose_holder_died_ends_by_itself(
+async def test_lock_of_a_dead_holder_expires(
     process: Make, redis_url: str, redis_prefix: str
 ) -> None:
     lock = f"{redis_prefix}lock:example:key"
@@ -148,7 +148,7 @@ async def test_a_lock_whose_holder_died_ends_by_itself(
         await asking
 
 
-async def test_a_late_holder_does_not_free_the_lock_of_another(
+async def test_late_holder_does_not_release_another_s_lock(
     process: Make, redis_url: str, redis_prefix: str
 ) -> None:
     lock = f"{redis_prefix}lock:example:key"
@@ -162,7 +162,7 @@ async def test_a_late_holder_does_not_free_the_lock_of_another(
         assert await client.get(lock) == b"another's"
 
 
-async def test_a_cancelled_fetch_is_made_by_a_waiting_process(process: Make) -> None:
+async def test_waiting_process_fetches_after_a_cancellation(process: Make) -> None:
     one, other = process(), process()
     asking = asyncio.create_task(one.get())
     await until(lambda: bool(one.calls))
@@ -174,9 +174,7 @@ async def test_a_cancelled_fetch_is_made_by_a_waiting_process(process: Make) -> 
     await asyncio.gather(asking, return_exceptions=True)
 
 
-async def test_while_redis_is_gone_each_process_asks_and_counts_that(
-    process: Make, redis_url: str
-) -> None:
+async def test_each_process_fetches_alone_without_redis(process: Make, redis_url: str) -> None:
     async with Proxy(redis_url) as proxy:
         one = process(proxy.url)
         one.goes.set()
@@ -193,7 +191,7 @@ async def test_while_redis_is_gone_each_process_asks_and_counts_that(
     assert await process().get("after") == "answer 103"
 
 
-async def test_everything_in_redis_ends_by_itself_and_values_in_two_days(
+async def test_values_in_redis_expire_within_two_days(
     process: Make, redis_url: str, redis_prefix: str
 ) -> None:
     one = process()
@@ -208,7 +206,7 @@ async def test_everything_in_redis_ends_by_itself_and_values_in_two_days(
     assert all(0 < life <= MAX_LIFE_MS for life in lives)
 
 
-async def test_a_redis_that_is_nearly_full_is_left_to_the_quotas(own_redis: OwnRedis) -> None:
+async def test_nearly_full_redis_stores_no_values(own_redis: OwnRedis) -> None:
     async with redis.asyncio.Redis.from_url(own_redis.url) as client:
         used = (await client.info("memory"))["used_memory"]
         await client.config_set("maxmemory", int(used * 1.2))
@@ -220,7 +218,7 @@ async def test_a_redis_that_is_nearly_full_is_left_to_the_quotas(own_redis: OwnR
         await link.close()
 
 
-async def test_a_user_who_may_not_ask_redis_of_its_memory_shares_all_the_same(
+async def test_values_are_shared_without_the_right_to_read_redis_memory(
     own_redis: OwnRedis,
 ) -> None:
     async with redis.asyncio.Redis.from_url(own_redis.url) as client:

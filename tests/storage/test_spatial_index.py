@@ -15,7 +15,7 @@ lats, lngs = st.floats(-90, 90), st.floats(-180, 180)
 @given(
     lats, lngs, st.floats(0, 2 * math.pi), st.floats(0, 0.999), st.sampled_from([5.0, 25.0, 80.0])
 )
-def test_every_point_within_the_radius_lies_in_a_cell_around(lat, lng, turn, share, radius):
+def test_cells_cover_each_point_within_the_radius(lat, lng, turn, share, radius):
     reach = radius * share / 111.2
     other_lat = max(-90.0, min(90.0, lat + reach * math.sin(turn)))
     width = reach * math.cos(turn) / max(0.01, math.cos(math.radians(lat)))
@@ -25,7 +25,7 @@ def test_every_point_within_the_radius_lies_in_a_cell_around(lat, lng, turn, sha
 
 
 @given(lats, lngs)
-def test_a_circle_touches_few_cells(lat, lng):
+def test_circle_touches_few_cells(lat, lng):
     around = cells_within(lat, lng, 25)
     assert cell_of(lat, lng) in around
     if abs(lat) < 85:

@@ -48,7 +48,7 @@ def upgrade():
 
 
 @pytest.mark.anyio
-async def test_a_database_of_before_the_first_release_is_converted_once_and_answers_as_before(
+async def test_old_database_is_converted_once_and_unchanged(
     database_settings: Settings,
 ) -> None:
     make_before_first(database_settings)
@@ -98,7 +98,7 @@ async def see_events(store: SqlEventStore) -> None:
         assert {event.id for event in found} == expected, day
 
 
-def test_check_tells_what_is_pending_changes_nothing_and_exits_with_1(
+def test_migrate_check_reports_pending_migrations_and_changes_nothing(
     sqlite_settings: Settings,
 ) -> None:
     folder = sqlite_settings.data_dir
@@ -177,7 +177,7 @@ def house(tmp_path: Path) -> tuple[Path, str]:
     return folder, json.loads(made.stdout)["key"]
 
 
-def test_two_versions_side_by_side_lose_no_request_during_an_upgrade(
+def test_upgrade_with_two_versions_loses_no_request(
     house: tuple[Path, str], tmp_path: Path
 ) -> None:
     folder, key = house
@@ -205,9 +205,7 @@ def test_two_versions_side_by_side_lose_no_request_during_an_upgrade(
     assert set(guest.answers) == {"200"}, guest.answers
 
 
-def test_a_version_before_a_migration_that_it_cannot_use_says_what_to_do(
-    house: tuple[Path, str], tmp_path: Path
-) -> None:
+def test_old_version_refuses_a_newer_schema(house: tuple[Path, str], tmp_path: Path) -> None:
     folder, _ = house
     run(folder, newer_version(tmp_path / "newer", usable=False), "migrate")
     for refused in (("serve",), ("keys", "list"), ("migrate",), ("migrate", "--check")):

@@ -15,7 +15,7 @@ def clock(monkeypatch: pytest.MonkeyPatch):
     return now
 
 
-def test_it_opens_after_three_failures_in_a_row_and_not_before(clock):
+def test_breaker_opens_after_three_failures_in_a_row(clock):
     breaker = Breaker()
     breaker.fail()
     breaker.fail()
@@ -25,7 +25,7 @@ def test_it_opens_after_three_failures_in_a_row_and_not_before(clock):
     assert not breaker.allows()
 
 
-def test_a_success_between_failures_forgets_them(clock):
+def test_success_resets_the_failures(clock):
     breaker = Breaker()
     for _ in range(5):
         breaker.fail()
@@ -34,7 +34,7 @@ def test_a_success_between_failures_forgets_them(clock):
     assert breaker.state == "closed"
 
 
-def test_half_open_lets_one_caller_probe_and_a_success_closes_it(clock):
+def test_half_open_breaker_admits_a_probe_and_closes_on_success(clock):
     breaker = Breaker(pause=5, threshold=1)
     breaker.fail()
     clock[0] += 5
@@ -44,7 +44,7 @@ def test_half_open_lets_one_caller_probe_and_a_success_closes_it(clock):
     assert breaker.state == "closed"
 
 
-def test_a_failed_probe_opens_it_for_twice_as_long_up_to_the_longest(clock):
+def test_failed_probe_doubles_the_pause_up_to_the_longest(clock):
     breaker = Breaker(pause=5, longest=18, threshold=1)
     breaker.fail()
     waits = []
@@ -56,7 +56,7 @@ def test_a_failed_probe_opens_it_for_twice_as_long_up_to_the_longest(clock):
     assert waits == [5, 10, 18, 18]
 
 
-def test_a_probe_that_never_reports_back_does_not_shut_the_door_for_ever(clock):
+def test_lost_probe_is_replaced(clock):
     breaker = Breaker(pause=5, threshold=1)
     breaker.fail()
     clock[0] += 5

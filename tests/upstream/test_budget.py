@@ -13,7 +13,7 @@ calls = st.lists(
 
 
 @given(calls)
-def test_whatever_is_asked_a_sliding_minute_never_exceeds_its_limit(wanted):
+def test_sliding_minute_never_exceeds_its_limit(wanted):
     now = [0.0]
     budget = Budget({MINUTE: 60.0, DAY: 500.0}, now=lambda: now[0])
     taken: list[tuple[float, float, bool]] = []
@@ -28,7 +28,7 @@ def test_whatever_is_asked_a_sliding_minute_never_exceeds_its_limit(wanted):
     assert sum(units for _, units, _ in taken) <= 500.0 + 1e-6
 
 
-def test_a_spent_window_opens_again_when_it_has_passed():
+def test_spent_window_reopens():
     now = [0.0]
     budget = Budget({MINUTE: 10.0}, now=lambda: now[0])
     assert budget.take(10)
@@ -46,13 +46,13 @@ def test_widget_traffic_leaves_half_to_keyed_calls():
     assert not budget.take(1)
 
 
-def test_a_refused_call_spends_nothing_in_any_window():
+def test_refused_call_spends_no_window():
     budget = Budget({MINUTE: 5.0, DAY: 100.0}, now=lambda: 0.0)
     assert not budget.take(6)
     assert [(one.window, one.used) for one in budget.states()] == [("minute", 0), ("day", 0)]
 
 
-def test_the_share_spent_is_that_of_the_window_with_the_least_left():
+def test_spent_share_is_that_of_the_tightest_window():
     budget = Budget({60.0: 10.0, 3600.0: 100.0})
     assert budget.spent_share() == 0
     budget.take(4)
@@ -60,11 +60,11 @@ def test_the_share_spent_is_that_of_the_window_with_the_least_left():
     assert Budget({}).spent_share() == 0
 
 
-def test_no_limits_allow_everything():
+def test_budget_without_limits_allows_everything():
     assert Budget({}).take(1e9)
 
 
-def test_processes_that_share_a_budget_never_spend_more_than_it_together():
+def test_processes_share_a_budget():
     shared = [Budget({DAY: 100.0}, lambda: 0.0, share=0.25) for _ in range(4)]
     for budget in shared:
         while budget.take(1):
@@ -73,7 +73,7 @@ def test_processes_that_share_a_budget_never_spend_more_than_it_together():
 
 
 @pytest.mark.parametrize("units", [1, 60, 61, 100, 5000])
-def test_a_wait_ends_when_the_units_may_be_spent(units):
+def test_wait_ends_when_the_units_are_available(units):
     now = [1000.0]
     budget = Budget({MINUTE: 100.0}, lambda: now[0])
     assert budget.wait(100) == 0
@@ -88,7 +88,7 @@ def test_a_wait_ends_when_the_units_may_be_spent(units):
     assert budget.take(min(units, 100))
 
 
-def test_a_span_tells_how_long_more_than_a_window_takes():
+def test_span_estimates_longer_than_a_window():
     budget = Budget({MINUTE: 100.0, DAY: 1000.0}, lambda: 1000.0)
     assert budget.span(100) == 0
     assert budget.span(400) == pytest.approx(180)
@@ -97,7 +97,7 @@ def test_a_span_tells_how_long_more_than_a_window_takes():
     assert budget.span(50) == pytest.approx(30)
 
 
-def test_a_small_limit_leaves_public_traffic_what_one_answer_costs():
+def test_small_limit_leaves_public_traffic_a_single_answer():
     def public_part(limit: float) -> float:
         budget = Budget({MINUTE: limit}, lambda: 0.0, least=100.0)
         while budget.take(1, public=True):
@@ -107,7 +107,7 @@ def test_a_small_limit_leaves_public_traffic_what_one_answer_costs():
     assert [public_part(limit) for limit in (480.0, 150.0, 100.0)] == [240.0, 100.0, 100.0]
 
 
-def test_a_clock_that_is_set_back_neither_frees_nor_locks_a_budget():
+def test_clock_set_back_changes_no_budget():
     now = [100_000.0]
     budget = Budget({MINUTE: 10.0}, lambda: now[0])
     assert budget.take(10)
@@ -118,7 +118,7 @@ def test_a_clock_that_is_set_back_neither_frees_nor_locks_a_budget():
     assert budget.take(10)
 
 
-def test_it_is_logged_once_a_window_that_it_is_spent_and_its_public_half_apart():
+def test_budget_logs_spending_once_a_window_and_share():
     now = [1_800_000_000.0]
     budget = Budget({MINUTE: 10.0}, lambda: now[0])
     with captured_logs() as logs:
@@ -132,7 +132,7 @@ def test_it_is_logged_once_a_window_that_it_is_spent_and_its_public_half_apart()
     ]  # fmt: skip
 
 
-def test_units_given_back_may_be_spent_again():
+def test_returned_units_may_be_spent_again():
     budget = Budget({MINUTE: 10.0}, lambda: 0.0)
     assert budget.take(10)
     budget.give_back(10)

@@ -71,7 +71,7 @@ async def until_under_way(source: Cached, provider: Provider) -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_fresh_value_is_given_again_and_a_stale_one_replaced():
+async def test_fresh_value_is_reused_and_a_stale_value_replaced():
     clock, provider = Clock(), Provider()
     source = made(clock)
     for minutes, expected in ((0, "answer 1"), (29, "answer 1"), (2, "answer 2")):
@@ -81,7 +81,7 @@ async def test_a_fresh_value_is_given_again_and_a_stale_one_replaced():
     assert (await source.get("other", provider.whole, soon())).value == "answer 3"
 
 
-async def test_a_stale_value_answers_with_the_error_while_no_newer_can_be_had():
+async def test_stale_value_is_returned_with_the_error():
     clock, provider = Clock(), Provider()
     source = made(clock)
     await source.get("key", provider.whole, soon())
@@ -96,7 +96,7 @@ async def test_a_stale_value_answers_with_the_error_while_no_newer_can_be_had():
         await source.get("key", provider.whole, soon())
 
 
-async def test_the_life_of_a_value_may_hang_on_the_value():
+async def test_lifetime_may_depend_on_the_value():
     clock, provider = Clock(), Provider()
     source = made(clock, fresh=lambda _, value, at: at + timedelta(hours=value == "answer 1"))
     for minutes in (0, 59, 1):
@@ -105,7 +105,7 @@ async def test_the_life_of_a_value_may_hang_on_the_value():
     assert provider.calls == 2
 
 
-async def test_all_who_want_a_value_share_one_fetch_which_outlives_them():
+async def test_callers_share_a_fetch_that_outlives_them():
     clock, provider = Clock(), Provider()
     source = made(clock)
     provider.go.clear()
@@ -121,7 +121,7 @@ async def test_all_who_want_a_value_share_one_fetch_which_outlives_them():
     assert provider.calls == 1
 
 
-async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next():
+async def test_partial_value_is_returned_at_the_deadline():
     clock, provider = Clock(), Provider()
     source = made(clock, merge=joined)
     provider.go.clear()
@@ -133,7 +133,7 @@ async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next()
     assert (later.value, later.complete, provider.calls) == ("ab", True, 1)
 
 
-async def test_an_incomplete_value_is_asked_for_again_soon_and_says_why():
+async def test_incomplete_value_is_refetched_soon_and_has_its_error():
     clock, provider = Clock(), Provider()
     source = made(clock, merge=joined)
     provider.error = DOWN
@@ -146,7 +146,7 @@ async def test_an_incomplete_value_is_asked_for_again_soon_and_says_why():
     assert (await source.get("key", provider.parts, soon())).value == "ab"
 
 
-async def test_a_part_never_replaces_a_whole_but_adds_to_it():
+async def test_partial_value_is_merged_into_a_complete_value():
     clock, provider = Clock(), Provider()
     source = made(clock, merge=joined)
     source.put("key", "bc")
@@ -156,7 +156,7 @@ async def test_a_part_never_replaces_a_whole_but_adds_to_it():
     assert (entry.value, entry.fetched_at, entry.complete) == ("abc", START, False)
 
 
-async def test_an_incomplete_value_of_another_fetch_does_not_replace_a_fresh_whole_one():
+async def test_incomplete_value_does_not_replace_a_fresh_complete_value():
     clock, provider = Clock(), Provider()
     source = made(clock, is_complete=lambda value: value != "answer 1", apart=True)
     provider.go.clear()
@@ -168,7 +168,7 @@ async def test_an_incomplete_value_of_another_fetch_does_not_replace_a_fresh_who
     assert (await source.get("key", provider.whole, soon())).value == "whole"
 
 
-async def test_keyed_callers_do_not_inherit_what_public_traffic_was_refused():
+async def test_keyed_callers_do_not_inherit_refusals_of_public_traffic():
     clock, provider = Clock(), Provider()
     source = made(clock)
     provider.go.clear()
@@ -186,7 +186,7 @@ async def test_keyed_callers_do_not_inherit_what_public_traffic_was_refused():
     assert own.calls == 1
 
 
-async def test_keyed_callers_are_not_given_what_public_traffic_had_to_leave_incomplete():
+async def test_keyed_callers_refetch_incomplete_values_of_public_traffic():
     clock, provider = Clock(), Provider()
     source = made(clock, merge=joined)
     provider.error = SPENT
@@ -197,7 +197,7 @@ async def test_keyed_callers_are_not_given_what_public_traffic_had_to_leave_inco
     assert (await source.get("key", provider.parts, soon())).value == "ab"
 
 
-async def test_public_callers_share_a_keyed_fetch_under_way():
+async def test_public_callers_share_a_keyed_fetch():
     clock, provider = Clock(), Provider()
     source = made(clock)
     provider.go.clear()
@@ -209,7 +209,7 @@ async def test_public_callers_share_a_keyed_fetch_under_way():
     assert (await keyed).value == (await public).value == "answer 1"
 
 
-async def test_the_values_have_bounds_and_what_was_unused_longest_goes_first():
+async def test_cache_drops_the_least_recently_used_value():
     clock, provider = Clock(), Provider()
     source = made(clock, max_size=20, size_of=len)
     for key in ("a", "b", "a", "c"):
@@ -217,7 +217,7 @@ async def test_the_values_have_bounds_and_what_was_unused_longest_goes_first():
     assert [key for key in "abc" if source.peek(key)] == ["a", "c"]
 
 
-async def test_what_was_being_fetched_when_all_was_forgotten_is_not_cached():
+async def test_fetch_running_during_clear_is_not_cached():
     clock, provider = Clock(), Provider()
     source = made(clock)
     provider.go.clear()
@@ -260,7 +260,7 @@ def sharing(store: Store, clock: Clock) -> Sharing[str, str]:
     )
 
 
-async def test_a_value_that_another_process_fetched_costs_no_call_while_it_is_fresh():
+async def test_fresh_value_of_another_process_costs_no_call():
     clock, provider, store = Clock(), Provider(), Store()
     first = made(clock, sharing=sharing(store, clock))
     await first.get("key", provider.whole, soon())
@@ -276,7 +276,7 @@ async def test_a_value_that_another_process_fetched_costs_no_call_while_it_is_fr
     assert provider.calls == 2
 
 
-async def test_an_incomplete_value_is_not_shared():
+async def test_incomplete_value_is_not_shared():
     clock, provider, store = Clock(), Provider(), Store()
     source = made(clock, sharing=sharing(store, clock), merge=joined)
     provider.error = DOWN
@@ -285,7 +285,7 @@ async def test_an_incomplete_value_is_not_shared():
     assert not store.records
 
 
-async def test_a_store_that_is_down_costs_a_call_and_no_answer():
+async def test_failing_store_costs_a_call_and_no_answer():
     clock, provider, store = Clock(), Provider(), Store()
     store.broken = True
     source = made(clock, sharing=sharing(store, clock))

@@ -54,7 +54,7 @@ async def ask(provider: ProviderClient, **more):
     return await provider.get({"lat": "1", "apikey": SECRET}, lambda answer: answer, **more)
 
 
-async def test_a_good_answer_comes_with_its_headers_and_json(client, standin):
+async def test_client_returns_headers_and_json(client, standin):
     provider = upstream(client, standin.url + "/v1/forecast")
     answer = await ask(provider)
     assert answer.json() == {"ok": True}
@@ -83,7 +83,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("answer", "error"), FAULTS)
-async def test_each_fault_becomes_its_typed_error_within_the_time_limit(
+async def test_client_maps_each_fault_to_its_error_within_the_time_limit(
     client, standin, answer, error
 ):
     standin.respond = lambda _: answer
@@ -101,13 +101,13 @@ async def test_each_fault_becomes_its_typed_error_within_the_time_limit(
 
 
 @pytest.mark.parametrize("body", [b'{"cut": [1, 2', b"<html>", b"", DEEP[:100_000], b'"\xff\xfe"'])
-async def test_what_is_not_json_is_said_to_be_so(client, standin, body):
+async def test_invalid_json_is_an_error(client, standin, body):
     standin.respond = lambda _: Answered(body)
     with pytest.raises(ProviderResponseInvalid):
         (await ask(upstream(client, standin.url))).json()
 
 
-async def test_an_answer_of_500_mb_is_left_at_the_cap(client, standin):
+async def test_client_stops_at_the_cap_of_a_500_mb_answer(client, standin):
     standin.respond = lambda _: Answered(bytes(500_000_000))
     provider = upstream(client, standin.url, limits=ClientLimits(timeout=20, max_bytes=1_000_000))
     with pytest.raises(ProviderResponseInvalid, match="larger than"):
@@ -119,7 +119,7 @@ BOMB = Answered(gzip.compress(b"0" * 50_000_000), headers={"Content-Encoding": "
 
 @pytest.mark.parametrize("answer", [BOMB, Answered(bytes(50_000_000))], ids=["gzip", "plain"])
 @pytest.mark.parametrize("cap", [40_000_000, 60_000_000], ids=["too large", "not JSON"])
-async def test_a_failure_keeps_no_body_in_memory(client, standin, answer, cap):
+async def test_failure_retains_no_body(client, standin, answer, cap):
     standin.respond = lambda _: answer
     limits = ClientLimits(timeout=20, max_bytes=cap)
     provider = upstream(client, standin.url, limits=limits)
@@ -139,9 +139,7 @@ async def test_a_failure_keeps_no_body_in_memory(client, standin, answer, cap):
 
 
 @pytest.mark.parametrize("answer", [BOMB, Answered(bytes(50_000_000))], ids=["gzip", "plain"])
-async def test_who_keeps_the_error_of_an_answer_that_is_too_large_keeps_nothing_of_it(
-    client, standin, answer
-):
+async def test_error_of_a_too_large_answer_retains_no_body(client, standin, answer):
     standin.respond = lambda _: answer
     limits = ClientLimits(timeout=20, max_bytes=40_000_000)
     provider = upstream(client, standin.url, limits=limits)
@@ -157,7 +155,7 @@ async def test_who_keeps_the_error_of_an_answer_that_is_too_large_keeps_nothing_
     assert kept < 10_000_000
 
 
-async def test_a_closed_port_and_an_unknown_name_are_unreachable(client):
+async def test_closed_port_and_unknown_name_are_unreachable(client):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         closed = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -166,7 +164,7 @@ async def test_a_closed_port_and_an_unknown_name_are_unreachable(client):
                 await ask(upstream(client, url))
 
 
-async def test_after_three_failures_the_provider_is_left_alone(client, standin):
+async def test_client_pauses_after_three_failures(client, standin):
     standin.respond = lambda _: Answered(b"", 500)
     provider = upstream(client, standin.url)
     for _ in range(3):
@@ -178,7 +176,7 @@ async def test_after_three_failures_the_provider_is_left_alone(client, standin):
     assert not provider.available
 
 
-async def test_a_wrong_call_does_not_open_the_breaker(client, standin):
+async def test_client_error_does_not_open_the_breaker(client, standin):
     standin.respond = lambda _: Answered({"error": True}, 400)
     provider = upstream(client, standin.url)
     for _ in range(5):
@@ -187,7 +185,7 @@ async def test_a_wrong_call_does_not_open_the_breaker(client, standin):
     assert provider.breaker.state == "closed"
 
 
-async def test_a_429_means_quiet_until_the_time_it_names(client, standin):
+async def test_client_pauses_until_the_time_of_a_429(client, standin):
     now = [datetime(2026, 1, 1, tzinfo=UTC)]
     standin.respond = lambda _: Answered({"reason": "slow down"}, 429, {"Retry-After": "30"})
     provider = upstream(client, standin.url, clock=lambda: now[0])
@@ -204,7 +202,7 @@ async def test_a_429_means_quiet_until_the_time_it_names(client, standin):
 
 
 @pytest.mark.parametrize("asked", ["9" * 400, "9999999999", "\xb2", "-5", "soon", "", "1e3"])
-async def test_a_senseless_retry_after_is_a_bounded_quiet(client, standin, asked: str):
+async def test_client_bounds_a_senseless_retry_after(client, standin, asked: str):
     standin.respond = lambda _: Answered({}, 429, {"Retry-After": asked})
     provider = upstream(client, standin.url)
     with pytest.raises(ProviderStatusError):
@@ -213,7 +211,7 @@ async def test_a_senseless_retry_after_is_a_bounded_quiet(client, standin, asked
     assert provider.backoff_until - system_clock() <= timedelta(days=1)
 
 
-async def test_a_provider_that_refuses_a_probe_is_alive_again(client, standin):
+async def test_refused_probe_closes_the_breaker(client, standin):
     standin.respond = lambda _: Answered(b"", 500)
     provider = upstream(client, standin.url, breaker=Breaker(pause=0.0))
     for _ in range(3):
@@ -225,7 +223,7 @@ async def test_a_provider_that_refuses_a_probe_is_alive_again(client, standin):
     assert provider.breaker.state == "closed"
 
 
-async def test_a_spent_budget_means_not_asking(client, standin):
+async def test_client_sends_nothing_with_a_spent_budget(client, standin):
     provider = upstream(client, standin.url, host=Host(Budget({DAY: 10})))
     await ask(provider, units=7)
     with pytest.raises(ProviderBackoff, match="budget"):
@@ -233,7 +231,7 @@ async def test_a_spent_budget_means_not_asking(client, standin):
     assert len(standin.requests) == 1
 
 
-async def test_a_retry_is_paid_for_like_the_first_call(client, standin):
+async def test_retry_spends_the_budget_like_the_first_call(client, standin):
     standin.respond = lambda _: Answered(fault="drop")
     provider = upstream(client, standin.url, host=Host(Budget({DAY: 10})))
     with pytest.raises(ProviderUnreachable):
@@ -243,7 +241,7 @@ async def test_a_retry_is_paid_for_like_the_first_call(client, standin):
 
 
 @pytest.mark.parametrize("public", [False, True])
-async def test_a_connection_that_was_never_made_costs_nothing(client, public):
+async def test_failed_connection_spends_no_budget(client, public):
     host = Host(Budget({HOUR: 100, DAY: 1000}))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -271,14 +269,14 @@ def half_open() -> Breaker:
     return breaker
 
 
-async def test_a_provider_without_an_address_is_never_asked(client):
+async def test_client_without_an_address_sends_nothing(client):
     provider = upstream(client, "")
     assert not provider.configured
     with pytest.raises(ProviderBackoff, match="not configured"):
         await ask(provider)
 
 
-async def test_with_half_of_the_connections_breaking_calls_grow_by_a_fifth_at_most(client, standin):
+async def test_retries_add_at_most_a_fifth_to_the_calls(client, standin):
     count = [0]
 
     def flaky(_) -> Answered:
@@ -313,7 +311,7 @@ class Crowd:
         return Answered({})
 
 
-async def test_no_more_calls_at_once_than_the_bound(client, standin):
+async def test_client_bounds_concurrent_calls(client, standin):
     crowd = Crowd(standin, 0.02)
     standin.respond = crowd.respond
     limits = ClientLimits(timeout=20, max_in_flight=2)
@@ -322,7 +320,7 @@ async def test_no_more_calls_at_once_than_the_bound(client, standin):
     assert crowd.most == 2
 
 
-async def test_who_waited_too_long_for_a_slot_blames_nobody(client, standin):
+async def test_timeout_in_the_queue_is_not_the_provider_s_failure(client, standin):
     standin.respond = Crowd(standin, 0.5).respond
     limits = ClientLimits(timeout=0.2, max_in_flight=1, max_waiting=1)
     provider = upstream(client, standin.url, limits=limits, breaker=Breaker(threshold=2))
@@ -334,7 +332,7 @@ async def test_who_waited_too_long_for_a_slot_blames_nobody(client, standin):
     )
 
 
-async def test_public_calls_leave_a_quarter_of_the_queue_to_keyed_ones(client, standin):
+async def test_public_calls_leave_a_quarter_of_the_queue_to_keyed_calls(client, standin):
     standin.respond = lambda _: Answered(fault="hang")
     limits = ClientLimits(timeout=20, max_in_flight=1, max_waiting=4)
     provider = upstream(client, standin.url, limits=limits)
@@ -357,7 +355,7 @@ async def test_public_calls_leave_a_quarter_of_the_queue_to_keyed_ones(client, s
     assert (public, keyed) == (3, 1)
 
 
-async def test_a_host_shares_its_budget_slots_and_quiet_among_its_addresses(client, standin):
+async def test_addresses_of_a_host_share_budget_slots_and_pause(client, standin):
     host = Hosts().get("some_host", {DAY: 10.0}, at_once=1)
     crowd = Crowd(standin, 0.02)
     standin.respond = crowd.respond
@@ -374,7 +372,7 @@ async def test_a_host_shares_its_budget_slots_and_quiet_among_its_addresses(clie
         await ask(two)
 
 
-async def test_a_pause_of_one_call_silences_nobody(client, standin):
+async def test_pause_of_a_call_pauses_no_other_call(client, standin):
     answers = iter([Answered({"busy": True}, 429), Answered({"ok": True})])
     standin.respond = lambda _: next(answers)
     busy = Backoff(0.01, "call")
@@ -392,9 +390,7 @@ PAGES = [b"<!DOCTYPE html><title>Maintenance", b'{"days": [1, 2', b"", b"[]", b"
 
 
 @pytest.mark.parametrize("body", PAGES)
-async def test_an_answer_that_its_parser_cannot_read_is_the_providers_failing(
-    client, standin, body
-):
+async def test_unreadable_answer_counts_as_the_provider_s_failure(client, standin, body):
     standin.respond = lambda _: Answered(body)
     provider = upstream(client, standin.url, breaker=Breaker(threshold=2))
     for _ in range(2):
@@ -405,9 +401,7 @@ async def test_an_answer_that_its_parser_cannot_read_is_the_providers_failing(
     assert provider.breaker.state == "open"
 
 
-async def test_redirects_within_the_host_are_followed_where_the_provider_asks_for_it(
-    client, standin
-):
+async def test_client_follows_redirects_within_the_host_if_allowed(client, standin):
     def moved(asked) -> Answered:
         if asked.path == "/old":
             return Answered(status=301, headers={"Location": "/new?lat=2"})
@@ -430,9 +424,7 @@ async def test_redirects_within_the_host_are_followed_where_the_provider_asks_fo
         assert other.requests == []
 
 
-async def test_a_provider_that_answers_500_for_everything_is_logged_at_once_then_each_minute(
-    client, standin
-):
+async def test_failing_provider_is_logged_at_once_and_then_each_minute(client, standin):
     moved, seconds = MovedClock(), MovedClock()
     standin.respond = lambda _: Answered({}, 500)
     provider = upstream(client, standin.url, breaker=Breaker(threshold=10_000), clock=moved)
@@ -459,7 +451,7 @@ async def test_a_provider_that_answers_500_for_everything_is_logged_at_once_then
     assert sum(provider.calls.seconds.counts) == 43
 
 
-async def test_a_provider_that_fails_every_second_time_fills_no_log(client, standin):
+async def test_alternating_failures_do_not_flood_the_log(client, standin):
     answers = [Answered({}, 500), Answered({})] * 50
     standin.respond = lambda _: answers.pop(0)
     provider = upstream(client, standin.url)
@@ -472,9 +464,7 @@ async def test_a_provider_that_fails_every_second_time_fills_no_log(client, stan
     assert told == ["provider_failed", "provider_back"]
 
 
-async def test_a_breaker_is_logged_when_it_opens_and_closes_and_what_it_holds_back_is_counted(
-    client, standin
-):
+async def test_breaker_logs_opening_and_closing_and_counts_refusals(client, standin):
     standin.respond = lambda _: Answered({}, 500)
     provider = upstream(client, standin.url, breaker=Breaker(pause=0.001, longest=0.001))
     with captured_logs() as lines:

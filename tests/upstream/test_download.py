@@ -42,7 +42,7 @@ async def _get(url: str, *, allow_private: bool = True, **given):
         "http://[64:ff9b:1::a00:1]/x", "http://192.0.0.192/opc/v2/", "http://127.0.0.1:22/x",
     ],
 )  # fmt: skip
-async def test_an_address_inside_is_refused_however_it_is_written(address: str):
+async def test_download_refuses_a_private_address_in_any_form(address: str):
     with pytest.raises((OperatorError, ProviderUnreachable)):
         await _get(address, allow_private=False, timeout=2)
 
@@ -50,19 +50,19 @@ async def test_an_address_inside_is_refused_however_it_is_written(address: str):
 @pytest.mark.parametrize(
     "address", ["file:///etc/passwd", "ftp://a.example/x", "gopher://a/x", "//a/x", "x", "http://"]
 )
-async def test_only_http_and_https_are_asked(address: str):
+async def test_download_accepts_only_http_and_https(address: str):
     with pytest.raises(OperatorError):
         await _get(address)
 
 
 @pytest.mark.parametrize("port", ["99999", "-1", "0x50", "1e3"])
-async def test_a_port_that_is_none_is_refused(port: str):
+async def test_download_refuses_an_invalid_port(port: str):
     with pytest.raises(OperatorError):
         await _get(f"http://127.0.0.1:{port}/x")
 
 
 @pytest.mark.parametrize("private", ["10.0.0.1", "fd00::1", "::ffff:127.0.0.1", "fe80::1%2"])
-async def test_a_name_of_which_one_address_lies_inside_is_refused(monkeypatch, private: str):
+async def test_download_refuses_a_name_with_any_private_address(monkeypatch, private: str):
     """Whichever of them would be taken: the next look-up may order them otherwise."""
 
     def both(*_, **__):
@@ -75,7 +75,7 @@ async def test_a_name_of_which_one_address_lies_inside_is_refused(monkeypatch, p
         await _get("http://calendar.example/x", allow_private=False)
 
 
-async def test_a_word_in_an_address_goes_to_its_host_and_to_no_other():
+async def test_download_sends_credentials_only_to_their_host():
     with StandIn(lambda _: Answered(b"here")).running() as other:
         leading = Answered(status=302, headers={"Location": other.url + "/x"})
         with StandIn(lambda _: leading).running() as server:
@@ -86,7 +86,7 @@ async def test_a_word_in_an_address_goes_to_its_host_and_to_no_other():
         assert "authorization" not in other.requests[0].headers
 
 
-async def test_a_name_that_leads_inside_is_refused_before_it_is_asked(monkeypatch):
+async def test_download_refuses_a_name_with_a_private_address_before_any_request(monkeypatch):
     def inside(*_, **__):
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80))]
 
@@ -97,7 +97,7 @@ async def test_a_name_that_leads_inside_is_refused_before_it_is_asked(monkeypatc
         assert server.requests == []
 
 
-async def test_the_address_that_was_checked_is_the_one_that_is_asked(monkeypatch):
+async def test_download_connects_to_the_checked_address(monkeypatch):
     """A name that answers differently the second time gains nothing: it is not asked twice."""
     answers = []
     with StandIn(lambda _: Answered(b"fine")).running() as server:
@@ -114,7 +114,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_asked(monkeypatch
         assert server.requests[0].headers["host"] == f"calendar.example:{port}"
 
 
-async def test_a_redirect_inside_is_refused(monkeypatch):
+async def test_download_refuses_a_redirect_to_a_private_address(monkeypatch):
     """The first address counts as public here; the one it leads to is as it is."""
     with StandIn(lambda _: Answered(b"secret")).running() as inside:
         leading = Answered(status=302, headers={"Location": inside.url + "/metadata"})
@@ -131,13 +131,13 @@ async def test_a_redirect_inside_is_refused(monkeypatch):
 @pytest.mark.parametrize(
     "target", ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://127.0.0.1:99999/x"]
 )
-async def test_a_redirect_to_what_is_no_web_address_is_refused(target: str):
+async def test_download_refuses_a_redirect_to_another_scheme(target: str):
     leading = Answered(status=302, headers={"Location": target})
     with StandIn(lambda _: leading).running() as server, pytest.raises(OperatorError):
         await _get(server.url)
 
 
-async def test_redirects_are_followed_five_times_and_no_more():
+async def test_download_follows_five_redirects():
     def respond(asked):
         hop = int(asked.path.strip("/") or 0)
         if hop == 5:
@@ -152,7 +152,7 @@ async def test_redirects_are_followed_five_times_and_no_more():
             await _get(server.url)
 
 
-async def test_the_cap_is_on_the_unpacked_bytes():
+async def test_download_caps_the_decompressed_bytes():
     bomb = gzip.compress(b"\0" * 50 * MEGABYTE)
     packed = Answered(bomb, headers={"Content-Encoding": "gzip"})
     with StandIn(lambda _: packed).running() as server:
@@ -163,20 +163,20 @@ async def test_the_cap_is_on_the_unpacked_bytes():
             await _get(server.url)
 
 
-async def test_packed_bytes_that_break_off_are_no_answer():
+async def test_download_refuses_truncated_compressed_bytes():
     packed = Answered(gzip.compress(b"BEGIN:VCALENDAR")[:-9], headers={"Content-Encoding": "gzip"})
     cut_off = pytest.raises(ProviderResponseInvalid, match="cut off")
     with StandIn(lambda _: packed).running() as server, cut_off:
         await _get(server.url)
 
 
-async def test_an_answer_that_never_ends_is_given_up():
+async def test_download_abandons_an_endless_answer():
     dripping = Answered(b"x" * 100, fault="drip")
     with StandIn(lambda _: dripping).running() as server, pytest.raises(ProviderTimeout):
         await _get(server.url, timeout=0.3)
 
 
-async def test_an_error_status_is_raised_and_304_is_not():
+async def test_download_raises_error_statuses_but_not_304():
     with StandIn(lambda _: Answered(status=404)).running() as server:
         with pytest.raises(ProviderStatusError):
             await _get(server.url)
@@ -199,10 +199,10 @@ INSIDE = """
 
 
 @pytest.mark.parametrize("address", PUBLIC.split())
-def test_what_is_public(address: str):
+def test_address_is_public(address: str):
     assert is_public(address)
 
 
 @pytest.mark.parametrize("address", INSIDE.split())
-def test_what_lies_inside(address: str):
+def test_address_is_private(address: str):
     assert not is_public(address)

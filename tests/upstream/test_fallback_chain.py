@@ -40,13 +40,13 @@ async def race(*sources: Source, seconds: float = 0.3, settle_window: float = 0.
     return await FallbackChain(fetches, Deadline.after(seconds), settle_window).run()
 
 
-async def test_the_first_that_answers_is_taken_and_no_other_is_asked():
+async def test_chain_takes_the_first_answer_and_requests_no_other_source():
     first, second = Source("first").says("first"), Source("second")
     assert await race(first, second) == "first"
     assert second.requests == 0
 
 
-async def test_the_next_is_asked_as_soon_as_one_fails_or_has_nothing():
+async def test_chain_requests_the_next_source_after_a_failure_or_nothing():
     failing = Source("a").says(ProviderUnreachable("a", "down"))
     empty, last = Source("b").says(None), Source("c").says("c")
     began = time.monotonic()
@@ -54,7 +54,7 @@ async def test_the_next_is_asked_as_soon_as_one_fails_or_has_nothing():
     assert time.monotonic() - began < 5
 
 
-async def test_a_source_that_fails_as_a_better_one_answers_leaves_no_unretrieved_exception():
+async def test_failing_source_leaves_no_unretrieved_exception():
     said: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, told: said.append(told["message"]))
     first, second = Source("first"), Source("second")
@@ -69,7 +69,7 @@ async def test_a_source_that_fails_as_a_better_one_answers_leaves_no_unretrieved
     assert not said
 
 
-async def test_a_lower_answer_waits_its_grace_for_a_higher_one():
+async def test_chain_waits_for_a_better_source_within_its_settle_window():
     slow, quick = Source("slow"), Source("quick").says("quick")
     asyncio.get_running_loop().call_later(0.25, slow.says, "slow")
     assert await race(slow, quick, seconds=0.5, settle_window=20) == "slow"
@@ -77,7 +77,7 @@ async def test_a_lower_answer_waits_its_grace_for_a_higher_one():
     assert await race(other, Source("quick").says("quick"), seconds=0.5) == "quick"
 
 
-async def test_the_next_source_starts_after_the_stagger_that_was_asked_for():
+async def test_chain_starts_the_next_source_after_its_stagger():
     silent, second = Source("silent"), Source("second").says("second")
     began = time.monotonic()
     chain = FallbackChain([silent.fetch, second.fetch], Deadline.after(30), 0.05, stagger=1.5)
@@ -85,7 +85,7 @@ async def test_the_next_source_starts_after_the_stagger_that_was_asked_for():
     assert time.monotonic() - began >= 1.5  # without it after one second
 
 
-async def test_a_caller_that_goes_away_leaves_the_source_at_work():
+async def test_cancelled_caller_leaves_the_source_running():
     source = Source("source")
     task = asyncio.ensure_future(race(source, seconds=30))
     await source.started.wait()
@@ -95,7 +95,7 @@ async def test_a_caller_that_goes_away_leaves_the_source_at_work():
     assert not source.answer.cancelled()
 
 
-async def test_the_first_failure_tells_why_a_lesser_answer_was_taken():
+async def test_chain_reports_its_first_failure():
     failing, silent = Source("a").says(ProviderUnreachable("a", "down")), Source("b")
     for first, kind in ((failing, ProviderUnreachable), (silent, TimeoutError)):
         fetches = [first.fetch, Source("c").says("c").fetch]
@@ -107,6 +107,6 @@ async def test_the_first_failure_tells_why_a_lesser_answer_was_taken():
     assert chain.first_failure is None
 
 
-async def test_a_fault_of_ours_costs_one_source_and_not_the_answer(capsys):
+async def test_bug_in_a_source_costs_no_answer(capsys):
     broken, well = Source("broken").says(ValueError("ours")), Source("well").says("well")
     assert await race(broken, well, seconds=30) == "well"

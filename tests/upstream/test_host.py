@@ -45,14 +45,14 @@ class Crowd:
                 self.held -= 1
 
 
-async def test_callers_hold_no_more_slots_than_there_are():
+async def test_slots_bound_concurrent_callers():
     crowd = Crowd(Slots(3))
     assert await crowd.come(12, public=False) == 3
     await crowd.go()
 
 
 @pytest.mark.parametrize(("count", "held"), [(1, 1), (2, 1), (3, 2), (4, 2), (8, 5), (32, 21)])
-async def test_public_callers_hold_two_thirds_of_the_slots_and_keyed_ones_the_rest(count, held):
+async def test_public_callers_hold_two_thirds_of_the_slots_at_most(count, held):
     crowd = Crowd(Slots(count))
     assert await crowd.come(50, public=True) == held
     assert await crowd.come(50, public=False) == count
@@ -60,7 +60,7 @@ async def test_public_callers_hold_two_thirds_of_the_slots_and_keyed_ones_the_re
 
 
 @pytest.mark.parametrize("public", [False, True])
-async def test_cancelled_callers_give_their_slots_back(public):
+async def test_cancelled_callers_release_their_slots(public):
     crowd = Crowd(Slots(3))
     await crowd.come(12, public=public)
     await crowd.go()
@@ -78,7 +78,7 @@ async def test_workers_divide_the_slots_of_a_host(workers, held):
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-async def test_calls_are_spaced_by_the_part_of_the_pace_that_a_process_has(processes):
+async def test_calls_are_spaced_by_the_share_of_a_process(processes):
     host = Hosts(processes=processes).get("host", {SECOND: 40.0})
     began = time.monotonic()
     assert await asyncio.gather(*(host.spend(3, public=False) for _ in range(4))) == [True] * 4
@@ -86,7 +86,7 @@ async def test_calls_are_spaced_by_the_part_of_the_pace_that_a_process_has(proce
     assert not host.budgets()
 
 
-async def test_a_host_whose_next_turn_is_far_away_is_crowded():
+async def test_host_with_a_distant_next_turn_is_crowded():
     pace = Pace(MAX_TURN_SECONDS + 1)
     assert not pace.is_crowded
     await pace.wait()

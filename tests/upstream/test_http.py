@@ -64,21 +64,21 @@ JUNK = chunk(b"\x00" * 60_000)
 
 
 @pytest.mark.parametrize("call", [ask, fetch])
-async def test_after_the_first_gzip_member_nothing_is_read(call):
+async def test_client_stops_after_the_first_gzip_member(call):
     async with endless(PACKED + chunk(MEMBER), JUNK) as (url, sent):
         assert await call(url) in ({"ok": True}, b'{"ok": true}')
         assert sent[0] < 20 * MEGABYTE
 
 
 @pytest.mark.parametrize("call", [ask, fetch])
-async def test_of_many_gzip_members_the_first_is_the_answer(call):
+async def test_client_reads_the_first_of_many_gzip_members(call):
     async with endless(PACKED + chunk(MEMBER), chunk(MEMBER * 1000)) as (url, sent):
         assert await call(url) in ({"ok": True}, b'{"ok": true}')
         assert sent[0] < 20 * MEGABYTE
 
 
 @pytest.mark.parametrize("call", [ask, fetch])
-async def test_packed_bytes_without_end_are_cut_at_the_cap(call):
+async def test_client_cuts_endless_compressed_bytes(call):
     empty_block = b"\x00\x00\x00\xff\xff"  # a stored block of nothing: no byte unpacked, five sent
     head = PACKED + chunk(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03")
     async with endless(head, chunk(empty_block * 10_000)) as (url, sent):
@@ -93,7 +93,7 @@ async def test_packed_bytes_without_end_are_cut_at_the_cap(call):
     b"HTTP/1.1 100 Continue\r\n\r\n" * 1000,
     b"X-Head: " + b"y" * 60_000 + b"\r\n",
 ])  # fmt: skip
-async def test_heads_without_end_are_cut(call, again):
+async def test_client_cuts_endless_headers(call, again):
     head = b"" if again.startswith(b"HTTP") else OK
     async with endless(head, again) as (url, sent):
         with pytest.raises(ProviderUnreachable):  # and no time-out
@@ -102,7 +102,7 @@ async def test_heads_without_end_are_cut(call, again):
 
 
 @pytest.mark.parametrize("call", [ask, fetch])
-async def test_an_honest_answer_as_large_as_the_cap_is_read(call):
+async def test_client_reads_an_answer_as_large_as_the_cap(call):
     body = b'"' + b"x" * (MEGABYTE - 2) + b'"'
     head = OK + b"Content-Length: %d\r\n\r\n" % len(body) + body
     async with endless(head, b"") as (url, _):
@@ -110,7 +110,7 @@ async def test_an_honest_answer_as_large_as_the_cap_is_read(call):
 
 
 @pytest.mark.parametrize("call", [ask, fetch])
-async def test_a_cut_gzip_stream_is_no_answer(call):
+async def test_truncated_gzip_stream_is_an_error(call):
     cut = PACKED + chunk(gzip.compress(b'{"ok": true}' * 100)[:-20]) + b"0\r\n\r\n"
     async with endless(cut, b"") as (url, _):
         with pytest.raises(ProviderResponseInvalid, match="cut off"):
@@ -121,7 +121,7 @@ async def test_a_cut_gzip_stream_is_no_answer(call):
     PACKED + chunk(MEMBER) + b"0\r\n\r\n",
     OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(MEMBER) + MEMBER,
 ])  # fmt: skip
-async def test_after_a_packed_answer_its_connection_is_used_again(head):
+async def test_connection_is_reused_after_a_compressed_answer(head):
     connections = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -140,7 +140,7 @@ async def test_after_a_packed_answer_its_connection_is_used_again(head):
         assert len(connections) == 1
 
 
-async def test_an_answer_whose_last_chunk_never_comes_is_given_all_the_same():
+async def test_answer_without_its_last_chunk_is_read():
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(PACKED + chunk(MEMBER))
         with suppress(OSError):
@@ -153,7 +153,7 @@ async def test_an_answer_whose_last_chunk_never_comes_is_given_all_the_same():
         assert await ask(url) == {"ok": True}
 
 
-async def test_no_proxy_of_the_environment_is_asked_and_no_cookie_is_sent_back(monkeypatch):
+async def test_client_ignores_environment_proxies_and_cookies(monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     cookie = Answered({"ok": True}, headers={"Set-Cookie": "visitor=1"})
     with StandIn(lambda _: cookie).running() as server:
@@ -163,7 +163,7 @@ async def test_no_proxy_of_the_environment_is_asked_and_no_cookie_is_sent_back(m
     assert ["cookie" in asked.headers for asked in server.requests] == [False, False]
 
 
-async def test_a_redirect_is_given_and_not_followed():
+async def test_client_does_not_follow_a_redirect():
     leading = Answered(status=302, headers={"Location": "/elsewhere"})
     with StandIn(lambda _: leading).running() as server:
         async with HttpClient("test") as client:
@@ -172,7 +172,7 @@ async def test_a_redirect_is_given_and_not_followed():
     assert len(server.requests) == 1
 
 
-async def test_a_connection_that_the_server_has_closed_fails_no_call():
+async def test_connection_closed_by_the_server_fails_no_call():
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(OK + b"Content-Length: 2\r\n\r\n{}")
@@ -186,7 +186,7 @@ async def test_a_connection_that_the_server_has_closed_fails_no_call():
             assert await provider.get_json({}, lambda body: body) == {}
 
 
-async def test_what_is_asked_for_is_the_query_as_it_was_written():
+async def test_client_sends_the_query_unchanged():
     with StandIn(lambda _: Answered({})).running() as server:
         async with HttpClient("test") as client:
             provider = ProviderClient("provider", server.url, client, system_clock)
@@ -195,7 +195,7 @@ async def test_what_is_asked_for_is_the_query_as_it_was_written():
     assert server.requests[0].query == given
 
 
-async def test_a_lie_about_the_length_is_no_answer():
+async def test_answer_shorter_than_its_length_is_an_error():
     async with endless(OK + b"Content-Length: 9\r\n\r\n{}", b"") as (url, _):
         with pytest.raises(ProviderUnreachable):
             await ask(url)

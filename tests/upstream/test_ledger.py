@@ -55,7 +55,7 @@ def granted(process: "subprocess.Popen[bytes]") -> int:
     return int(json.loads(out.splitlines()[-1]))  # behind lines of the log
 
 
-async def test_four_processes_together_spend_the_budget_and_no_more(
+async def test_four_processes_spend_exactly_the_budget(
     database: Database, database_settings: Settings
 ) -> None:
     """On PostgreSQL the clock of one process is 90 s ahead, and minutes count."""
@@ -69,7 +69,7 @@ async def test_four_processes_together_spend_the_budget_and_no_more(
     assert LIMIT - UNITS < total <= LIMIT * windows
 
 
-async def test_a_restart_goes_on_where_the_process_before_ended(database_settings) -> None:
+async def test_restarted_process_continues_the_budget(database_settings) -> None:
     before = await asyncio.to_thread(granted, child(database_settings, calls=40))
     after = await asyncio.to_thread(granted, child(database_settings, calls=60))
     assert before * UNITS == 280
@@ -81,7 +81,7 @@ def host(database: Database, limits: dict[float, float], now=time.time) -> Host:
     return Hosts(lambda name: SqlLedger(database, name), now).get("host", limits)
 
 
-async def test_while_the_database_is_gone_a_process_counts_alone_and_stores_it_later(
+async def test_process_counts_alone_without_the_database(
     postgresql_settings: Settings, tmp_path: Path, monkeypatch
 ) -> None:
     monkeypatch.setattr(budgets, "RETRY_SECONDS", 0.0)
@@ -99,7 +99,7 @@ async def test_while_the_database_is_gone_a_process_counts_alone_and_stores_it_l
             assert not await host(database, {HOUR: 10.0}).spend(1, public=False)
 
 
-async def test_a_spent_budget_is_logged_once_a_window(sqlite_settings: Settings) -> None:
+async def test_spent_budget_is_logged_once_a_window(sqlite_settings: Settings) -> None:
     now = [1_800_000_000.0]  # PostgreSQL counts by its own clock
     async with await Database.open(sqlite_settings) as database:
         one = host(database, {MINUTE: 10.0}, lambda: now[0])
@@ -113,7 +113,7 @@ async def test_a_spent_budget_is_logged_once_a_window(sqlite_settings: Settings)
     assert logs[0]["free_in"] == 61
 
 
-async def test_a_process_learns_what_others_spent_and_gave_back(database: Database) -> None:
+async def test_process_reads_what_others_spent_and_returned(database: Database) -> None:
     one, other = (host(database, {HOUR: 10.0}) for _ in range(2))
     assert await one.spend(6, public=True) is False  # the public half is 5
     assert await one.spend(6, public=False)
@@ -124,14 +124,14 @@ async def test_a_process_learns_what_others_spent_and_gave_back(database: Databa
     assert not await one.spend(1, public=False)
 
 
-async def test_without_limits_nothing_is_asked_of_the_database(database: Database) -> None:
+async def test_unlimited_budget_needs_no_database(database: Database) -> None:
     free = host(database, {})
     await database.close()
     assert await free.spend(1e9, public=True)
     await free.refresh()
 
 
-async def test_rows_go_once_they_have_left_their_windows(database: Database) -> None:
+async def test_old_budget_rows_are_deleted(database: Database) -> None:
     ledger = SqlLedger(database, "host")
     budget = Budget({MINUTE: 10.0, HOUR: 100.0})
     assert await ledger.take(budget, 3, public=True)
@@ -141,7 +141,7 @@ async def test_rows_go_once_they_have_left_their_windows(database: Database) -> 
     assert rows == [(HOUR, 3.0, 3.0)]
 
 
-async def test_a_clock_that_was_ahead_frees_nothing(sqlite_settings: Settings) -> None:
+async def test_clock_that_was_ahead_frees_no_budget(sqlite_settings: Settings) -> None:
     async with await Database.open(sqlite_settings) as database:
         ahead = host(database, {MINUTE: 10.0}, lambda: time.time() + HOUR)
         assert await ahead.spend(10, public=False)

@@ -22,7 +22,7 @@ class Fetch:
         return "answer"
 
 
-async def test_two_hundred_who_want_the_same_share_one_fetch():
+async def test_two_hundred_callers_share_a_fetch():
     flights, fetch = SingleFlight[str](), Fetch()
     waiting = [
         asyncio.ensure_future(flights.run("cell", fetch, Deadline.after(30))) for _ in range(200)
@@ -34,7 +34,7 @@ async def test_two_hundred_who_want_the_same_share_one_fetch():
     assert len(flights) == 0
 
 
-async def test_the_first_one_cancelled_leaves_the_others_served():
+async def test_cancelled_leader_leaves_the_others_served():
     flights, fetch = SingleFlight[str](), Fetch()
     leader = asyncio.ensure_future(flights.run("cell", fetch, Deadline.after(30)))
     await asyncio.sleep(0)
@@ -46,7 +46,7 @@ async def test_the_first_one_cancelled_leaves_the_others_served():
     assert fetch.begun == 1
 
 
-async def test_at_the_deadline_the_caller_goes_and_the_next_one_finds_the_answer():
+async def test_fetch_continues_after_its_caller_s_deadline():
     flights, fetch = SingleFlight[str](), Fetch()
     with pytest.raises(TimeoutError):
         await flights.run("cell", fetch, Deadline.after(0.01))
@@ -56,7 +56,7 @@ async def test_at_the_deadline_the_caller_goes_and_the_next_one_finds_the_answer
     assert fetch.begun == 1
 
 
-async def test_a_failure_reaches_all_and_the_next_call_tries_again():
+async def test_failure_reaches_all_callers_and_the_next_call_retries():
     flights, begun = SingleFlight[str](), []
 
     async def failing() -> str:
@@ -72,7 +72,7 @@ async def test_a_failure_reaches_all_and_the_next_call_tries_again():
     assert len(begun) == 2
 
 
-async def test_closing_cancels_what_is_under_way():
+async def test_closing_cancels_running_fetches():
     flights, fetch = SingleFlight[str](), Fetch()
     task = flights.start("cell", fetch)
     await flights.close()

@@ -31,7 +31,7 @@ class Pages:
         return bool(self.pending)
 
 
-async def test_what_gathers_is_written_in_one_go_once_it_is_asked_for():
+async def test_flush_writes_all_pending_rows_at_once():
     pages = Pages(NEVER)
     for name in "abc":
         pages.add(name)
@@ -40,7 +40,7 @@ async def test_what_gathers_is_written_in_one_go_once_it_is_asked_for():
     assert (pages.written, pages.behind.active) == ([["a", "b", "c"]], False)
 
 
-async def test_what_comes_during_a_write_is_part_of_the_flush():
+async def test_flush_includes_rows_added_during_a_write():
     pages = Pages(NEVER)
     pages.go.clear()
     pages.add("a")
@@ -53,7 +53,7 @@ async def test_what_comes_during_a_write_is_part_of_the_flush():
     assert pages.written == [["a"], ["b"]]
 
 
-async def test_without_a_flush_it_is_written_by_itself():
+async def test_pending_rows_are_written_without_a_flush():
     pages = Pages(0.0)
     pages.add("a")
     async with asyncio.timeout(30):
