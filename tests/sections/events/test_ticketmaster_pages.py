@@ -2,7 +2,9 @@
 
 import asyncio
 import threading
+from collections import Counter
 from datetime import date, timedelta
+from functools import partial
 
 import pytest
 
@@ -11,7 +13,6 @@ from tests.fakes.server import FakeResponse
 from tests.fakes.ticketmaster import at, event, responding
 
 pytestmark = pytest.mark.anyio
-NO_PACE = {"ticketmaster_budget": ("4000/day",)}
 LONDON = (51.5074, -0.1278)
 FIRST = date(2026, 12, 1)
 DAY = "2026-12-01T00:00:00,2026-12-01T23:59:59"
@@ -29,23 +30,23 @@ def _crowd(days: int, a_day: int) -> list[dict]:
     ]
 
 
+@pytest.fixture
+def open_ticketmaster(open_with):
+    """Open the section with Ticketmaster, without the pace of the real one."""
+    return partial(open_with, "ticketmaster", ticketmaster_budget=("4000/day",))
+
+
 async def _fetch(opened, days: int, seconds: float = 60.0):
     last = FIRST + timedelta(days=days - 1)
     return await opened.fetch("ticketmaster", LONDON, f"{FIRST}", f"{last}", seconds)
 
 
-def _per_day(events) -> dict[date, int]:
-    counted: dict[date, int] = {}
-    for one in events:
-        counted[one.start.day] = counted.get(one.start.day, 0) + 1
-    return counted
+def _per_day(events) -> Counter[date]:
+    return Counter(one.start.day for one in events)
 
 
-async def test_day_with_too_many_events_to_page_through_gives_a_thousand(open_with):
-    async with open_with("ticketmaster", responding(_crowd(1, 1300)), **NO_PACE) as (
-        opened,
-        provider,
-    ):
+async def test_day_with_too_many_events_to_page_through_gives_a_thousand(open_ticketmaster):
+    async with open_ticketmaster(responding(_crowd(1, 1300))) as (opened, provider):
         result = await _fetch(opened, 1)
     assert (len(result.events), result.status) == (1000, "partial")
     assert result.degraded_reason is None  # asking again would not give more
@@ -53,21 +54,15 @@ async def test_day_with_too_many_events_to_page_through_gives_a_thousand(open_wi
     assert [asked.query["page"] for asked in of_the_day] == ["0", "1", "2", "3", "4"]
 
 
-async def test_stay_of_few_events_is_requested_page_by_page(open_with):
-    async with open_with("ticketmaster", responding(_crowd(7, 60)), **NO_PACE) as (
-        opened,
-        provider,
-    ):
+async def test_stay_of_few_events_is_requested_page_by_page(open_ticketmaster):
+    async with open_ticketmaster(responding(_crowd(7, 60))) as (opened, provider):
         result = await _fetch(opened, 7)
     assert (len(result.events), result.status) == (420, "ok")
     assert len(provider.requests) == 3
 
 
-async def test_crowded_week_is_requested_day_by_day_until_complete(open_with):
-    async with open_with("ticketmaster", responding(_crowd(8, 160)), **NO_PACE) as (
-        opened,
-        provider,
-    ):
+async def test_crowded_week_is_requested_day_by_day_until_complete(open_ticketmaster):
+    async with open_ticketmaster(responding(_crowd(8, 160))) as (opened, provider):
         result = await _fetch(opened, 8)
     assert _per_day(result.events) == {FIRST + timedelta(days=n): 160 for n in range(8)}
     assert result.status == "ok"
@@ -76,10 +71,10 @@ async def test_crowded_week_is_requested_day_by_day_until_complete(open_with):
 
 @pytest.mark.parametrize("always_by_date", [False, True], ids=["relevance", "the worst order"])
 async def test_last_days_of_the_longest_stay_in_the_largest_city_have_events(
-    open_with, always_by_date
+    open_ticketmaster, always_by_date
 ):
     answer = responding(_crowd(92, 65), always_by_date=always_by_date)
-    async with open_with("ticketmaster", answer, **NO_PACE) as (opened, provider):
+    async with open_ticketmaster(answer) as (opened, provider):
         result = await _fetch(opened, 92)
     counted = _per_day(result.events)
     assert counted.keys() == {FIRST + timedelta(days=n) for n in range(92)}
@@ -89,7 +84,7 @@ async def test_last_days_of_the_longest_stay_in_the_largest_city_have_events(
 
 
 async def test_events_received_by_the_deadline_are_answered_and_the_rest_by_the_next_call(
-    open_with,
+    open_ticketmaster,
 ):
     answer = responding(_crowd(5, 100))
     goes_on, may_go_on = threading.Event(), threading.Event()
@@ -100,7 +95,7 @@ async def test_events_received_by_the_deadline_are_answered_and_the_rest_by_the_
             may_go_on.wait(60)
         return answer(asked)
 
-    async with open_with("ticketmaster", silent_after_the_first, **NO_PACE) as (opened, _):
+    async with open_ticketmaster(silent_after_the_first) as (opened, _):
         patient = asyncio.create_task(_fetch(opened, 5))
         await asyncio.to_thread(goes_on.wait, 60)
         hasty = await _fetch(opened, 5, 0)
@@ -115,14 +110,14 @@ async def test_events_received_by_the_deadline_are_answered_and_the_rest_by_the_
     assert later.events == whole.events
 
 
-async def test_interrupted_answer_keeps_its_events_and_is_refreshed_soon(open_with):
+async def test_interrupted_answer_keeps_its_events_and_is_refreshed_soon(open_ticketmaster):
     answer = responding(_crowd(5, 100))
 
     def broken(asked):
         down = FakeResponse(b"<html>down</html>", status=502)
         return down if asked.query["page"] == "2" else answer(asked)
 
-    async with open_with("ticketmaster", broken, **NO_PACE) as (opened, provider):
+    async with open_ticketmaster(broken) as (opened, provider):
         first = await _fetch(opened, 5)
         again = await _fetch(opened, 5)
         asked = len(provider.requests)
@@ -135,11 +130,8 @@ async def test_interrupted_answer_keeps_its_events_and_is_refreshed_soon(open_wi
     assert (len(later.events), later.degraded_reason is None) == (500, True)
 
 
-async def test_budget_of_a_day_is_never_overdrawn(open_with):
-    async with open_with("ticketmaster", responding(_crowd(8, 160)), **NO_PACE) as (
-        opened,
-        provider,
-    ):
+async def test_budget_of_a_day_is_never_overdrawn(open_ticketmaster):
+    async with open_ticketmaster(responding(_crowd(8, 160))) as (opened, provider):
         upstream = opened.provider("ticketmaster").client
         upstream.host.budget = Budget({86400.0: 5})
         result = await _fetch(opened, 8)
@@ -148,8 +140,8 @@ async def test_budget_of_a_day_is_never_overdrawn(open_with):
     assert result.degraded_reason == "budget_spent"
 
 
-async def test_call_that_would_wait_too_long_for_its_turn_fails_at_once(open_with):
-    async with open_with("ticketmaster", responding(_crowd(1, 1)), **NO_PACE) as (opened, provider):
+async def test_call_that_would_wait_too_long_for_its_turn_fails_at_once(open_ticketmaster):
+    async with open_ticketmaster(responding(_crowd(1, 1))) as (opened, provider):
         budget = opened.provider("ticketmaster").client.host.budget = Budget({30.0: 1})
         assert budget.take(1)
         result = await _fetch(opened, 1)

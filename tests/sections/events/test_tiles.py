@@ -130,13 +130,21 @@ def _ids(events, query) -> set[str]:
     return {one.details.id for one in relevant_events(events, query.point, query.stay, RADIUS)}
 
 
-@asynccontextmanager
-async def _section_with(open_section, sell, listed=None):
-    """The section before both providers, or before the first alone."""
-    with FakeServer(sell).running() as seller, FakeServer(listed or sell).running() as lister:
-        urls = {"ticketmaster_url": seller.url, "predicthq_url": lister.url if listed else ""}
-        async with open_section(**urls, **PACE) as opened:
-            yield opened, seller, lister
+@pytest.fixture
+def open_before(open_section):
+    """Open the section with both providers, which sell and list the events."""
+
+    @asynccontextmanager
+    async def opened(listings: Listings):
+        with (
+            FakeServer(listings.sell).running() as seller,
+            FakeServer(listings.list).running() as lister,
+        ):
+            urls = {"ticketmaster_url": seller.url, "predicthq_url": lister.url}
+            async with open_section(**urls, **PACE) as made:
+                yield made, seller, lister
+
+    return opened
 
 
 def _providers(opened) -> dict[str, object]:
@@ -144,15 +152,11 @@ def _providers(opened) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_point_and_stay_get_at_least_the_events_of_a_call_for_them_alone(open_section, seed):
+async def test_point_and_stay_get_at_least_the_events_of_a_call_for_them_alone(open_before, seed):
     chance = random.Random(seed)
     places = [PARIS, (40.71, -74.0), (-16.9, 179.97), (89.8, 20.0), (-89.9, 0.0)]
     listings, found, expected = Listings(seed, places, 500), 0, 0
-    async with _section_with(open_section, listings.sell, listings.list) as (
-        opened,
-        seller,
-        lister,
-    ):
+    async with open_before(listings) as (opened, seller, lister):
         for _ in range(40):
             lat, lng = chance.choice(places)
             lat = max(-90.0, min(90.0, lat + chance.uniform(-0.1, 0.1)))
@@ -172,28 +176,33 @@ async def test_point_and_stay_get_at_least_the_events_of_a_call_for_them_alone(o
     assert max(len(seller.requests), len(lister.requests)) < 60
 
 
-async def test_neighbours_with_overlapping_weeks_share_a_call_for_each_week(
-    open_section,
-):
-    listings = Listings(1, [PARIS], 100)
-    async with _section_with(open_section, listings.sell, listings.list) as (
-        opened,
-        seller,
-        lister,
-    ):
-        await opened.read(PARIS, "2027-03-11", "2027-03-17")
-        await opened.read(NEARBY, "2027-03-09", "2027-03-15")
-    assert (len(seller.requests), len(lister.requests)) == (2, 2)
+def _stay(days: int) -> tuple[str, str]:
+    return "2027-03-03", str(date(2027, 3, 3) + timedelta(days=days - 1))
 
 
-async def test_concurrent_neighbours_share_a_call_for_each_week(open_section):
+@pytest.mark.parametrize(
+    ("reads", "weeks"),
+    [
+        ([(PARIS, *_stay(1))], 1),
+        ([(PARIS, *_stay(7))], 2),
+        ([(PARIS, *_stay(14))], 3),
+        ([(PARIS, *_stay(30))], 5),
+        ([(PARIS, *_stay(92))], 14),
+        ([(PARIS, "2027-03-11", "2027-03-17"), (NEARBY, "2027-03-09", "2027-03-15")], 2),
+    ],
+    ids=["day", "week", "fortnight", "month", "quarter", "neighbours of the same weeks"],
+)
+async def test_stays_of_few_events_need_one_call_for_each_week(open_before, reads, weeks):
+    async with open_before(Listings(3, [PARIS], 100)) as (opened, seller, lister):
+        for place, first, last in reads:
+            await opened.read(place, first, last)
+    assert (len(seller.requests), len(lister.requests)) == (weeks, weeks)
+
+
+async def test_concurrent_neighbours_share_a_call_for_each_week(open_before):
     listings = Listings(2, [PARIS], 100)
     stays = [("2027-03-11", "2027-03-17"), ("2027-03-16", "2027-03-25"), ("2027-03-14",) * 2] * 5
-    async with _section_with(open_section, listings.sell, listings.list) as (
-        opened,
-        seller,
-        lister,
-    ):
+    async with open_before(listings) as (opened, seller, lister):
         places = [PARIS, NEARBY] * 8
         await asyncio.gather(
             *(opened.read(*one) for one in ((p, *s) for p, s in zip(places, stays, strict=False)))
@@ -201,29 +210,12 @@ async def test_concurrent_neighbours_share_a_call_for_each_week(open_section):
     assert (len(seller.requests), len(lister.requests)) == (3, 3)
 
 
-@pytest.mark.parametrize(("days", "weeks"), [(1, 1), (7, 2), (14, 3), (30, 5), (92, 14)])
-async def test_stay_of_few_events_needs_one_call_for_each_week(open_section, days, weeks):
-    listings = Listings(3, [PARIS], 100)
-    async with _section_with(open_section, listings.sell, listings.list) as (
-        opened,
-        seller,
-        lister,
-    ):
-        last = date(2027, 3, 3) + timedelta(days=days - 1)
-        await opened.read(PARIS, "2027-03-03", str(last))
-    assert (len(seller.requests), len(lister.requests)) == (weeks, weeks)
-
-
 @pytest.mark.parametrize(("name", "count"), [("ticketmaster", 4000), ("predicthq", 3600)])
-async def test_stay_in_a_very_large_city_misses_no_event(open_section, name, count):
+async def test_stay_in_a_very_large_city_misses_no_event(open_before, name, count):
     """Each of its weeks has more events than a page holds."""
     listings = Listings(5, [PARIS], count)
     asked: list[int] = []
-    async with _section_with(open_section, listings.sell, listings.list) as (
-        opened,
-        seller,
-        lister,
-    ):
+    async with open_before(listings) as (opened, seller, lister):
         for first, last in ((12, 18), (12, 18), (10, 16), (18, 21)):
             query = opened.query(PARIS, f"2027-03-{first}", f"2027-03-{last}")
             result = await _providers(opened)[name].fetch_events(query, Deadline.after(60))
@@ -243,32 +235,26 @@ def _begun_in(listings: Listings, name: str, query) -> set[str]:
     return _ids([one for one in events if stay.start < one.start.day < stay.end], query)
 
 
-async def test_neighbours_in_another_time_zone_do_not_share_a_call(open_section):
+async def test_neighbours_in_another_time_zone_do_not_share_a_call(open_before):
     """At the border of two zones, a provider is asked by the clock of each side."""
     listings = Listings(4, [(42.04, -8.64)], 20)
-    async with _section_with(open_section, listings.sell, listings.list) as (opened, _, lister):
+    async with open_before(listings) as (opened, _, lister):
         await opened.read((42.028, -8.645), "2027-03-11", "2027-03-12")  # Valença
         await opened.read((42.047, -8.645), "2027-03-11", "2027-03-12")  # Tui
     assert {one.query["active.tz"] for one in lister.requests} == {"Europe/Lisbon", "Europe/Madrid"}
 
 
-async def test_failed_week_leaves_the_others_and_degrades_the_answer(
-    open_section,
-):
-    listings = Listings(5, [PARIS], 100)
+async def test_failed_week_leaves_the_others_and_degrades_the_answer(open_with):
+    sell = Listings(5, [PARIS], 100).sell
 
-    def failing(asked: FakeRequest) -> FakeResponse:
-        return (
-            DOWN if asked.query["localStartEndDateTime"] >= "2027-03-15" else listings.sell(asked)
-        )
+    def failing(request: FakeRequest) -> FakeResponse:
+        return DOWN if request.query["localStartEndDateTime"] >= "2027-03-15" else sell(request)
 
-    async with _section_with(open_section, failing) as (opened, _, _unused):
-        seller = _providers(opened)["ticketmaster"]
-        early = opened.query(PARIS, "2027-03-10", "2027-03-12")
-        known = await seller.fetch_events(early, Deadline.after(60))
-        both = opened.query(PARIS, "2027-03-10", "2027-03-18")
-        result = await seller.fetch_events(both, Deadline.after(60))
-        body = (await opened.read(PARIS, "2027-03-10", "2027-03-18")).body
+    async with open_with("ticketmaster", failing, **PACE) as (opened, _):
+        known = await opened.fetch("ticketmaster", PARIS, "2027-03-10", "2027-03-12")
+        both = PARIS, "2027-03-10", "2027-03-18"
+        result = await opened.fetch("ticketmaster", *both)
+        body = (await opened.read(*both)).body
     assert known.status == "ok"
     assert (result.status, result.degraded_reason) == ("partial", "provider_unavailable")
     assert known.events
