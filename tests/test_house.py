@@ -153,7 +153,7 @@ def test_no_function_is_longer_than_60_lines() -> None:
 # To raise a number is a decision: say why in the commit, and beside the number.
 LINES = {
     "access": 1000,
-    "cli": 2000,
+    "cli": 2300,  # `climate`: build, list, verify, remove, map
     "gazetteer": 450,
     "localisation": 500,
     "sections": 1600,  # what all sections share

@@ -22,7 +22,7 @@ COMMANDS = {  # in the order of `--help`, with the first line of each command's 
     "keys": "Create, list, revoke and rotate API keys.",
     "guide": "Import a restaurant guide, list its versions, roll back to the previous one.",
     "events": "Import your own events and manage feeds.",
-    "climate": "Build the fallback climate grid.",
+    "climate": "Build and look after the climatology in the data directory.",
     "read": "Read a section for a point and a stay, as the server would answer it.",
     "warm": "Fill the caches for the places and stays in a file; resumes after an interruption.",
     "doctor": "Check settings, storage, datasets and providers; exit with 1 if a check failed.",
@@ -31,7 +31,6 @@ COMMANDS = {  # in the order of `--help`, with the first line of each command's 
     "migrate": "Bring the database schema up to date; safe to run again after an interruption.",
 }
 MODULES = {
-    "climate": "setup",
     "backup": "database", "restore": "database", "migrate": "database",
 }  # fmt: skip
 

@@ -1,6 +1,6 @@
-"""`setup` prepares a first start; `climate fallback` builds the fallback grid.
+"""`setup` prepares a first start.
 
-`setup` makes the data directory and database, the sample guide, the fallback climate grid and a
+It makes the data directory and database, the sample guide, the fallback climate grid and a
 first API key, which is printed once with a `curl` line that works as soon as `serve` runs. What is
 there already is left as it is.
 """
@@ -27,7 +27,6 @@ from location_context.storage.access import open_api_keys
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlGuideStore
 
-climate = typer.Typer(add_completion=False, help="Build the fallback climate grid.")
 WithoutFallback = Annotated[
     bool, typer.Option("--without-fallback", help="Skip building the fallback climate grid.")
 ]
@@ -111,25 +110,3 @@ def _curl(address: str, key: str, settings: Settings) -> str:
     stay = f"start={start}&end={start + timedelta(days=3)}"
     query = f"lat=48.8566&lng=2.3522&{stay}"
     return f'curl -H "Authorization: Bearer {key}" "{address}/v1/pulse/{section}?{query}"'
-
-
-@climate.callback()
-def group() -> None:
-    """Build the fallback climate grid."""  # so that `fallback` remains a command of its own
-
-
-@climate.command()
-def fallback(
-    *,
-    again: Annotated[bool, typer.Option("--again", help="Rebuild an existing one.")] = False,
-    json: console.Json = False,
-) -> None:
-    """Build the grid of monthly means that answers when no provider does."""
-    settings = console.settings()
-    grid_file = FallbackGrid(settings.data_dir)
-    made = again or not grid_file.exists
-    if made:
-        fallback_grid.make(settings.data_dir, console.step)
-    size = grid_file.path.stat().st_size
-    text = [] if made else [f"The fallback grid already exists: {grid_file.path}"]
-    console.emit({"path": str(grid_file.path), "bytes": size, "made": made}, *text, json=json)

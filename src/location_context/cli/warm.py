@@ -84,7 +84,7 @@ def warm(
 
 
 def _warm_climate(file: Path, *, json: bool) -> None:
-    report = asyncio.run(_build(_places(file)))
+    report = asyncio.run(_build(read_places(file)))
     text = (
         f"{report.cells} cells: {report.held} already stored, {report.fetched} fetched, "
         f"{report.failed} failed"
@@ -218,7 +218,7 @@ def _kind(result: SectionResult | None) -> str:
     return "complete" if result.body.applicable else "not applicable"
 
 
-def _places(file: Path) -> list[tuple[float, float]]:
+def read_places(file: Path) -> list[tuple[float, float]]:
     """Return the coordinates in a file, all validated before the first request.
 
     Raises:

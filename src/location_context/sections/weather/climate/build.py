@@ -1,0 +1,362 @@
+"""The builder of a climate store: one Dask task for each tile of the source.
+
+A task reads its tile and returns the arrays; it touches no file, so that workers may run anywhere.
+The client alone writes, each tile into slots of its own, and then notes the tile as done: a build
+that was interrupted at any moment goes on, and ends with the same bytes.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from location_context.errors import OperatorError
+from location_context.point import Point
+from location_context.sections import registry
+from location_context.sections.weather.climate import layout, terrain
+from location_context.sections.weather.climate.layout import Manifest, Packed, Tile, TileState
+from location_context.sections.weather.climate.sources import GROUP, ClimateSource, needed
+from location_context.sections.weather.climate.tile import HISTORY_SCALES, build_tile
+from location_context.sections.weather.records import PAD_DAYS
+from location_context.stay import LONGEST_DAYS
+
+MAX_TRIES = 3
+RETRY_SECONDS = 5.0
+MEMORY_LIMIT = "600MB"  # of a worker
+TASKS_A_WORKER = 2  # in flight: one at work, one behind it
+DONE, PLAN = "done.jsonl", "plan.json"
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a worker needs to know: the source, and the years."""
+
+    source: str
+    location: str | None
+    years: range
+
+
+@dataclass(frozen=True)
+class Region:
+    """The cells to build, and what they are called in the manifest."""
+
+    label: str
+    wanted: NDArray[np.bool_]  # rows x columns of the grid
+
+
+@dataclass
+class Progress:
+    """The state of a build.
+
+    Attributes:
+        tiles: the number of all tiles.
+        done: of those, the finished ones, with those of an earlier run.
+        cells: built in this run.
+        bytes_read: from the source in this run.
+        seconds: since this run began.
+        left: the cells to go.
+        failed: the tiles given up, each with its reason.
+    """
+
+    tiles: int
+    done: int
+    left: int
+    cells: int = 0
+    bytes_read: int = 0
+    seconds: float = 0.0
+    failed: dict[Tile, str] = field(default_factory=dict)
+
+    @property
+    def cells_a_second(self) -> float:
+        return self.cells / self.seconds if self.seconds else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The time for the rest at the rate of this run; None before the first tile."""
+        return self.left / self.cells_a_second if self.cells else None
+
+
+Report = Callable[[Progress], None]
+
+
+class TileArrays(msgspec.Struct):
+    """The result of a task."""
+
+    stats: Packed
+    history: Packed
+    bytes_read: int
+
+
+def open_source(name: str, location: str | None) -> ClimateSource:
+    """Open a registered source.
+
+    Raises:
+        OperatorError: there is none of this name, or it cannot be read.
+    """
+    sources = {one.name: one for one in registry.load(GROUP, ClimateSource)}
+    if name not in sources:
+        raise OperatorError(f"There is no source {name!r}. Accepted: {', '.join(sorted(sources))}")
+    return sources[name].open(location)
+
+
+@lru_cache(maxsize=2)
+def _source_of(job: Job) -> ClimateSource:
+    """Return the source, opened once in a worker."""
+    return open_source(job.source, job.location)
+
+
+def compute(job: Job, tile: Tile, cells: tuple[int, ...]) -> TileArrays:
+    """Return the arrays of a tile's wanted cells, given as places in it; a task of Dask."""
+    source = _source_of(job)
+    before = source.bytes_read
+    first, last = days_of(job.years)
+    values = source.read(tile, first, last)[list(cells)]
+    stats, history = build_tile(values, first, job.years, source.fields)
+    return TileArrays(stats, history, source.bytes_read - before)
+
+
+def days_of(years: range) -> tuple[date, date]:
+    """Return the first and last day that the statistics and history of years reach into."""
+    first = date(years[0], 1, 1).toordinal() - PAD_DAYS
+    last = date(years[-1], 12, 31).toordinal() + PAD_DAYS + LONGEST_DAYS
+    return date.fromordinal(first), date.fromordinal(last)
+
+
+def world(described: Packed) -> Region:
+    """Return all cells with land in them or beside them; all there are where land is unknown."""
+    land = described[..., 2] != 0
+    near = land.copy()
+    for up in (-1, 0, 1):
+        for along in (-1, 0, 1):
+            near |= np.roll(np.roll(land, up, axis=0), along, axis=1)
+    return Region("world", near)
+
+
+def rectangle(
+    source: ClimateSource, west: float, south: float, east: float, north: float
+) -> Region:
+    """Return the cells whose centres lie in a rectangle; west may be greater than east."""
+    grid = source.grid
+    lats = np.array([grid.lat(row) for row in range(grid.rows)])
+    lngs = np.array([grid.lng(column) for column in range(grid.columns)])
+    rows = (lats >= south - grid.lat_step / 2) & (lats <= north + grid.lat_step / 2)
+    half = grid.lng_step / 2
+    span = (east - west) % 360 or 360.0 * (east != west)
+    columns = (lngs - (west - half)) % 360 <= span + grid.lng_step
+    return Region(f"{west:g},{south:g},{east:g},{north:g}", rows[:, None] & columns)
+
+
+def around(source: ClimateSource, places: Iterable[Point]) -> Region:
+    """Return the cell of each place with its neighbours."""
+    wanted = np.zeros((source.grid.rows, source.grid.columns), bool)
+    for place in places:
+        for row, column in source.grid.around(place):
+            wanted[row, column] = True
+    digest = hashlib.sha256(np.packbits(wanted).tobytes()).hexdigest()[:8]
+    return Region(f"places {digest}", wanted)
+
+
+class Build:
+    """A store under construction."""
+
+    def __init__(self, data_dir: Path, job: Job, source: ClimateSource, region: Region) -> None:
+        """Plan the tiles and slots, and take up what an earlier run left.
+
+        Raises:
+            OperatorError: the source lacks years, or the region has no cell.
+        """
+        self.job, self.source = job, source
+        self._check_years()
+        self._cells: dict[Tile, tuple[int, ...]] = {}
+        self._first_slot: dict[Tile, int] = {}
+        index = np.full(region.wanted.shape, -1, np.int32)
+        slots = 0
+        for tile in source.tiles():
+            rows = slice(tile.row, tile.row + tile.rows)
+            columns = slice(tile.column, tile.column + tile.columns)
+            cells = np.flatnonzero(region.wanted[rows, columns])
+            if len(cells):
+                self._cells[tile], self._first_slot[tile] = tuple(cells.tolist()), slots
+                numbered = np.full(tile.rows * tile.columns, -1, np.int32)
+                numbered[cells] = np.arange(slots, slots + len(cells))
+                index[rows, columns] = numbered.reshape(tile.rows, tile.columns)
+                slots += len(cells)
+        if not slots:
+            raise OperatorError(
+                f"The source has no cell in {region.label}; its grid: {source.grid}"
+            )
+        self.manifest = Manifest(
+            source=source.name, title=source.title, model=source.model,
+            years=(job.years[0], job.years[-1]), grid=source.grid,
+            fields=layout.scales_of(source.fields), history=HISTORY_SCALES,
+            representativeness=source.representativeness, attribution=(), region=region.label,
+            slots=slots,
+        )  # fmt: skip
+        plan = json.dumps(
+            [
+                msgspec.to_builtins(self.manifest),
+                job.location,
+                hashlib.sha256(index.tobytes()).hexdigest(),
+            ]
+        )
+        name = hashlib.sha256(plan.encode()).hexdigest()[:8]
+        self.part = data_dir / layout.FOLDER / f"{self.manifest.name}-{name}{layout.PART}"
+        self.done: dict[Tile, str] = {}
+        if (self.part / PLAN).exists():
+            self.arrays = layout.open_arrays(self.part, self.manifest, writable=True)
+            self.done = self._read_done()
+        else:
+            shutil.rmtree(self.part, ignore_errors=True)
+            described = terrain.describe(terrain.read(data_dir), source.grid)
+            cells_of = np.full((slots, len(layout.CELL_FIELDS)), layout.UNKNOWN, np.int16)
+            cells_of[index[index >= 0]] = described[index >= 0]
+            self.arrays = layout.create(self.part, self.manifest, index, cells_of)
+            (self.part / PLAN).write_text(plan, encoding="utf-8")
+
+    def _check_years(self) -> None:
+        first, last = date(self.job.years[0], 1, 1), date(self.job.years[-1], 12, 31)
+        if first < self.source.first or last > self.source.last:
+            raise OperatorError(
+                f"The source has {self.source.first} to {self.source.last}; "
+                f"{first.year}-{last.year} needs {first} to {last}"
+            )
+
+    def _read_done(self) -> dict[Tile, str]:
+        """Return the tiles that an earlier run finished, each with its sum."""
+        try:
+            lines = (self.part / DONE).read_bytes().splitlines()
+        except FileNotFoundError:
+            return {}
+        found = {}
+        for line in lines:
+            try:
+                tile, sha256 = msgspec.json.decode(line, type=tuple[Tile, str])
+            except msgspec.MsgspecError:  # the run was killed while it wrote the last line
+                continue
+            found[tile] = sha256
+        return found
+
+    def run(self, client: Any, report: Report) -> Progress:
+        """Build the tiles that are missing; those that fail three times are given up.
+
+        Args:
+            client: a `distributed.Client`.
+            report: called after each tile.
+        """
+        todo = deque(tile for tile in self._cells if tile not in self.done)
+        left = sum(len(self._cells[tile]) for tile in todo)
+        progress = Progress(len(self._cells), len(self._cells) - len(todo), left)
+        began = time.monotonic()
+        tries: dict[Tile, int] = dict.fromkeys(todo, 0)
+        completed = needed("distributed").as_completed()
+        waiting: dict[str, Tile] = {}
+
+        def submit() -> None:
+            tile = todo.popleft()
+            if tries[tile] and not waiting:
+                time.sleep(RETRY_SECONDS)  # a source that just failed, and nothing else to do
+            cells = self._cells[tile]
+            future = client.submit(compute, self.job, tile, cells, pure=False, retries=0)
+            waiting[future.key] = tile
+            completed.add(future)
+
+        report(progress)
+        workers = max(1, len(client.scheduler_info()["workers"]))
+        while todo and len(waiting) < TASKS_A_WORKER * workers:
+            submit()
+        while waiting:
+            future = next(completed)
+            tile = waiting.pop(future.key)
+            tries[tile] += 1
+            if future.status == "finished":
+                result = future.result()
+                self._write(tile, result)
+                progress.done += 1
+                progress.cells += len(self._cells[tile])
+                progress.left -= len(self._cells[tile])
+                progress.bytes_read += result.bytes_read
+            elif tries[tile] < MAX_TRIES:
+                todo.append(tile)
+            else:
+                progress.failed[tile] = f"{type(future.exception()).__name__}: {future.exception()}"
+            future.release()
+            if todo:
+                submit()
+            progress.seconds = time.monotonic() - began
+            report(progress)
+        return progress
+
+    def _write(self, tile: Tile, result: TileArrays) -> None:
+        """Write a tile's arrays into its slots, then note it as done."""
+        first = self._first_slot[tile]
+        slots = slice(first, first + len(self._cells[tile]))
+        self.arrays.stats[slots], self.arrays.history[slots] = result.stats, result.history
+        for array in (self.arrays.stats, self.arrays.history):
+            assert isinstance(array, np.memmap)
+            array.flush()
+        sha256 = sum_of(result.stats, result.history)
+        with (self.part / DONE).open("ab") as file:
+            file.write(msgspec.json.encode((tile, sha256)) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self.done[tile] = sha256
+
+    def publish(self, now: datetime) -> Path:
+        """Put the store in place, with the sum of each tile, and return its folder."""
+        states = [
+            TileState(tile, self._first_slot[tile], len(cells), self.done[tile])
+            for tile, cells in self._cells.items()
+        ]
+        manifest = msgspec.structs.replace(
+            self.manifest, tiles=tuple(states), built_at=now,
+            attribution=tuple(self.source.attribution(now.date())),
+        )  # fmt: skip
+        for name in (DONE, PLAN):
+            (self.part / name).unlink()
+        return layout.publish(self.part, manifest)
+
+
+def sum_of(stats: Packed, history: Packed) -> str:
+    """Return the SHA-256 of a tile's arrays."""
+    digest = hashlib.sha256(stats.tobytes())
+    digest.update(history.tobytes())
+    return digest.hexdigest()
+
+
+@contextmanager
+def cluster(address: str | None, workers: int) -> Iterator[Any]:
+    """Yield a client of the scheduler at an address, else of workers on this machine.
+
+    Raises:
+        OperatorError: the extra is missing, or no scheduler answers there.
+    """
+    distributed = needed("distributed")
+    if address is not None:
+        try:
+            client = distributed.Client(address, timeout="10s")
+        except (OSError, ValueError, TimeoutError) as error:
+            raise OperatorError(f"No Dask scheduler answers at {address}: {error}") from None
+        with client:
+            yield client
+        return
+    with (
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, memory_limit=MEMORY_LIMIT,
+            dashboard_address="127.0.0.1:0", silence_logs=50,
+        ) as local,
+        distributed.Client(local) as client,
+    ):  # fmt: skip
+        yield client

@@ -1,0 +1,110 @@
+"""NASA POWER's daily archive as Zarr: local solar days of MERRA-2, every cell of the Earth, no key.
+
+Variables are named as in the API, wind is in m/s, and -999 is missing. The chunks hold 15 x 15
+cells of 16 years, so that a tile is one chunk of each variable.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any, Self
+
+import numpy as np
+
+from location_context.errors import OperatorError
+from location_context.sections.contract import Attribution
+from location_context.sections.weather import records
+from location_context.sections.weather.climate.layout import Grid, Tile
+from location_context.sections.weather.climate.sources import ClimateSource, ZarrFolder
+from location_context.sections.weather.providers import base
+from location_context.sections.weather.providers.nasa_power import (
+    MISSING_BELOW,
+    TABLE,
+    NasaPower,
+    code_without,
+    nasa_power,
+)
+from location_context.sections.weather.records import ROW, Floats
+
+LOCATION = "s3://nasa-power/merra2/temporal/power_merra2_daily_temporal_lst.zarr"
+REQUIRED = ("temperature_max", "temperature_min", "precipitation_sum")
+
+
+class Power(ClimateSource):
+    """The source."""
+
+    name = "power"
+    title = NasaPower.title
+    model = NasaPower.model
+    representativeness = NasaPower.representativeness
+
+    def __init__(self, folder: ZarrFolder, dataset: Any) -> None:
+        """Set the source over an open dataset.
+
+        Raises:
+            OperatorError: it lacks highs, lows or rain, or is not a daily grid.
+        """
+        self._folder, self._dataset = folder, dataset
+        self._found = {name: native for name, native in TABLE.items() if native.path in dataset}
+        self.lacking = tuple(one.path for name, one in TABLE.items() if name not in self._found)
+        if missing := [TABLE[name].path for name in REQUIRED if name not in self._found]:
+            held = ", ".join(sorted(map(str, dataset.data_vars))) or "nothing"
+            raise OperatorError(
+                f"{folder.location} lacks {', '.join(missing)}; it has: {held}"[:400]
+            )
+        self.fields = (*self._found, "weather_code")
+        self.grid = grid_of(dataset["lat"].values, dataset["lon"].values, folder.location)
+        days = dataset["time"].values.astype("datetime64[D]")
+        if len(days) < 2 or (np.diff(days) != np.timedelta64(1, "D")).any():
+            raise OperatorError(f"{folder.location} has no day after day on its axis `time`")
+        self.first, self.last = days[0].item(), days[-1].item()
+
+    @classmethod
+    def open(cls, location: str | None) -> Self:
+        folder = ZarrFolder(location or LOCATION)
+        return cls(folder, folder.open())
+
+    def attribution(self, today: date) -> Sequence[Attribution]:
+        return (nasa_power(today),)
+
+    @property
+    def bytes_read(self) -> int:
+        return self._folder.bytes_read
+
+    def read(self, tile: Tile, first: date, last: date) -> Floats:
+        days = (last - first).days + 1
+        values = np.full((tile.rows * tile.columns, len(records.ARCHIVE_FIELDS), days), np.nan)
+        begin, end = max(first, self.first), min(last, self.last)
+        window = {
+            "time": slice((begin - self.first).days, (end - self.first).days + 1),
+            "lat": slice(tile.row, tile.row + tile.rows),
+            "lon": slice(tile.column, tile.column + tile.columns),
+        }
+        known = slice((begin - first).days, (end - first).days + 1)
+        for name, native in self._found.items():
+            factor, offset = base.UNITS[native.unit]
+            read = self._dataset[native.path].isel(window).transpose("lat", "lon", "time").values
+            column = read.reshape(len(values), -1).astype(float)
+            column[~(column > MISSING_BELOW)] = np.nan
+            values[:, ROW[name], known] = records.plausible((name,), column * factor + offset)
+        rain, cloud, mean = (
+            values[:, ROW[name]]
+            for name in ("precipitation_sum", "cloud_cover_mean", "temperature_mean")
+        )
+        values[:, ROW["weather_code"]] = code_without(rain, cloud, mean)
+        return values
+
+
+def grid_of(lats: Floats, lngs: Floats, location: str) -> Grid:
+    """Return the grid of ascending coordinates.
+
+    Raises:
+        OperatorError: they are not regular, or do not ascend.
+    """
+    steps: list[float] = []
+    for values, name in ((lats, "latitude"), (lngs, "longitude")):
+        step = np.diff(values)
+        if not len(step) or not (step > 0).all() or np.ptp(step) > 1e-3 * step[0]:
+            raise OperatorError(f"{location} has no regular, ascending axis of {name}")
+        steps.append(float(np.round((values[-1] - values[0]) / len(step), 6)))
+    south, west = (float(np.round(values[0], 6)) for values in (lats, lngs))
+    return Grid(south, west, steps[0], steps[1], len(lats), len(lngs))
