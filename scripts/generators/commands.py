@@ -117,7 +117,9 @@ def _metavar(parameter: Any) -> str:
 
 def _range(parameter: Any) -> str:
     least, most = getattr(parameter, "min", None), getattr(parameter, "max", None)
-    return "" if least is None else f" {least:,} to {most:,}."
+    if least is None:
+        return ""
+    return f" At least {least:,}." if most is None else f" {least:,} to {most:,}."
 
 
 def _cell(text: str | None) -> str:
