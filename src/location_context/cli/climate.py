@@ -71,8 +71,9 @@ def build(  # noqa: PLR0913  each is an option of the command
         str | None, typer.Option("--scheduler", help="A Dask scheduler: tcp://host:8786.")
     ] = None,
     workers: Annotated[
-        int, typer.Option("--workers", min=1, help="Processes on this machine.")
-    ] = os.cpu_count() or 1,
+        int | None,
+        typer.Option("--workers", min=1, help="Processes here; one for each processor without it."),
+    ] = None,
     json: console.Json = False,
 ) -> None:
     """Build a climate store; an interrupted build resumes, and finished parts are kept."""
@@ -102,7 +103,10 @@ def build(  # noqa: PLR0913  each is an option of the command
         wanted = builder.world(terrain.describe(described, opened.grid))
     job = builder.Job(source_name, source, chosen)
     made = builder.Build(settings.data_dir, job, opened, wanted)
-    with builder.cluster(scheduler, workers) as client, _reporting() as report:
+    with (
+        builder.cluster(scheduler, workers or os.cpu_count() or 1) as client,
+        _reporting() as report,
+    ):
         progress = made.run(client, report)
     if progress.failed:
         _give_up(progress, json=json)
