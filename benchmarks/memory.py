@@ -10,7 +10,7 @@ each fifth of the points and should stop growing; `--points 1000000` takes about
 
 `--caches` requests a widget's page and every section at points where people live, in this process,
 and then walks each cache: its entries, with everything that they refer to, give its size, and so
-its size when full. What several caches share counts for each, so the sum is more than a worker can
+its size when full. Shared objects count for each cache, so the sum is more than a worker can
 hold in them. A cache bounded by size is scaled by the size of its entries.
 
 `--redis` shows what a Redis of its own holds after a page and the four sections at each place. By

@@ -1,12 +1,12 @@
 """Fit the coefficients of calibrated forecasts, and judge each on sources left out of it.
 
 Run: `python -m research.fit_forecast_calibration --pairs FILE [FILE …] [--write]`, with files as
-`forecast_pairs.py` says, of the sources named below. Printed is the table of `forecast_spread.py`
-for each source with coefficients fitted on all others; `--write` puts those fitted on all of them
-into the section's `calibration.json`.
+`forecast_pairs.py` describes, of the sources below. It prints the table of `forecast_spread.py` for
+each source with coefficients fitted on all others; `--write` stores those fitted on all sources in
+the section's `calibration.json`.
 
-What is least is the mean CRPS over that of the climatology, so that sources, leads and climates
-count alike, with a ridge toward plausible values: few sources must not bend a coefficient far.
+The fit minimises the mean CRPS over that of the climatology, so that sources, leads and climates
+count alike, with a ridge towards plausible values: few sources must not bend a coefficient far.
 """
 
 import argparse

@@ -2,11 +2,10 @@
 
     python -m research.train_deduplication [--check]
 
-Reads all labelled pairs but `fresh_2`, adds pairs of unlike titles and what follows from a label
-(two events are two further apart as well), fits a logistic regression in which a feature keeps the
-sign that it means, chooses the threshold by cross-validation and writes `weights.json`.
-Deterministic.
-`--check` prints and does not write.
+It reads all labelled pairs except `fresh_2`, and adds pairs of unlike titles and pairs derived from
+labels (two events stay two when further apart). It fits a logistic regression in which each feature
+keeps its sign, chooses the threshold by cross-validation and writes `weights.json`. It is
+deterministic. `--check` prints and does not write.
 """
 
 import argparse

@@ -3,7 +3,7 @@
 Run: `python -m research.usual_spread [folder of nasa_weather_*.csv.gz]`. From daily series of
 NASA POWER (20 cities, 1999-2024): standard deviations of highs and lows around three harmonics of
 the year, by month, on latitude and winter; and the share of wet days by the mean amount of a month.
-Prints the fitted coefficients beside those shipped, and what is left over.
+Prints the fitted coefficients beside those shipped, and the residuals.
 """
 
 import argparse

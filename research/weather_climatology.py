@@ -5,8 +5,8 @@ every year from 2011 to 2024 is answered as a stay from the ten years before it 
 statistics; no value of the judged year is seen. Ten raw same-day values are the measure.
 
 A guest is at a place and not in a cell of half a degree: the second table judges the cells against
-the stations near their cities (`--stations`: files as `forecast_pairs.py` says, of which only what
-came counts), without and with the error that NASA POWER states for its cells.
+the stations near their cities (`--stations`: files as `forecast_pairs.py` describes; only the
+observations count), without and with the error that NASA POWER states for its cells.
 """
 
 import argparse

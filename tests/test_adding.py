@@ -69,7 +69,7 @@ def test_documented_section_reaches_its_card_in_a_browser(
     with FakeServer(respond).running() as server:
         monkeypatch.setenv("LOCATION_CONTEXT_TIDES_URL", server.url)
         said = follow(BLOCKS[0], folder, LOCATION_CONTEXT_TIDES_URL=server.url)
-        assert "Left to fill in:" in said
+        assert "To fill in:" in said
         assert "1 passed" in said
         answer = json.loads(said[said.index('{"') if '{"' in said else said.index("{\n") :])
         assert [day["value"] for day in answer["days"]] == [1.5, 1.5, 1.5]
@@ -86,7 +86,7 @@ def test_documented_section_reaches_its_card_in_a_browser(
 
 def test_documented_provider_of_each_kind_passes_its_test(tmp_path, environ) -> None:
     said = follow(BLOCKS[1], tmp_path, **environ)
-    assert said.count("Left to fill in:") == 3
+    assert said.count("To fill in:") == 3
     assert "1 passed" in said
     tests = [  # side by side, since they mostly wait for servers that hang
         subprocess.Popen(
@@ -109,5 +109,5 @@ def test_new_overwrites_nothing(tmp_path) -> None:
     command = [sys.executable, ROOT / "scripts" / "new", "section", "tides", "--into", tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "is there already" in done.stderr
+    assert "exists and is not empty" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]

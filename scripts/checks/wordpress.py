@@ -1,9 +1,9 @@
 """Try the widget in a real, untouched WordPress: Debian's, with PHP and MariaDB, on loopback.
 
 It installs a blog in a temporary folder, publishes posts with the address of a widget on a line of
-its own, and measures in Chromium what a reader sees; it fails if a widget is lower than it may be.
-WordPress asks its own machine only on the ports 80, 443 and 8080, so the service is on 8080. Needs
-the test requirements, Chromium, and `apt-get install --no-install-recommends wordpress
+its own, and measures in Chromium what a reader sees; it fails if a widget is too low.
+WordPress connects to its own machine only on ports 80, 443 and 8080, so the service is on 8080.
+Needs the test requirements, Chromium, and `apt-get install --no-install-recommends wordpress
 wordpress-theme-twentytwentythree php-cli php-mysql mariadb-server`.
 Usage: ./scripts/check wordpress
 """

@@ -1,6 +1,6 @@
-"""Answers: the findings that need no mending, each with its reason.
+"""List the findings that are accepted, each with its reason.
 
-An answer that no page needs any more is a finding itself. docs/accessibility.md shows them.
+An answer that matches no finding any more is a finding itself. docs/accessibility.md shows them.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """What an engine says of one element; `held` are the selectors of `ANSWERED` around it."""
+    """An engine's finding about one element; `held` are the selectors of `ANSWERED` around it."""
 
     engine: str
     kind: str

@@ -1,8 +1,8 @@
-"""Every page of the service before three engines and two validators.
+"""Test every page of the service with three engines and two validators.
 
 `./scripts/check accessibility` runs it. A row of the table is a kind of page: how many were judged,
 and what each engine and validator found. Pages are served by the real application over samples of
-data; layouts and languages are those that the service has.
+data; all its layouts and languages are tested.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""Clients from six generators against a running service, and what linters say of the document.
+"""Test clients of six generators against a running service, and lint the OpenAPI document.
 
 `./scripts/check clients` runs it. Generated code is not edited. A row of the table is one
 generator: whether it made the client, whether that compiles strictly together with the calls
-(call_*.py, call_*.ts), and how many of the calls gave what they should.
+(call_*.py, call_*.ts), and how many of its calls returned the right answer.
 """
 
 import json
@@ -139,7 +139,7 @@ def lay_out() -> None:
 
 
 def check(one: Generator, base: str, key: str) -> tuple[bool, bool, int]:
-    """Whether the client was made and compiles, and how many calls were right."""
+    """Return whether the client was made and compiles, and how many calls were right."""
     made = run(one.make.format(DOCUMENT).split(), one.folder)
     compiled = run(one.compile, one.folder)
     called = run(one.call, one.folder, BASE_URL=base, API_KEY=key)

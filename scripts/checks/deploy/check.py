@@ -1,4 +1,4 @@
-"""Lint what is in deploy/, and run what the Containerfile says in an empty root.
+"""Lint the files of deploy/, and run the steps of the Containerfile in an empty root.
 
 Usage: ./scripts/check deploy
 """

@@ -1,7 +1,7 @@
-"""The components of docs/embedding.md in apps of their frameworks, in Chromium.
+"""Test the components of docs/embedding.md in apps of their frameworks, in Chromium.
 
-`./scripts/check hosts` runs it. The code is taken from the page. A column of the table is an app as
-it was built; a row is something that a host relies on. An app starts without widgets and shows
+`./scripts/check hosts` runs it. The code is taken from the page. A column of the table is an app
+and its build; a row is something that a host relies on. An app starts without widgets and shows
 those that it is given.
 """
 
@@ -39,7 +39,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 WORK = ROOT / ".hosts"
 COMPONENTS = {"React": "Stay.jsx", "Vue": "Stay.vue"}
-MODES = ("development", "production")  # React's StrictMode is strict in development alone
+MODES = ("development", "production")  # React's StrictMode is strict in development only
 WEEK = {"lat": 43.3183, "lng": -1.9812, "start": "2027-08-08", "end": "2027-08-15"}
 SHORT = {**WEEK, "sections": "astronomy", "lang": "de"}
 LATER = {**WEEK, "start": "2027-09-03", "end": "2027-09-10"}
@@ -235,7 +235,7 @@ def tried_apps(browser: Browser, service: str) -> dict[str, list[str]]:
 
 
 def shop(browser: Browser, service: str) -> bool:
-    """Whether the Liquid template shows a widget of its product's place, sized and quiet."""
+    """Return whether the Liquid template shows a widget of its product's place, sized and quiet."""
     made = run(["node", "liquid.js"], code("Shopify", service))
     with opened(browser, service, {"/app": text(made)}) as tried:
         (frame,) = tried.fit()
