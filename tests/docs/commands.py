@@ -31,6 +31,7 @@ NOT_RUN = {  # how a command begins: why no test runs it
     "./scripts/check deploy": "minutes; fetches its tools and the dependencies",
     "SITE=": "needs images; ./scripts/check deploy has the file read by podman-compose",
     "kubectl ": "needs a cluster; ./scripts/check deploy validates the manifest",
+    "location-context climate build": "reads NASA's archive; tests/cli/test_climate.py has its own",
     "systemctl ": "needs systemd; tests/deploy/test_files.py has it verify the unit",
     "/opt/location-context/bin/": "installed for all; ./scripts/check deploy installs it so",
     "/usr/bin/python3 -m venv /opt": "the same",

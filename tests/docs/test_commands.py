@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.conftest import ROOT
 from tests.docs.commands import NOT_RUN, RUN_WHOLE, Shown, shown
 from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
 from tests.fakes.server import Answered, StandIn
+from tests.sections.weather.climate.stores import seasons, write_store
 from tests.web.commands import command
 from tests.web.full_app import full_app
 
@@ -112,6 +114,8 @@ def test_every_command_of_the_pages_succeeds(
     data = folder / "data"
     monkeypatch.chdir(folder)
     command(data, "setup", "--without-fallback", more=given)
+    first = date(2015, 12, 1)
+    write_store(data, {(43.3, -1.98): seasons(first, 3800)}, first)
     assert len(LINES) > 20
     for one in LINES.values():
         arguments = [

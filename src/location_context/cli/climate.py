@@ -229,14 +229,6 @@ def verify(
         raise typer.Exit(1)
 
 
-@climate.command()
-def remove(name: Name, *, json: console.Json = False) -> None:
-    """Remove a climate store; servers go on without it."""
-    folder = _folder(console.settings().data_dir, name)
-    layout.remove(folder)
-    console.emit({"removed": name}, f"Removed: {folder}", json=json)
-
-
 @climate.command("map")
 def draw_map(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The only one without it.")]
@@ -265,6 +257,14 @@ def draw_map(
         raise OperatorError(f"The climate store {folder.name} cannot be used: {damage}.") from None
     climate_map.draw(store, month, field, output)
     console.emit({"path": str(output)}, f"The map is ready: {output}", json=json)
+
+
+@climate.command()
+def remove(name: Name, *, json: console.Json = False) -> None:
+    """Remove a climate store; servers go on without it."""
+    folder = _folder(console.settings().data_dir, name)
+    layout.remove(folder)
+    console.emit({"removed": name}, f"Removed: {folder}", json=json)
 
 
 @climate.command()

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from location_context.sections.contract import Attribution
 from location_context.sections.weather import records
 from location_context.sections.weather.climate import layout
+from location_context.sections.weather.climate.build import sum_of
 from location_context.sections.weather.climate.layout import Grid, Manifest, Tile, TileState
 from location_context.sections.weather.climate.tile import HISTORY_SCALES, build_tile
 from location_context.sections.weather.providers.nasa_power import code_without
@@ -76,7 +78,6 @@ def write_store(
         source="power", title="NASA POWER", model="MERRA-2", years=(years[0], years[-1]),
         grid=grid, fields=layout.scales_of(fields), history=HISTORY_SCALES,
         representativeness=(1.7, 1.7), attribution=(NOTICE,), region=region, slots=len(cells),
-        tiles=(TileState(Tile(0, 0, 15, 15), 0, len(cells), ""),),
         built_at=built_at,
     )  # fmt: skip
     part = data_dir / layout.FOLDER / f"{manifest.name}{layout.PART}"
@@ -85,4 +86,5 @@ def write_store(
     for slot, values in enumerate(cells.values()):
         stats, history = build_tile(values[None], first, years, fields)
         arrays.stats[slot], arrays.history[slot] = stats[0], history[0]
-    return layout.publish(part, manifest)
+    state = TileState(Tile(0, 0, 15, 15), 0, len(cells), sum_of(arrays.stats, arrays.history))
+    return layout.publish(part, msgspec.structs.replace(manifest, tiles=(state,)))
