@@ -1,0 +1,393 @@
+"""Copernicus ERA5, hourly: a NetCDF file or a Zarr of any region, as the operator obtained it.
+
+Variables have ECMWF's short names and units. Hours are UTC, and a day is the local day of the
+cell's own zone: an hour belongs to the day in which it begins. A stamp begins the hour of a state
+such as `t2m`, and ends the hour of a sum or a maximum such as `tp`. A day with fewer than 20 known
+hours is unknown.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from location_context.errors import OperatorError
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.sections.contract import Attribution
+from location_context.sections.weather import records
+from location_context.sections.weather.climate.layout import Grid, Tile
+from location_context.sections.weather.providers.nasa_power import code_without
+from location_context.sections.weather.providers.open_meteo import copernicus
+from location_context.sections.weather.records import ROW, Floats
+
+REQUIRED = ("t2m", "tp")
+AXES = {"time": ("time", "valid_time"), "lat": ("latitude", "lat"), "lng": ("longitude", "lon")}
+MIN_HOURS = 72  # of a file
+KNOWN_HOURS = 20  # of a day, which has 23 to 25
+WET_HOUR_MM = 0.1
+SNOW_CM_PER_MM = 0.7  # of water, as Open-Meteo converts it
+FREEZING_K = 273.15
+TILE_CELLS = 15
+_MARGIN_HOURS = 15  # no zone is further from UTC
+_EPOCH = date(1970, 1, 1).toordinal()
+_NETCDF_ENGINES = {b"CDF": "scipy", b"\x89HD": "h5netcdf"}  # versions 3 and 4, by their first bytes
+
+
+@dataclass(frozen=True)
+class LocalDays:
+    """Consecutive hours of one cell, cut into local days; the reductions skip unknown hours."""
+
+    ordinals: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    def total(self, hourly: Floats) -> Floats:
+        known = self._known(hourly)
+        total = np.add.reduceat(np.where(np.isnan(hourly), 0.0, hourly), self.starts)
+        return np.where(known >= KNOWN_HOURS, total, np.nan)
+
+    def mean(self, hourly: Floats) -> Floats:
+        total: Floats = self.total(hourly) / np.maximum(self._known(hourly), 1)
+        return total
+
+    def highest(self, hourly: Floats) -> Floats:
+        highest = np.fmax.reduceat(hourly, self.starts)
+        return np.where(self._known(hourly) >= KNOWN_HOURS, highest, np.nan)
+
+    def _known(self, hourly: Floats) -> NDArray[np.int64]:
+        return np.add.reduceat(np.isfinite(hourly).astype(np.int64), self.starts)
+
+
+@lru_cache(maxsize=1024)
+def local_days(zone: str, first_hour: int, hours: int) -> LocalDays:
+    """Return the local days of consecutive hours, of which the first begins so long after 1970."""
+    tz = ZoneInfo(zone)
+    begins = range(first_hour, first_hour + hours)
+    ordinals = np.array([datetime.fromtimestamp(3600 * hour, tz).toordinal() for hour in begins])
+    ordinals = np.maximum.accumulate(ordinals)  # where the date line moved, a date came twice
+    starts = np.flatnonzero(np.diff(ordinals, prepend=0))
+    return LocalDays(ordinals[starts], starts)
+
+
+@lru_cache(maxsize=1)
+def _gazetteer() -> Gazetteer:
+    return Gazetteer.load()
+
+
+Columns = tuple[Floats, ...]
+
+
+def _temperatures(days: LocalDays, kelvin: Floats) -> Columns:
+    celsius = kelvin - FREEZING_K
+    return days.highest(celsius), -days.highest(-celsius), days.mean(celsius)
+
+
+def _rain(days: LocalDays, metres: Floats) -> Columns:
+    mm = 1000 * np.maximum(metres, 0.0)  # packing leaves tiny negative sums
+    wet = np.where(np.isnan(mm), np.nan, mm >= WET_HOUR_MM)
+    return days.total(mm), np.minimum(days.total(wet), 24.0)  # the field's limit, of 25
+
+
+def _snow(days: LocalDays, metres: Floats) -> Columns:
+    return (days.total(1000 * SNOW_CM_PER_MM * np.maximum(metres, 0.0)),)
+
+
+def _wind(days: LocalDays, east: Floats, north: Floats) -> Columns:
+    """Return the highest speed, and where the mean vector comes from."""
+    total_east, total_north = (days.total(part + 0 * (east + north)) for part in (east, north))
+    comes_from = np.degrees(np.arctan2(-total_east, -total_north)) % 360
+    return days.highest(3.6 * np.hypot(east, north)), comes_from
+
+
+def _gusts(days: LocalDays, speed: Floats) -> Columns:
+    return (days.highest(3.6 * speed),)
+
+
+def _humidity(days: LocalDays, kelvin: Floats, dew_point: Floats) -> Columns:
+    relative = 100 * _vapour(dew_point - FREEZING_K) / _vapour(kelvin - FREEZING_K)
+    return (days.mean(np.minimum(relative, 100.0)),)
+
+
+def _vapour(celsius: Floats) -> Floats:
+    """Return the saturation pressure over water in hPa: Magnus after Alduchov and Eskridge 1996."""
+    pressure: Floats = 6.1094 * np.exp(17.625 * celsius / (243.04 + celsius))
+    return pressure
+
+
+def _cloud(days: LocalDays, share: Floats) -> Columns:
+    return (100 * days.mean(np.clip(share, 0.0, 1.0)),)
+
+
+class Recipe(NamedTuple):
+    """The way from hourly variables to daily fields.
+
+    Attributes:
+        ends: True if a stamp ends its hour.
+    """
+
+    natives: tuple[str, ...]
+    fields: tuple[str, ...]
+    reduce: Callable[..., Columns]
+    ends: bool = False
+
+
+# Neighbours share the variables that they have read.
+RECIPES = (
+    Recipe(("t2m",), records.TEMPERATURES[:3], _temperatures),
+    Recipe(("t2m", "d2m"), ("humidity_mean",), _humidity),
+    Recipe(("tp",), ("precipitation_sum", "precipitation_hours"), _rain, ends=True),
+    Recipe(("sf",), ("snowfall_sum",), _snow, ends=True),
+    Recipe(("u10", "v10"), ("wind_speed_max", "wind_direction_dominant"), _wind),
+    Recipe(("fg10",), ("wind_gusts_max",), _gusts, ends=True),
+    Recipe(("i10fg",), ("wind_gusts_max",), _gusts),
+    Recipe(("tcc",), ("cloud_cover_mean",), _cloud),
+)
+
+
+class Era5:
+    """The source."""
+
+    name = "era5"
+    title = "Copernicus ERA5"
+    model = "ERA5"
+    representativeness = None  # not judged
+
+    def __init__(self, location: str, dataset: Any) -> None:
+        """Set the source over an open dataset.
+
+        Raises:
+            OperatorError: it lacks temperature or rain, or is not an hourly grid.
+        """
+        self._dataset = dataset = _named(location, dataset)
+        held = {str(name) for name, one in dataset.data_vars.items() if set(one.dims) == set(AXES)}
+        if missing := [name for name in REQUIRED if name not in held]:
+            has = ", ".join(sorted(held)) or "nothing by time, latitude and longitude"
+            raise OperatorError(f"{location} lacks {', '.join(missing)}; it has {has}"[:400])
+        self._first_hour = _first_hour(location, dataset["time"].values)
+        self._hours = dataset.sizes["time"]
+        lats, lngs = (dataset[axis].values.astype(float) for axis in ("lat", "lng"))
+        self._rows, self._columns = np.argsort(lats), _eastward(lngs)
+        self.grid = _grid(location, lats[self._rows], lngs[self._columns])
+        self._recipes = self._choose(held)
+        given = {name for recipe in self._recipes for name in recipe.fields}
+        if "cloud_cover_mean" in given:  # without it, only wet days would have a code
+            given.add("weather_code")
+        self.fields = tuple(name for name in records.ARCHIVE_FIELDS if name in given)
+        self.first, self.last = self._known_everywhere()
+        self.bytes_read = 0
+
+    def _choose(self, held: set[str]) -> tuple[Recipe, ...]:
+        """Return the recipes for the held variables, and note those which are lacking."""
+        chosen: dict[tuple[str, ...], Recipe] = {}
+        for recipe in RECIPES:
+            if held.issuperset(recipe.natives):
+                chosen.setdefault(recipe.fields, recipe)
+        lacking = dict.fromkeys(
+            native
+            for recipe in RECIPES
+            if recipe.fields not in chosen
+            for native in recipe.natives
+            if native not in held and native != "i10fg"  # which stands in for fg10
+        )
+        self.lacking = tuple(lacking)
+        return tuple(chosen.values())
+
+    @classmethod
+    def open(cls, location: str | None) -> Self:
+        """Open a NetCDF file, or a Zarr in a folder or at an address.
+
+        Raises:
+            OperatorError: it cannot be read, or lacks what every climatology needs.
+        """
+        if location is None:
+            raise OperatorError("Name ERA5's file: --source FILE, a NetCDF file or a Zarr.")
+        return cls(location, open_dataset(location))
+
+    def attribution(self, today: date) -> Sequence[Attribution]:
+        return (copernicus(today.year),)
+
+    def tiles(self) -> list[Tile]:
+        grid = self.grid
+        return [
+            Tile(
+                row, column,
+                min(TILE_CELLS, grid.rows - row), min(TILE_CELLS, grid.columns - column),
+            )
+            for row in range(0, grid.rows, TILE_CELLS)
+            for column in range(0, grid.columns, TILE_CELLS)
+        ]  # fmt: skip
+
+    def read(self, tile: Tile, first: date, last: date) -> Floats:
+        """Return the daily values of a tile's cells, row by row: cells x ARCHIVE_FIELDS x days."""
+        zones = [
+            self._zone(row, column)
+            for row in range(tile.row, tile.row + tile.rows)
+            for column in range(tile.column, tile.column + tile.columns)
+        ]
+        days = (last - first).days + 1
+        values = np.full((len(zones), len(records.ARCHIVE_FIELDS), days), np.nan)
+        earliest = 24 * (first.toordinal() - _EPOCH) - _MARGIN_HOURS
+        latest = 24 * (last.toordinal() + 1 - _EPOCH) + _MARGIN_HOURS
+        begin = max(earliest - self._first_hour, 0)
+        end = min(latest - self._first_hour, self._hours)
+        if begin >= end:
+            return values
+        loaded: dict[str, NDArray[np.float32]] = {}
+        for recipe in self._recipes:
+            loaded = {name: one for name, one in loaded.items() if name in recipe.natives}
+            for name in recipe.natives:
+                if name not in loaded:
+                    loaded[name] = self._load(name, tile, begin, end)
+            first_hour = self._first_hour + begin - recipe.ends
+            for cell, zone in enumerate(zones):
+                local = local_days(zone, first_hour, end - begin)
+                hourly = [loaded[name][:, cell].astype(float) for name in recipe.natives]
+                place = local.ordinals - first.toordinal()
+                inside = (place >= 0) & (place < days)
+                for name, daily in zip(recipe.fields, recipe.reduce(local, *hourly), strict=True):
+                    values[cell, ROW[name], place[inside]] = daily[inside]
+        for name in self.fields:
+            values[:, ROW[name]] = records.plausible((name,), values[:, ROW[name]])
+        if "weather_code" in self.fields:
+            rain, cloud, mean = (
+                values[:, ROW[name]]
+                for name in ("precipitation_sum", "cloud_cover_mean", "temperature_mean")
+            )
+            values[:, ROW["weather_code"]] = code_without(rain, cloud, mean)
+        return values
+
+    def _load(self, name: str, tile: Tile, begin: int, end: int) -> NDArray[np.float32]:
+        """Return a variable of a tile's cells: hours x cells."""
+        window = {
+            "time": slice(begin, end),
+            "lat": self._rows[tile.row : tile.row + tile.rows],
+            "lng": self._columns[tile.column : tile.column + tile.columns],
+        }
+        read = self._dataset[name].isel(window).transpose(*AXES).values
+        self.bytes_read += read.nbytes
+        hourly: NDArray[np.float32] = read.astype(np.float32, copy=False)
+        return hourly.reshape(end - begin, -1)
+
+    def _zone(self, row: int, column: int) -> str:
+        return _gazetteer().point(self.grid.lat(row), self.grid.lng(column)).timezone
+
+    def _known_everywhere(self) -> tuple[date, date]:
+        """Return the first and last day of which the middle of every tile has enough hours."""
+        zones = {
+            self._zone(tile.row + tile.rows // 2, tile.column + tile.columns // 2)
+            for tile in self.tiles()
+        }
+        last_hour = self._first_hour + self._hours - 1  # without it, as the last sum ends there
+        days = [
+            [local.ordinals[np.isfinite(local.total(np.ones(MIN_HOURS)))] for local in ends]
+            for zone in zones
+            for ends in [
+                [local_days(zone, hour, MIN_HOURS)
+                 for hour in (self._first_hour, last_hour - MIN_HOURS)]
+            ]
+        ]  # fmt: skip
+        first, last = max(head[0] for head, _ in days), min(tail[-1] for _, tail in days)
+        return date.fromordinal(int(first)), date.fromordinal(int(last))
+
+
+def open_dataset(location: str) -> Any:
+    """Open what is at a path or an address with xarray; values are read when they are used.
+
+    Raises:
+        OperatorError: there is nothing, or nothing that can be read.
+    """
+    store: Any = location
+    if "://" in location:
+        engine = "zarr"
+        from_url = import_module("obstore.store").from_url
+        store = import_module("zarr.storage").ObjectStore(from_url(location), read_only=True)
+    else:
+        engine = _engine(Path(location))
+    try:
+        return import_module("xarray").open_dataset(store, engine=engine, decode_timedelta=False)
+    except Exception as error:  # whatever a codec, a store or a server raises
+        why = f"{type(error).__name__}: {error}"
+        raise OperatorError(f"{location} cannot be read: {why}"[:400]) from error
+
+
+def _engine(path: Path) -> str:
+    """Return the name of xarray's engine for a path.
+
+    Raises:
+        OperatorError: there is nothing, or a file that is not NetCDF.
+    """
+    if path.is_dir():
+        return "zarr"
+    try:
+        with path.open("rb") as file:
+            start = file.read(3)
+    except OSError as error:
+        raise OperatorError(f"{path}: {error.strerror}. Give a NetCDF file or a Zarr") from None
+    if start not in _NETCDF_ENGINES:
+        raise OperatorError(f"{path} is neither a NetCDF file nor a Zarr")
+    return _NETCDF_ENGINES[start]
+
+
+def _named(location: str, dataset: Any) -> Any:
+    """Return the dataset with our names of its axes, without others of length 1.
+
+    Raises:
+        OperatorError: one of the axes is missing.
+    """
+    found = {}
+    for axis, names in AXES.items():
+        name = next((name for name in names if name in dataset.dims), None)
+        if name is None:
+            raise OperatorError(f"{location} has no axis named {' or '.join(names)}")
+        found[name] = axis
+    single = {str(name): 0 for name, size in dataset.sizes.items() if size == 1}
+    others = {name: 0 for name in single if name not in found}
+    return dataset.isel(others, drop=True).rename(found)
+
+
+def _first_hour(location: str, times: NDArray[Any]) -> int:
+    """Return the hours from 1970 to the first time.
+
+    Raises:
+        OperatorError: the times are not hour after hour.
+    """
+    is_time = np.issubdtype(times.dtype, np.datetime64)
+    hours = times.astype("datetime64[h]") if is_time else times
+    if not is_time or (hours != times).any() or (np.diff(hours.astype(np.int64)) != 1).any():
+        raise OperatorError(f"{location} has no hourly axis of time; ERA5's hours are needed")
+    if len(hours) <= MIN_HOURS:
+        raise OperatorError(f"{location} has only {len(hours)} hours")
+    return int(hours[0].astype(np.int64))
+
+
+def _eastward(lngs: Floats) -> NDArray[np.int64]:
+    """Return the places of longitudes from west to east; a region may span the date line."""
+    wrapped = (lngs + 180) % 360 - 180
+    order = np.argsort(wrapped)
+    gaps = np.diff(wrapped[order], append=wrapped[order[0]] + 360)
+    widest = int(np.argmax(gaps))
+    is_region = gaps[widest] > 1.5 * gaps.min()
+    return np.roll(order, -widest - 1) if is_region else order
+
+
+def _grid(location: str, lats: Floats, lngs: Floats) -> Grid:
+    """Return the grid of coordinates from south to north and from west to east.
+
+    Raises:
+        OperatorError: they are not regular.
+    """
+    steps = []
+    lngs = np.unwrap(lngs, period=360)
+    for name, values in (("latitude", lats), ("longitude", lngs)):
+        gaps = np.diff(values)
+        if len(values) < 2 or gaps.min() <= 0 or np.ptp(gaps) > 1e-3 * gaps[0]:
+            raise OperatorError(f"{location} has no regular axis of {name} of two cells or more")
+        steps.append(round(float(values[-1] - values[0]) / len(gaps), 6))
+    west = (float(lngs[0]) + 180) % 360 - 180
+    return Grid(round(float(lats[0]), 4), round(west, 4), steps[0], steps[1], len(lats), len(lngs))
