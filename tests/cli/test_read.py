@@ -44,7 +44,7 @@ def test_read_prints_a_table_without_json(house: Path, section: str, shown: list
 
 def test_read_prints_a_sentence_when_not_applicable(house: Path) -> None:
     said = command(house, "read", "guide", "--lat", "-60", "--lng", "-120").stdout
-    assert "No restaurant of the guide is in range." in said
+    assert "No restaurants from the guide are nearby." in said
 
 
 @pytest.mark.parametrize(

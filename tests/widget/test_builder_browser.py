@@ -136,7 +136,7 @@ def test_mail_code_is_chosen_copied_and_left_again(builder):
     page.check("input[name=code][value=mail]", force=True)
     until(page, f"{CODE}.startsWith('<a href=')")
     assert page.is_hidden("#plain")
-    assert "linked to the widget" in page.inner_text("#lines")
+    assert "links to the widget" in page.inner_text("#lines")
     page.select_option("#days", "")
     page.fill("#end", page.input_value("#start"))
     until(page, f"{CODE}.includes('end={page.input_value('#start')}')")
@@ -266,7 +266,7 @@ def test_builder_says_which_weather_the_preview_shows(builder, start, end, words
 
 def test_builder_says_monthly_average_without_providers(unreachable, open_page):
     page = open_page(f"{unreachable}/?place=x&lat=43&lng=-2&start=2026-11-28&end=2026-12-05").page
-    said = "No forecast can be had at the moment. The preview shows monthly averages."
+    said = "No forecast is available at the moment. The preview shows monthly averages."
     assert shows(page) == said
     assert page.inner_text("#about-dates") == "7 nights. Within the 16-day forecast."
     badge = page.frame_locator("#widget").locator(".badge").inner_text()
@@ -274,7 +274,9 @@ def test_builder_says_monthly_average_without_providers(unreachable, open_page):
     page.select_option("#days", "")
     page.fill("#end", "2026-12-20")
     page.fill("#start", "2026-12-13")
-    said = "Data of past years cannot be had at the moment. The preview shows monthly averages."
+    said = (
+        "Data from past years is not available at the moment. The preview shows monthly averages."
+    )
     until(page, "(said) => document.getElementById('shown').textContent === said", said)
 
 

@@ -29,7 +29,7 @@ def test_single_tier_takes_all_places_in_view(gazetteer):
 def test_fact_is_the_nearest_star_on_foot_or_the_nearest_restaurant(gazetteer):
     body = guide(query(gazetteer))
     fact = tables.card(body, WORDS).facts[0]
-    assert (fact.value, fact.caption) == ("14\u00a0min", "on foot to a star: Kresala")
+    assert (fact.value, fact.caption) == ("14\u00a0min", "on foot to starred Kresala")
     far = [one for one in body.restaurants if one.name != "Kresala"]
     fact = tables.card(msgspec.structs.replace(body, restaurants=far), WORDS).facts[0]
     assert (fact.value, fact.caption) == ("5\u00a0min", "on foot to Lanperna")

@@ -222,7 +222,7 @@ def test_map_sentence_is_true_of_the_restaurants(sample, places):
     if found := re.match(r"(All|Most) lie to the ([\w-]+)\.", said):
         held = towards(SIDES.index(found[2]))
         assert held == len(at) if found[1] == "All" else held * 2 > len(at)
-    if said.startswith("They lie all around."):
+    if said.startswith("They are in every direction."):
         assert all(towards(side) for side in range(8))
     starred = [one for one in body.restaurants if one.stars] or body.restaurants
     nearest = re.search(r"(Mesa \d+\.).*? to the ([\w-]+)\.$", said)

@@ -305,7 +305,7 @@ def test_stale_forecast_says_its_age(full):
         said = words_of(full.get(FORECAST, lang="en", lat="43.3").text)
     finally:
         weather.make = make
-    assert "Forecast of 21 Nov 2026, 10:00" in said or "Forecast of Nov 21" in said
+    assert "Forecast from 21 Nov 2026, 10:00" in said or "Forecast from Nov 21" in said
 
 
 @pytest.mark.parametrize("days", [1, 2, 11, 36, 92])

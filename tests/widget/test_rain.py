@@ -162,7 +162,7 @@ def test_typical_wet_days_are_counted_in_tens(model):
             assert abs(int(count[1]) - chance / 10) <= 0.5
         else:
             assert chance <= 5
-        if mine := re.fullmatch(r"about (\d) of your 7", found.caption):
+        if mine := re.fullmatch(r"about (\d) of your 7 days", found.caption):
             assert abs(int(mine[1]) - 7 * chance / 100) <= 0.5
         else:
             assert 7 * chance / 100 <= 0.5
@@ -188,7 +188,7 @@ def test_warning_is_hedged_by_its_lead_time(model, gazetteer, lead, title):
     units = weather(query(gazetteer), NOW).units
     (found,) = dangers([day], TODAY, units, WORDS)
     assert found.title.startswith(title)
-    assert ("can still change" in found.text) == (lead > 7)
+    assert ("so this can change" in found.text) == (lead > 7)
     assert "95" in found.text
     assert dangers([day], TODAY + timedelta(lead + 1), units, WORDS) == []
 

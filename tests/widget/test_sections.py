@@ -82,4 +82,4 @@ def test_page_says_nothing_to_show_when_no_section_has_an_answer(full):
     finally:
         events.make = make
     assert CARD.findall(text) == []
-    assert "There is nothing to show for these dates." in text
+    assert "Nothing to show for these dates." in text

@@ -100,7 +100,7 @@ def sky_of(gazetteer, lat, lng, start, nights):
 @pytest.mark.parametrize(
     ("lat", "start", "words"),
     [
-        (69.65, "2026-12-10", "The Sun stays down; twilight"),
+        (69.65, "2026-12-10", "The Sun does not rise; twilight"),
         (69.65, "2027-06-10", "The Sun does not set"),
         (69.65, "2027-05-15", "no longer sets"),
         (69.65, "2027-07-22", "sets again"),
@@ -161,7 +161,7 @@ def test_polar_night_shows_twilight_and_auroras(gazetteer):
     card = sky_of(gazetteer, 69.65, 18.96, "2026-12-10", 3)
     (fact,) = card.facts
     assert re.fullmatch(r"0\d:\d\d–\u20601\d:\d\d", fact.value)
-    assert fact.caption == "twilight; the Sun stays down"
+    assert fact.caption == "twilight; the Sun does not rise"
     assert card.view.path.polar
     assert card.view.path.above == ""
     assert [label for _, label in card.view.times] == ["first light", "brightest", "last light"]
@@ -216,8 +216,8 @@ def test_best_time_for_meteors_lies_within_a_dark_window(gazetteer, start):
 @pytest.mark.parametrize(
     ("lat", "start", "nights", "said"),
     [
-        (43.3, "2026-10-20", 8, r"Sunset 19:\d\d, by Wed.28 18:\d\d"),  # the clocks go back
-        (60.2, "2027-03-01", 20, r"Sunset \d\d:\d\d, by Sun.21 \d\d:\d\d"),
+        (43.3, "2026-10-20", 8, r"Sunset 19:\d\d, 18:\d\d by Wed.28"),  # the clocks go back
+        (60.2, "2027-03-01", 20, r"Sunset \d\d:\d\d, \d\d:\d\d by Sun.21"),
         (43.3, "2027-06-10", 8, r"Sunset \d\d:\d\d, best light \d\d:\d\d"),
     ],
 )
@@ -237,7 +237,7 @@ def test_eclipse_after_midnight_belongs_to_the_night_before(gazetteer):
     card = sky_of(gazetteer, 43.3, -1.98, "2026-08-26", 4)
     (moment,) = [one for one in card.moments if one.icon == "lunar_eclipse"]
     assert moment.day == date(2026, 8, 27)
-    assert WORDS.plain(moment.text) == "deepest at 06:12, night to Fri 28"
+    assert WORDS.plain(moment.text) == "maximum at 06:12, night before Fri 28"
     assert WORDS.plain(card.facts[0].caption) == "night of Thu 27 to Fri 28"
 
 

@@ -162,7 +162,7 @@ def test_light_sentence_is_true_of_the_sun(cards):
         if said == "The Sun does not set":
             kinds.add("day")
             assert min(heights) > -1.0
-        elif said.startswith("The Sun stays down"):
+        elif said.startswith("The Sun does not rise"):
             kinds.add("night")
             assert max(heights) < -0.7
             for clock in re.findall(CLOCK, said):
@@ -176,11 +176,11 @@ def test_light_sentence_is_true_of_the_sun(cards):
             assert one.sun(one.at(day, found[1])) == pytest.approx(-0.83, abs=0.35)
             assert one.sun(begin) <= 6.6  # the evening before, where the Sun sets after midnight
             assert one.sun(one.at(day, found[3], begin)) >= -4.7
-        elif found := re.match(rf"Sunset {CLOCK}, by (.*) {CLOCK}$", said):
+        elif found := re.match(rf"Sunset {CLOCK}, {CLOCK} by (.*)$", said):
             kinds.add("drift")
             last = one.body.stay.end
-            assert found[2] == WORDS.plain(WORDS.day(last))
-            for date_of, clock in ((day, found[1]), (last, found[3])):
+            assert found[3] == WORDS.plain(WORDS.day(last))
+            for date_of, clock in ((day, found[1]), (last, found[2])):
                 assert one.sun(one.at(date_of, clock)) == pytest.approx(-0.83, abs=0.35)
         else:
             assert re.match(rf"Sunset {CLOCK}$|The Sun is up for", said), said
@@ -199,7 +199,7 @@ def test_sky_facts_are_true_of_sun_and_stay(cards):
                 assert int(hours[1]) == pytest.approx(
                     sum(height > -0.83 for height in heights[:-1]) / 6, abs=0.8
                 )
-            elif fact.caption == "twilight; the Sun stays down":
+            elif fact.caption == "twilight; the Sun does not rise":
                 assert max(heights) < -0.7
                 for clock in value.split("–"):
                     assert one.sun(one.at(one.first, clock)) == pytest.approx(-6, abs=0.3)
@@ -215,7 +215,7 @@ def test_sky_facts_are_true_of_sun_and_stay(cards):
                 if rare.type != "solar_eclipse":
                     assert WORDS.plain(fact.caption) == WORDS.plain(f"night of {dates}")
             seen.add(fact.caption.partition(" of")[0].partition(",")[0])
-    assert {"sunset", "night", "twilight; the Sun stays down", "the Sun does not set"} <= seen
+    assert {"sunset", "night", "twilight; the Sun does not rise", "the Sun does not set"} <= seen
 
 
 def test_sky_nights_are_as_dark_as_the_card_says(cards):
@@ -282,7 +282,7 @@ def test_sky_moments_are_true_of_its_highlights(cards):
             after = found.at.date() > moment.day
             if found.type in {"meteor_shower", "lunar_eclipse"}:
                 assert moment.day == (found.at - timedelta(hours=12)).date()
-                assert (f"night to {WORDS.plain(WORDS.day(found.at.date()))}" in text) == after
+                assert (f"night before {WORDS.plain(WORDS.day(found.at.date()))}" in text) == after
             if found.type == "meteor_shower":
                 many = details.rate * math.sin(math.radians(details.radiant_height))
                 many *= 1 - 0.8 * details.moonlight

@@ -76,8 +76,8 @@ def test_row_of_several_days_names_the_day_of_each_moment():
 
 def test_stay_marks_arrival_today_and_departure_and_folds_past_days():
     stay = joined(card(lengths=(1,) * 5), STAY, START + timedelta(2), WORDS)
-    assert [line.note for line in stay.past] == ["arrive", ""]
-    assert [line.note for line in stay.rows] == ["Today", "", "leave"]
+    assert [line.note for line in stay.past] == ["arrival", ""]
+    assert [line.note for line in stay.rows] == ["Today", "", "departure"]
     assert [line.today for line in stay.rows] == [True, False, False]
     assert stay.rows[0].spoken == "Today, said"
     assert stay.past_label.endswith("past")

@@ -115,7 +115,7 @@ def test_summary_of_typical_weather_names_its_means(gazetteer):
     wet = round(body.summary.expected_wet_days)
     high, low = (WORDS.temperature(value).replace("°", "\u00a0°C") for value in (high, low))
     assert f"{high} by day and {low} at night" in said
-    assert f"about {wet} of your 8" in said
+    assert f"about {wet} of your 8 days" in said
 
 
 def days_of(gazetteer, **asked):

@@ -200,7 +200,7 @@ def _place(point: Point, gazetteer: Gazetteer, fmt: Formatter) -> str:
 def _zone(stay: Stay, point: Point, fmt: Formatter) -> str:
     """Return the time zone, and the dates of the stay on which its clocks change."""
     first = datetime.combine(stay.start, time(12), point.zone)
-    text = fmt.gettext("Times are local, {zone}").format(zone=fmt.zone(first))
+    text = fmt.gettext("Local times, {zone}").format(zone=fmt.zone(first))
     offset = first.utcoffset() or timedelta()
     for day in stay.dates():
         previous = offset

@@ -214,7 +214,7 @@ class Widget:
             if parameters.layout == "compact"
             else "",
             late=results.late,
-            sentence="" if rendered else fmt.gettext("There is nothing to show for these dates."),
+            sentence="" if rendered else fmt.gettext("Nothing to show for these dates."),
             footer=content.footer(results, query.point, fmt, service.clock()),
             data=content.page_data(results),
             discovery=oembed.discovery(service.settings, parameters, title),
@@ -282,5 +282,5 @@ def error_sentence(error: PublicError, fmt: Formatter) -> str:
             return fmt.gettext("Choose the dates of your stay.")
         return fmt.gettext("This part of the page is not set up correctly.")
     if error.code in {"rate_limit_exceeded", "service_overloaded"}:
-        return fmt.gettext("Too many guests at once; try again in a moment.")
+        return fmt.gettext("Too many visitors right now; try again in a moment.")
     return fmt.gettext("Something went wrong on our side.")

@@ -149,7 +149,9 @@ def _beyond(rest: Sequence[Line], dates: Stay, fmt: Formatter) -> str:
     """Return a note on the rows that a layout has no room for."""
     if not rest:
         return ""
-    return fmt.gettext("To {date} on the full page").format(date=_day(dates.end, dates, fmt))
+    return fmt.gettext("Continues to {date} on the full page").format(
+        date=_day(dates.end, dates, fmt)
+    )
 
 
 def _has_row(moment: Moment, timeline: Timeline | None) -> bool:
@@ -255,8 +257,8 @@ def _turn(day: date, dates: Stay, fmt: Formatter) -> str:
     if dates.start == dates.end:
         return ""
     if day == dates.start:
-        return fmt.gettext("arrive")
-    return fmt.gettext("leave") if day == dates.end else ""
+        return fmt.gettext("arrival")
+    return fmt.gettext("departure") if day == dates.end else ""
 
 
 def _listed(left: Sequence[_Offered], dates: Stay, fmt: Formatter) -> list[Line]:

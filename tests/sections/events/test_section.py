@@ -66,7 +66,7 @@ async def test_stay_that_has_ended_at_the_point_is_past(opened):
     body = msgspec.json.decode(reading.payload)
     assert body == {
         "type": "not_applicable", "applicable": False, "reason": "stay_in_past",
-        "message": "The stay has ended.", "coverage": [],
+        "message": "This stay has ended.", "coverage": [],
     }  # fmt: skip
 
 

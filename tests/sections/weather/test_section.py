@@ -306,7 +306,7 @@ async def test_fewer_known_years_are_used_and_counted_in_words(weather):
     weather.open_meteo.missing = {date(1990, 1, 1) + timedelta(n) for n in range(365 * 30)}
     body = (await weather.read(query(FAR))).body
     assert body.basis.years == list(range(2020, 2026))
-    assert body.summary.text.endswith(" From the 6 years that are known.")
+    assert body.summary.text.endswith(" Based on 6 years of data.")
 
 
 async def test_history_stands_beside_a_forecast_where_the_archive_is_stored(weather):

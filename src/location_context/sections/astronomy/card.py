@@ -38,8 +38,8 @@ def light(days: Sequence[Day], fmt: Formatter) -> str:
         return fmt.gettext("The Sun does not set")
     if sun.status == "polar_night":
         span = _twilight(days[0])
-        text = fmt.gettext("The Sun stays down; twilight {times}")
-        return text.format(times=fmt.times(*span)) if span else fmt.gettext("The Sun stays down")
+        text = fmt.gettext("The Sun does not rise; twilight {times}")
+        return text.format(times=fmt.times(*span)) if span else fmt.gettext("The Sun does not rise")
     if sun.sunset is None:
         text = fmt.gettext("The Sun is up for {duration}")
         return text.format(duration=fmt.duration(sun.day_length_seconds))
@@ -51,7 +51,7 @@ def _sunset(days: Sequence[Day], sunset: datetime, fmt: Formatter) -> str:
     last, golden = days[-1].sun.sunset, days[0].sun.golden_hour_evening
     if last and abs(_minutes(sunset) - _minutes(last)) >= NOTABLE_DRIFT:
         day = fmt.day(days[-1].date) if len(days) < MONTH else fmt.date_short(days[-1].date)
-        text = fmt.gettext("Sunset {first}, by {date} {last}")
+        text = fmt.gettext("Sunset {first}, {last} by {date}")
         return text.format(first=fmt.time(sunset), date=day, last=fmt.time(last))
     if golden is None:
         return fmt.gettext("Sunset {time}").format(time=fmt.time(sunset))
@@ -108,7 +108,7 @@ def _night(day: Day, turn: int, dates: str, fmt: Formatter) -> NightView:
     percent = fmt.percent(100 * day.moon.illumination)
     spans = [fmt.times(span.start, span.end) for span in day.night.dark_windows]
     dark = fmt.comma.join(spans) or _no_window(day, fmt)
-    text = fmt.gettext("Night of {date}: Moon {percent} lit; dark with the Moon down: {window}.")
+    text = fmt.gettext("Night of {date}: Moon {percent} lit; dark and moonless: {window}.")
     return NightView(
         dates=dates,
         lit=lit_part(day.moon.phase_angle, day.moon.illumination),
@@ -149,7 +149,7 @@ def _best_text(
         if one.icon == "meteor_shower" and one.day == night.date and one.weight >= SEEN:
             return f"{one.title}{fmt.comma}{one.text}"
     span = max(night.night.dark_windows, key=lambda one: one.end - one.start)
-    text = fmt.gettext("Dark {times}, Moon down")
+    text = fmt.gettext("Dark {times}, no moonlight")
     if night.moon.illumination <= MOONLESS:
         text = fmt.gettext("Dark {times}, no Moon")
     said = text.format(times=fmt.times(span.start, span.end))
@@ -288,7 +288,7 @@ def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
 
 def _night_to(day: date, fmt: Formatter) -> str:
     """Return the night of times after midnight, for the row of its evening."""
-    return fmt.gettext("night to {date}").format(date=fmt.day(day))
+    return fmt.gettext("night before {date}").format(date=fmt.day(day))
 
 
 def _facts(days: Sequence[Day], found: Sequence[HighlightView], fmt: Formatter) -> list[Fact]:
@@ -304,11 +304,11 @@ def _facts(days: Sequence[Day], found: Sequence[HighlightView], fmt: Formatter) 
             Fact(value=rare.title, caption=caption, icon=rare.icon, tone="dusk", weight=70)
         )
     if sun.status == "polar_night" and (span := _twilight(days[0])):
-        caption = fmt.gettext("twilight; the Sun stays down")
+        caption = fmt.gettext("twilight; the Sun does not rise")
         value = fmt.times(*span)
         facts.append(Fact(value=value, caption=caption, icon="sunset", tone="dusk", weight=60))
     elif sun.status == "polar_night":
-        value, caption = fmt.gettext("Polar night"), fmt.gettext("the Sun stays down")
+        value, caption = fmt.gettext("Polar night"), fmt.gettext("the Sun does not rise")
         facts.append(Fact(value=value, caption=caption, icon="sunset", tone="dusk", weight=60))
     elif sun.status == "polar_day":
         value, caption = fmt.gettext("Midnight sun"), fmt.gettext("the Sun does not set")

@@ -166,7 +166,7 @@ def _spoken(day: Day, fmt: Formatter) -> str:
     if sun.status == "polar_day":
         return fmt.gettext("{date}: the Sun is up all day.").format(date=date)
     if sun.status == "polar_night":
-        return fmt.gettext("{date}: the Sun stays below the horizon.").format(date=date)
+        return fmt.gettext("{date}: the Sun does not rise.").format(date=date)
     if sun.sunrise is None or sun.sunset is None:
         return fmt.gettext("{date}: the Sun is up for {duration}.").format(
             date=date, duration=fmt.duration(sun.day_length_seconds)

@@ -96,7 +96,7 @@ def _text(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
     if details.obscuration is not None:
         text = fmt.gettext("{percent} of the Sun covered at {time}")
         return text.format(percent=_share(details.obscuration, fmt), time=time)
-    return fmt.gettext("deepest at {time}").format(time=time)
+    return fmt.gettext("maximum at {time}").format(time=time)
 
 
 def _weight(one: Highlight) -> int:

@@ -83,7 +83,7 @@ class Events(section.Section[EventsBody]):
         """Return the events of the stay; it never raises, since holidays are always known."""
         now = self._clock()
         if query.dates.is_past(query.point.today(now)):
-            message = query.language.gettext("The stay has ended.")
+            message = query.language.gettext("This stay has ended.")
             past = NoEvents(reason="stay_in_past", message=message, coverage=[])
             return contract.SectionResult(past, now + timedelta(days=1))
         found = await asyncio.gather(*(_fetch(one, query, deadline) for one in self._providers))
@@ -104,7 +104,7 @@ class Events(section.Section[EventsBody]):
         point, measure = query.point, Measure(query.units)
         found = relevant_events(_provider_events(query, stay, results), point, stay, self._radius)
         if not found:
-            message = query.language.gettext("No event is known around the point during the stay.")
+            message = query.language.gettext("No known events near here during the stay.")
             return NoEvents(reason="no_events", message=message, coverage=coverage)
         # imported here: its vocabulary costs a start 0.03 s
         from location_context.sections.events.deduplication import merge_records  # noqa: PLC0415  large

@@ -56,7 +56,7 @@ def card(body: GuideBody, fmt: Formatter) -> Card:
     rest = [(tier, found[count:]) for (tier, found), count in zip(tiers, counts, strict=True)]
     in_view = [one for _, found in shown for one in found]
     more = sum(len(found) for _, found in rest)
-    drawing, label = drawn(body, in_view, fmt), fmt.gettext("Where they are")
+    drawing, label = drawn(body, in_view, fmt), fmt.gettext("On the map")
     wide = label
     if more:
         label = wide = fmt.ngettext("{count} more restaurant", "{count} more restaurants", more)
@@ -95,7 +95,7 @@ def _fact(body: GuideBody, fmt: Formatter) -> Fact:
     walk = one.travel.kind == "walk"
     text = fmt.gettext("on foot to {name}") if walk else fmt.gettext("by car to {name}")
     if star:
-        text = fmt.gettext("on foot to a star: {name}")
+        text = fmt.gettext("on foot to starred {name}")
     return Fact(
         value=fmt.minutes(one.travel.minutes),
         caption=text.format(name=fmt.bidi_isolate(one.name)),
@@ -127,16 +127,18 @@ def whereabouts(body: GuideBody, fmt: Formatter) -> str:
     if len(found) >= FEWEST:
         held = _towards(found, best)
         if held == len(found):
-            said = fmt.gettext("All lie to the {direction}.").format(direction=sides[best])
+            said = fmt.gettext("All are to the {direction}.").format(direction=sides[best])
         elif 2 * held > len(found):
-            said = fmt.gettext("Most lie to the {direction}.").format(direction=sides[best])
+            said = fmt.gettext("Most are to the {direction}.").format(direction=sides[best])
         elif all(_towards(found, side) for side in range(8)):
-            said = fmt.gettext("They lie all around.")
+            said = fmt.gettext("They are in every direction.")
     starred = [one for one in found if one.stars]
     one = min(starred or found, key=lambda one: one.distance)
     text = fmt.gettext("{name} is {distance} to the {direction}.")
     if len(found) > 1 and starred:
-        text = fmt.gettext("The nearest with a star is {name}, {distance} to the {direction}.")
+        text = fmt.gettext(
+            "The nearest starred restaurant is {name}, {distance} to the {direction}."
+        )
     elif len(found) > 1:
         text = fmt.gettext("The nearest is {name}, {distance} to the {direction}.")
     nearest = text.format(
@@ -163,13 +165,13 @@ def directions(fmt: Formatter) -> tuple[str, ...]:
 
 def _footnote(body: GuideBody, fmt: Formatter) -> str:
     said = fmt.ngettext(
-        "{count} restaurant of the guide near here.",
-        "{count} restaurants of the guide near here.",
+        "{count} restaurant from the guide nearby.",
+        "{count} restaurants from the guide nearby.",
         body.total,
     ).format(count=fmt.number(body.total))
     listed, distances = "", fmt.gettext("Straight-line distances.")
     if body.total > len(body.restaurants):
-        text = fmt.gettext("The top {count} are listed.")
+        text = fmt.gettext("The best {count} are listed.")
         listed = text.format(count=len(body.restaurants))
     if any(one.travel.estimated for one in body.restaurants):
         distances = fmt.gettext("Straight-line distances, estimated times.")

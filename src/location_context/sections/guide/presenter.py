@@ -33,11 +33,11 @@ def tier_texts(language: Language, own: Mapping[Tier, TierTexts]) -> dict[Tier, 
     texts: dict[Tier, tuple[str, str]] = {
         "three_star": (
             _("Three stars"),
-            _("Among the finest tables anywhere: plan a day around it"),
+            _("Among the best in the world: plan a day around it"),
         ),
-        "two_star": (_("Two stars"), _("Outstanding cooking: go well out of your way")),
+        "two_star": (_("Two stars"), _("Outstanding cooking: worth a long drive")),
         "one_star": (_("One star"), _("Excellent cooking: worth a short drive")),
-        "good_value": (_("Good value"), _("Good cooking at a gentle price: worth a walk")),
+        "good_value": (_("Good value"), _("Good cooking at a fair price: worth a walk")),
         "selected": (_("Selected"), _("Recommended, and close by")),
     }
     parts = language.tag.lower().split("-")

@@ -87,13 +87,13 @@ class Guide(section.Section[GuideBody]):
         """
         guide = await self._current()
         if guide is None:
-            message = query.language.gettext("No restaurant guide is loaded.")
+            message = query.language.gettext("No restaurant guide is available.")
             return self._not_applicable("no_guide_loaded", message)
         point = query.point
         found = guide.index.query(point.lat, point.lng, self._radii, MAX_RESTAURANTS)
         inside = [one for tier in found for one in tier.inside]
         if not inside:
-            message = query.language.gettext("No restaurant of the guide is in range.")
+            message = query.language.gettext("No restaurants from the guide are nearby.")
             return self._not_applicable("no_restaurants_in_range", message)
         ways, degraded = await self._router.travel(
             point, inside, deadline.earlier(ANSWER_RESERVE), public=query.public

@@ -156,9 +156,9 @@ class _Days:
         elif self.by_weeks:
             heading = fmt.gettext("Your stay, week by week")
         if any(high_tenths([day]) for day in self.all) and not self.as_one:
-            key = fmt.gettext("The soft end of each bar: where 8 in 10 highs fall.")
+            key = fmt.gettext("The faded end of each bar is the range of 8 in 10 highs.")
             if self.by_weeks:
-                key = fmt.gettext("Averages of weeks. Soft end: where 8 in 10 highs fall.")
+                key = fmt.gettext("Weekly averages. Faded end: the range of 8 in 10 highs.")
         newest = self.near or self.whole
         return Timeline(
             heading=heading,
@@ -279,7 +279,7 @@ class _Days:
             text = (
                 fmt.gettext("rain {amount}"),
                 fmt.gettext("rain or snow {amount}"),
-                fmt.gettext("snow, as water, {amount}"),
+                fmt.gettext("snow (as water) {amount}"),
             )[kind]
             facts.append(text.format(amount=rain))
         else:
@@ -323,7 +323,7 @@ class _Days:
     def typical_day(self, today: date) -> "TypicalDay":
         body, fmt, row = self.whole, self.fmt, self._row(self.whole.days)
         tenths = high_tenths(body.days)
-        text = fmt.gettext("8 days in 10 reach {range}")
+        text = fmt.gettext("Highs of {range} on 8 days in 10")
         chance = mean(day.precipitation_probability for day in body.days)
         facts = list[tuple[str, str]]()
         if row.high and not row.low:
@@ -411,7 +411,7 @@ def _years(body: WeatherBody, fmt: Formatter) -> Fold | None:
     said = [_extremes(known, highs, fmt)]
     if counted:
         (few, dry_year), (many, wet_year) = min(counted), max(counted)
-        text = fmt.gettext("Wet days: from {low} ({low_year}) to {high} ({high_year}).")
+        text = fmt.gettext("Wet days: {low} ({low_year}) to {high} ({high_year}).")
         said.append(text.format(low=few, low_year=dry_year, high=many, high_year=wet_year))
     return Fold(label=label, sentences=said)
 
@@ -420,10 +420,10 @@ def _extremes(known: Sequence[YearBody], highs: Sequence[float], fmt: Formatter)
     """Return a sentence on the coolest and the warmest year."""
     cool, warm = (min(highs), max(highs))
     if round(cool) == round(warm):
-        return fmt.gettext("Afternoons averaged {temperature} in each of them.").format(
+        return fmt.gettext("Average high in each year: {temperature}.").format(
             temperature=fmt.temperature(cool)
         )
-    text = fmt.gettext("Afternoons averaged from {low} ({low_year}) to {high} ({high_year}).")
+    text = fmt.gettext("Average highs: {low} ({low_year}) to {high} ({high_year}).")
     return text.format(
         low=fmt.temperature(cool),
         low_year=known[highs.index(cool)].year,
@@ -465,4 +465,4 @@ def stale_note(body: WeatherBody, fmt: Formatter) -> str:
     if body.as_of is None or body.mode != "forecast":
         return ""
     local = body.as_of.astimezone(ZoneInfo(body.point.timezone))
-    return fmt.gettext("Forecast of {moment}").format(moment=fmt.moment(local))
+    return fmt.gettext("Forecast from {moment}").format(moment=fmt.moment(local))

@@ -211,7 +211,7 @@ def usual_rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatte
     value = text.format(count=fmt.number(tenths)) if tenths else fmt.gettext("Hardly ever wet")
     caption: str = fmt.gettext("at this time of year")
     if count > 1 and wet:
-        mine = fmt.gettext("about {wet} of your {count}")
+        mine = fmt.gettext("about {wet} of your {count} days")
         caption = mine.format(wet=fmt.number(wet), count=fmt.number(count))
     return Rain(value=value, caption=caption)
 

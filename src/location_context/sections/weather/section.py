@@ -107,7 +107,7 @@ class Weather(section.Section[WeatherBody]):
         now = self._clock()
         today = query.point.today(now)
         if query.dates.is_past(today):
-            message = query.language.gettext("The stay has ended.")
+            message = query.language.gettext("This stay has ended.")
             past = contract.NotApplicable(reason="stay_in_past", message=message)
             return contract.SectionResult(past, now + PAST_TTL)
         found = await self.sources.fetch(query, deadline.earlier(ANSWER_RESERVE))

@@ -44,7 +44,7 @@ def _warmth_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
     highs = [day.temperature_max for day in left if day.temperature_max is not None]
     lows = [day.temperature_min for day in left if day.temperature_min is not None]
     if body.mode == "forecast" and not highs:
-        return fmt.gettext("Little is known of these dates yet.")
+        return fmt.gettext("Little is known about these dates yet.")
     if body.mode == "forecast":
         text = fmt.gettext("{warm}, {range} by day").format(
             warm=warmth(sum(highs) / len(highs), body, fmt),
@@ -65,7 +65,7 @@ def _warmth_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
 def _monthly(days: Sequence[Day], body: WeatherBody, fmt: Formatter) -> str:
     middle = mean(day.temperature_mean for day in days)
     if middle is None:
-        return fmt.gettext("Little is known of these dates.")
+        return fmt.gettext("Little is known about these dates.")
     text = fmt.gettext("About {temperature} on average, day and night, at this time of year.")
     return text.format(temperature=_degrees(fmt.temperature(middle), body))
 
@@ -104,9 +104,7 @@ def _few_years(body: WeatherBody, fmt: Formatter) -> str:
     count = len(body.basis.years)
     if count >= ALL_YEARS or not count:
         return ""
-    text = fmt.ngettext(
-        "From the {count} year that is known.", "From the {count} years that are known.", count
-    )
+    text = fmt.ngettext("Based on {count} year of data.", "Based on {count} years of data.", count)
     return text.format(count=count)
 
 

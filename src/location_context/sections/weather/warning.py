@@ -52,13 +52,13 @@ def _of_day(day: Day, today: date, units: UnitsBody, fmt: Formatter) -> list[Dan
         found.append(("heat", said, short, 1 + (celsius - HEAT) / 10))
     if snow is not None and (cm := snow * (2.54 if units.snowfall == "inch" else 1)) >= SNOW:
         value = fmt.measure(snow, units.snowfall)
-        said = fmt.gettext("Up to {value}; allow time on the way.").format(value=value)
+        said = fmt.gettext("Up to {value}; allow extra travel time.").format(value=value)
         short = fmt.gettext("Snow to {value}").format(value=value)
         found.append(("heavy_snow", said, short, cm / SNOW))
     lead = (day.date - today).days
     later = ""
     if lead > LIKELY_LEAD:
-        later = fmt.gettext("{count} days ahead, this can still change.")
+        later = fmt.gettext("Still {count} days away, so this can change.")
         later = later.format(count=fmt.number(lead))
     return [
         Danger(
@@ -81,9 +81,9 @@ def _title(kind: Kind, lead: int, fmt: Formatter) -> str:
             fmt.gettext("Storm possible on {date}."),
         ),
         "heat": (
-            fmt.gettext("Great heat expected on {date}."),
-            fmt.gettext("Great heat likely on {date}."),
-            fmt.gettext("Great heat possible on {date}."),
+            fmt.gettext("Extreme heat expected on {date}."),
+            fmt.gettext("Extreme heat likely on {date}."),
+            fmt.gettext("Extreme heat possible on {date}."),
         ),
         "heavy_snow": (
             fmt.gettext("Heavy snow expected on {date}."),

@@ -104,7 +104,9 @@ async def read(service: Service, query: bytes, fmt: Formatter) -> Form:
         fields |= {"place": point.name[:MAX_PLACE_LENGTH], "lat": lat, "lng": lng}
     elif pasted_point.is_link(pasted):
         form = Form(fields=fields, search=PlaceSearch(), today=service.clock().date())
-        sentence = fmt.gettext("This link has no coordinates: open it and copy the long address.")
+        sentence = fmt.gettext(
+            "This link contains no coordinates: open it and copy the full address."
+        )
         return replace(form, error_field="place", error=sentence)
     search = await _search(service, fields, raw.get("was", ""))
     if search.places:
@@ -191,7 +193,7 @@ def _error_sentence(code: str, field: str, message: str, fmt: Formatter) -> str:
         "invalid_latitude": gettext("A number from -90 to 90."),
         "invalid_longitude": gettext("A number from -180 to 180."),
         "invalid_date": gettext("A date from 1900 to 2050."),
-        "invalid_date_range": gettext("Leave on the day of arrival or later."),
+        "invalid_date_range": gettext("Depart on the day of arrival or later."),
         "date_range_too_long": gettext("At most 92 days."),
         "invalid_accent": gettext("A colour such as #0f766e."),
         "invalid_place": gettext("At most 120 characters."),
@@ -281,11 +283,11 @@ def _contrast(accent: str, scheme: Scheme, fmt: Formatter) -> AccentContrast:
     colours = palette(accent, scheme)
     used, surface = colours["accent"], colours["surface"]
     if scheme == "light":
-        as_is = fmt.gettext("{ratio}:1 on white, readable as it is.")
-        adjusted = fmt.gettext("{ratio}:1 on white, so text takes {colour}, {better}:1.")
+        as_is = fmt.gettext("Contrast on white: {ratio}:1, readable.")
+        adjusted = fmt.gettext("Contrast on white: {ratio}:1, so text uses {colour} ({better}:1).")
     else:
-        as_is = fmt.gettext("{ratio}:1 on dark, readable as it is.")
-        adjusted = fmt.gettext("{ratio}:1 on dark, so text takes {colour}, {better}:1.")
+        as_is = fmt.gettext("Contrast on dark: {ratio}:1, readable.")
+        adjusted = fmt.gettext("Contrast on dark: {ratio}:1, so text uses {colour} ({better}:1).")
     readable = contrast(accent, surface) >= ACCENT_RATIO
     sentence = (as_is if readable else adjusted).format(
         ratio=_ratio(accent, surface, fmt),

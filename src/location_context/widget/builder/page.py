@@ -254,7 +254,9 @@ def _mode(stay: Stay, today: date, fmt: Formatter, not_past: str) -> str:
     """
     gettext = fmt.gettext
     if stay.is_past(today):
-        return gettext("These dates are past. Not shown: {sections}.").format(sections=not_past)
+        return gettext("These dates are in the past. Not shown: {sections}.").format(
+            sections=not_past
+        )
     if stay.within_horizon(today):
         return gettext("Within the 16-day forecast.")
     if stay.start <= horizon(today):
@@ -273,6 +275,6 @@ def _preview_sentences(fmt: Formatter) -> Mapping[str, str]:
         "forecast_monthly_mean": gettext("The preview shows a forecast, then monthly averages."),
         "reanalysis": gettext("The preview shows what past years were like."),
         "monthly_mean": gettext("The preview shows monthly averages."),
-        "forecast_unavailable": gettext("No forecast can be had at the moment."),
-        "archive_unavailable": gettext("Data of past years cannot be had at the moment."),
+        "forecast_unavailable": gettext("No forecast is available at the moment."),
+        "archive_unavailable": gettext("Data from past years is not available at the moment."),
     }
