@@ -30,23 +30,23 @@ class MetNorwayStandIn:
     def requests(self) -> list[FakeRequest]:
         return self.server.requests
 
-    def respond(self, asked: FakeRequest) -> FakeResponse:
+    def respond(self, request: FakeRequest) -> FakeResponse:
         if self.fault is not None:
             return self.fault
-        agent = asked.headers.get("user-agent", "")
+        agent = request.headers.get("user-agent", "")
         if "@" not in agent and "http" not in agent:
             return FakeResponse(b"403 Forbidden", 403, {"Content-Type": "text/html"})
-        if any(len(asked.query[name].partition(".")[2]) > 4 for name in ("lat", "lon")):
+        if any(len(request.query[name].partition(".")[2]) > 4 for name in ("lat", "lon")):
             return FakeResponse(b"403 Forbidden", 403)
         now = self.clock().astimezone(UTC)
         headers = {"Expires": format_datetime(now + self.expires_in, usegmt=True)}
-        if "if-modified-since" in asked.headers:
+        if "if-modified-since" in request.headers:
             return FakeResponse(b"", 304, headers)
         headers["Last-Modified"] = format_datetime(now, usegmt=True)
-        return FakeResponse(self._body(asked, now), 200, headers)
+        return FakeResponse(self._body(request, now), 200, headers)
 
-    def _body(self, asked: FakeRequest, now: datetime) -> dict[str, object]:
-        lat, lng = float(asked.query["lat"]), float(asked.query["lon"])
+    def _body(self, request: FakeRequest, now: datetime) -> dict[str, object]:
+        lat, lng = float(request.query["lat"]), float(request.query["lon"])
         sky = _Sky(lat, lng)
         start = now.replace(minute=0, second=0, microsecond=0)
         hours = list(range(60))

@@ -31,15 +31,15 @@ class NasaPowerStandIn:
     def requests(self) -> list[FakeRequest]:
         return self.server.requests
 
-    def respond(self, asked: FakeRequest) -> FakeResponse:
+    def respond(self, request: FakeRequest) -> FakeResponse:
         if self.fault is not None:
             return self.fault
-        names = asked.query["parameters"].split(",")
-        if len(names) > 20 or asked.query["format"] != "JSON":
+        names = request.query["parameters"].split(",")
+        if len(names) > 20 or request.query["format"] != "JSON":
             return FakeResponse({"messages": ["too many parameters"]}, 422)
-        lat, lng = float(asked.query["latitude"]), float(asked.query["longitude"])
-        start = datetime.strptime(asked.query["start"], "%Y%m%d").date()  # noqa: DTZ007  a date
-        end = datetime.strptime(asked.query["end"], "%Y%m%d").date()  # noqa: DTZ007  a date
+        lat, lng = float(request.query["latitude"]), float(request.query["longitude"])
+        start = datetime.strptime(request.query["start"], "%Y%m%d").date()  # noqa: DTZ007  a date
+        end = datetime.strptime(request.query["end"], "%Y%m%d").date()  # noqa: DTZ007  a date
         known_to = self.clock().date() - timedelta(7)
         metres = weather_truth.cell_height(lat, lng)
         series: dict[str, dict[str, float]] = {name: {} for name in names}
@@ -61,8 +61,8 @@ class NasaPowerStandIn:
                     "sources": ["MERRA2"],
                     "fill_value": -999.0,
                     "time_standard": "LST",
-                    "start": asked.query["start"],
-                    "end": asked.query["end"],
+                    "start": request.query["start"],
+                    "end": request.query["end"],
                 },
             }
         )

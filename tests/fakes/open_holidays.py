@@ -101,11 +101,11 @@ ROWS: dict[str, list[Row]] = {
 }  # fmt: skip
 
 
-def respond(asked: FakeRequest) -> FakeResponse:
+def respond(request: FakeRequest) -> FakeResponse:
     """As the service answers; anything but school holidays is not found."""
-    if asked.path != "/SchoolHolidays":
+    if request.path != "/SchoolHolidays":
         return FakeResponse({"title": "Not Found"}, status=404)
-    first, last = asked.query["validFrom"], asked.query["validTo"]
-    rows = ROWS.get(asked.query.get("countryIsoCode", ""), [])
-    told = [row for row in rows if row["startDate"] <= last and row["endDate"] >= first]
-    return FakeResponse(sorted(told, key=lambda row: str(row["startDate"])))
+    first, last = request.query["validFrom"], request.query["validTo"]
+    rows = ROWS.get(request.query.get("countryIsoCode", ""), [])
+    touched = [row for row in rows if row["startDate"] <= last and row["endDate"] >= first]
+    return FakeResponse(sorted(touched, key=lambda row: str(row["startDate"])))

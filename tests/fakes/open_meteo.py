@@ -63,11 +63,11 @@ class OpenMeteo:
         """What was asked of a path."""
         return [one for one in self.requests if one.path == path]
 
-    def respond(self, asked: FakeRequest) -> FakeResponse:
-        if (fault := self.faults.get(asked.path)) is not None:
+    def respond(self, request: FakeRequest) -> FakeResponse:
+        if (fault := self.faults.get(request.path)) is not None:
             return fault
-        if "x-api-key" in asked.headers:
-            return self._paid(asked)
+        if "x-api-key" in request.headers:
+            return self._paid(request)
         with self._counting:
             if self._held >= HELD_AT_MOST:
                 self.refused_for_crowd += 1
@@ -78,51 +78,51 @@ class OpenMeteo:
             with self._running:
                 if self.slow_seconds:
                     self.server.stopping.wait(self.slow_seconds)
-                return self._answered(asked)
+                return self._answered(request)
         finally:
             with self._counting:
                 self._held -= 1
 
-    def _paid(self, asked: FakeRequest) -> FakeResponse:
-        if asked.path == ARCHIVE and not self.plan_has_archive:
+    def _paid(self, request: FakeRequest) -> FakeResponse:
+        if request.path == ARCHIVE and not self.plan_has_archive:
             said = "This API endpoint requires the API Professional or Enterprise plan"
             return refused(said, 403)
         if self.slow_seconds:
             self.server.stopping.wait(self.slow_seconds)
-        return self._answered(asked)
+        return self._answered(request)
 
-    def _answered(self, asked: FakeRequest) -> FakeResponse:
-        if asked.path == ELEVATION:
-            return self._heights(asked)
-        if asked.path not in {FORECAST, ARCHIVE}:
+    def _answered(self, request: FakeRequest) -> FakeResponse:
+        if request.path == ELEVATION:
+            return self._heights(request)
+        if request.path not in {FORECAST, ARCHIVE}:
             return refused("Not Found", 404)
         # a list with bare commas is parted before it is read, one with escaped commas after
-        escaped = "%2C" in asked.target.partition("daily=")[2].partition("&")[0].upper()
-        names = asked.query["daily"].split(",")
+        escaped = "%2C" in request.target.partition("daily=")[2].partition("&")[0].upper()
+        names = request.query["daily"].split(",")
         for name in names:
             known = name in weather_truth.day(0, 0, date(2020, 1, 1), 0)
             if not known or name in self.lacking:
-                quoted = asked.query["daily"] if escaped else name
+                quoted = request.query["daily"] if escaped else name
                 kind = "ForecastVariableDaily"
                 return refused(f"Cannot initialize {kind} from invalid String value {quoted}")
         try:
-            spans = self._spans(asked)
+            spans = self._spans(request)
         except ValueError as error:
             return refused(str(error))
         days = [(end - start).days + 1 for start, end in spans]
         self.units.append(max(len(names) / 10, 1) * sum(max(n / 14, 1) for n in days))
-        blocks = [self._block(asked, names, start, end) for start, end in spans]
+        blocks = [self._block(request, names, start, end) for start, end in spans]
         return FakeResponse(blocks[0] if len(blocks) == 1 else blocks)
 
-    def _heights(self, asked: FakeRequest) -> FakeResponse:
-        lats, lngs = (asked.query[name].split(",") for name in ("latitude", "longitude"))
+    def _heights(self, request: FakeRequest) -> FakeResponse:
+        lats, lngs = (request.query[name].split(",") for name in ("latitude", "longitude"))
         if len(lats) > 100:
             said = "Parameter 'latitude' and 'longitude' must not exceed 100 coordinates."
             return refused(said)
         self.units.append(float(len(lats)))
         spots = [(float(lat), float(lng)) for lat, lng in zip(lats, lngs, strict=True)]
-        told = ", ".join(str(self._terrain(*spot)) for spot in spots)
-        return FakeResponse(b'{"elevation":[%s]}' % told.encode())
+        heights = ", ".join(str(self._terrain(*spot)) for spot in spots)
+        return FakeResponse(b'{"elevation":[%s]}' % heights.encode())
 
     def _terrain(self, lat: float, lng: float) -> float:
         """The height of the terrain; not a number where the server's model ends."""
@@ -130,35 +130,35 @@ class OpenMeteo:
             return float("nan")
         return float(self.terrain(lat, lng))
 
-    def _spans(self, asked: FakeRequest) -> list[tuple[date, date]]:
-        if "start_date" not in asked.query:
-            return [self._days_from_today(asked)]
-        starts = [date.fromisoformat(text) for text in asked.query["start_date"].split(",")]
-        ends = [date.fromisoformat(text) for text in asked.query["end_date"].split(",")]
+    def _spans(self, request: FakeRequest) -> list[tuple[date, date]]:
+        if "start_date" not in request.query:
+            return [self._days_from_today(request)]
+        starts = [date.fromisoformat(text) for text in request.query["start_date"].split(",")]
+        ends = [date.fromisoformat(text) for text in request.query["end_date"].split(",")]
         today = self.clock().astimezone(UTC).date()
         low, high = date(1940, 1, 1), today
-        if asked.path == FORECAST:
+        if request.path == FORECAST:
             low, high = today - timedelta(93), today + timedelta(self.forecast_days - 1)
         for name, values in (("start_date", starts), ("end_date", ends)):
             if any(not low <= value <= high for value in values):
                 raise ValueError(f"Parameter '{name}' is out of allowed range from {low} to {high}")
         return list(zip(starts, ends, strict=True))
 
-    def _days_from_today(self, asked: FakeRequest) -> tuple[date, date]:
-        ahead = int(asked.query.get("forecast_days", "7"))
-        past = int(asked.query.get("past_days", "0"))
+    def _days_from_today(self, request: FakeRequest) -> tuple[date, date]:
+        ahead = int(request.query.get("forecast_days", "7"))
+        past = int(request.query.get("past_days", "0"))
         if ahead > self.forecast_days:
             allowed = f"Allowed range 0 to {self.forecast_days}"
             raise ValueError(f"Forecast days is invalid. {allowed}. Given {ahead}.")
-        zone = asked.query.get("timezone", "GMT")
+        zone = request.query.get("timezone", "GMT")
         today = self.clock().astimezone(ZoneInfo(zone)).date()
         return today - timedelta(past), today + timedelta(ahead - 1)
 
     def _block(
-        self, asked: FakeRequest, names: list[str], start: date, end: date
+        self, request: FakeRequest, names: list[str], start: date, end: date
     ) -> dict[str, object]:
-        lat, lng = float(asked.query["latitude"]), float(asked.query["longitude"])
-        given = asked.query.get("elevation")
+        lat, lng = float(request.query["latitude"]), float(request.query["longitude"])
+        given = request.query.get("elevation")
         named = self._terrain(lat, lng) if given is None else float(given)
         dates = [start + timedelta(n) for n in range((end - start).days + 1)]
         values = [
@@ -171,12 +171,12 @@ class OpenMeteo:
             "longitude": lng,
             "generationtime_ms": 0.04,
             "utc_offset_seconds": 0,
-            "timezone": asked.query.get("timezone", "GMT"),
+            "timezone": request.query.get("timezone", "GMT"),
             "elevation": finest if named != named else named,  # noqa: PLR0124  NaN is not itself
             "daily_units": {"time": "iso8601"},
             "daily": {
                 "time": [str(when) for when in dates],
-                **{name: self._column(asked.path, name, dates, values) for name in names},
+                **{name: self._column(request.path, name, dates, values) for name in names},
             },
         }
 

@@ -46,52 +46,54 @@ def responding(
     `without`: states that the plan does not give, refused with 403; `most`: results it gives.
     """
 
-    def respond(asked: FakeRequest) -> FakeResponse:
-        if asked.headers.get("authorization") != f"Bearer {TOKEN}":
+    def respond(request: FakeRequest) -> FakeResponse:
+        if request.headers.get("authorization") != f"Bearer {TOKEN}":
             return FakeResponse({"error": "Authorization required"}, status=401)
-        states = set(asked.query.get("state", "active").split(","))
+        states = set(request.query.get("state", "active").split(","))
         if states & without:
             return FakeResponse({"error": "Your plan does not include this state"}, status=403)
         if not states <= STATES:
             return FakeResponse({"error": "Invalid state."}, status=400)
-        found = _sorted([row for row in events if _matches(row, asked, states)], asked)
-        return FakeResponse(_page(found, asked, most))
+        found = _sorted([row for row in events if _matches(row, request, states)], request)
+        return FakeResponse(_page(found, request, most))
 
     return respond
 
 
-def _page(found: Sequence[dict[str, Any]], asked: FakeRequest, most: int) -> dict[str, Any]:
-    limit, offset = (int(asked.query.get(name, d)) for name, d in (("limit", 10), ("offset", 0)))
+def _page(found: Sequence[dict[str, Any]], request: FakeRequest, most: int) -> dict[str, Any]:
+    limit, offset = (int(request.query.get(name, d)) for name, d in (("limit", 10), ("offset", 0)))
     shown = found[:most]
-    further = f"?{urlencode({**asked.query, 'offset': offset + limit})}"
+    further = f"?{urlencode({**request.query, 'offset': offset + limit})}"
     return {
         "count": len(found),
         "overflow": len(found) > most,
-        "previous": f"?{urlencode({**asked.query, 'offset': offset - limit})}" if offset else None,
+        "previous": f"?{urlencode({**request.query, 'offset': offset - limit})}"
+        if offset
+        else None,
         "next": further if offset + limit < len(shown) else None,
         "results": list(shown[offset : offset + limit]),
     }
 
 
-def _matches(row: dict[str, Any], asked: FakeRequest, states: set[str]) -> bool:
-    query = asked.query
+def _matches(row: dict[str, Any], request: FakeRequest, states: set[str]) -> bool:
+    query = request.query
     categories = query.get("category")
     return (
         row.get("state") in states
         and (categories is None or row.get("category") in {None, *categories.split(",")})
         and not (query.get("brand_unsafe.exclude") == "true" and not row.get("brand_safe", True))
-        and _is_active(row, asked)
+        and _is_active(row, request)
         and _is_within(row, query.get("within"))
     )
 
 
-def _is_active(row: dict[str, Any], asked: FakeRequest) -> bool:
+def _is_active(row: dict[str, Any], request: FakeRequest) -> bool:
     """Whether it touches `active.gte` to `active.lte`, in `active.tz` or by its own clock."""
-    zone = ZoneInfo(asked.query.get("active.tz", "UTC"))
+    zone = ZoneInfo(request.query.get("active.tz", "UTC"))
     local = row.get("timezone") is None
 
     def bound(name: str) -> datetime | None:
-        if (text := asked.query.get(name)) is None:
+        if (text := request.query.get(name)) is None:
             return None
         moment = datetime.fromisoformat(text)
         return moment if local else moment.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None)
@@ -112,9 +114,9 @@ def _is_within(row: dict[str, Any], within: str | None) -> bool:
     return distance_km(lat, lng, pair[1], pair[0]) <= float(reach)
 
 
-def _sorted(rows: list[dict[str, Any]], asked: FakeRequest) -> list[dict[str, Any]]:
+def _sorted(rows: list[dict[str, Any]], request: FakeRequest) -> list[dict[str, Any]]:
     """By `sort`: of ranks the highest come first, and the lowest with the minus sign."""
-    by = asked.query.get("sort", "-start")
+    by = request.query.get("sort", "-start")
     if by.lstrip("-") == "rank":
         return sorted(rows, key=lambda row: row.get("rank") or 0, reverse=by == "rank")
     assert by.lstrip("-") == "start"

@@ -53,15 +53,15 @@ def responding(
     `by_place` also by the circle, as it does.
     """
 
-    def respond(asked: FakeRequest) -> FakeResponse:
-        if asked.query.get("apikey") != KEY:
+    def respond(request: FakeRequest) -> FakeResponse:
+        if request.query.get("apikey") != KEY:
             return FakeResponse({"fault": {"faultstring": "Invalid ApiKey"}}, status=401)
-        size, page = int(asked.query["size"]), int(asked.query["page"])
+        size, page = int(request.query["size"]), int(request.query["page"])
         if size > 200 or size * page >= 1000:
             return FakeResponse({"errors": [{"code": "DIS1035"}]}, status=400)
-        during = filter(_during(asked), events)
-        near = filter(_within(asked), during) if by_place else during
-        found = sorted(near, key=_by_date if always_by_date else _order(asked))
+        during = filter(_during(request), events)
+        near = filter(_within(request), during) if by_place else during
+        found = sorted(near, key=_by_date if always_by_date else _order(request))
         part = found[size * page : size * (page + 1)]
         pages = {"size": size, "totalElements": len(found), "number": page}
         pages["totalPages"] = math.ceil(len(found) / size)
@@ -70,9 +70,9 @@ def responding(
     return respond
 
 
-def _during(asked: FakeRequest) -> Callable[[dict[str, Any]], bool]:
+def _during(request: FakeRequest) -> Callable[[dict[str, Any]], bool]:
     """Whether an event touches the local dates asked for; the end, where there is one, counts."""
-    first, last = (text[:10] for text in asked.query["localStartEndDateTime"].split(","))
+    first, last = (text[:10] for text in request.query["localStartEndDateTime"].split(","))
 
     def touches(event: dict[str, Any]) -> bool:
         dates = event["dates"]
@@ -82,9 +82,9 @@ def _during(asked: FakeRequest) -> Callable[[dict[str, Any]], bool]:
     return touches
 
 
-def _within(asked: FakeRequest) -> Callable[[dict[str, Any]], bool]:
+def _within(request: FakeRequest) -> Callable[[dict[str, Any]], bool]:
     """Whether an event's venue lies in the circle asked for."""
-    centre, radius = geohash_point(asked.query["geoPoint"]), float(asked.query["radius"])
+    centre, radius = geohash_point(request.query["geoPoint"]), float(request.query["radius"])
 
     def is_near(event: dict[str, Any]) -> bool:
         at = event["_embedded"]["venues"][0]["location"]
@@ -100,9 +100,9 @@ def geohash_point(text: str) -> tuple[float, float]:
     return lat * 180 - 90, lng * 360 - 180
 
 
-def _order(asked: FakeRequest) -> Callable[[dict[str, Any]], object]:
+def _order(request: FakeRequest) -> Callable[[dict[str, Any]], object]:
     """By relevance, which has nothing to do with the date: a checksum of the id stands for it."""
-    if asked.query["sort"] == "relevance,desc":
+    if request.query["sort"] == "relevance,desc":
         return lambda event: crc32(event["id"].encode())
     return _by_date
 

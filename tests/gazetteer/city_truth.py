@@ -37,7 +37,7 @@ class Row:
 
 def read_rows(shared_data: Path) -> list[Row]:
     packed = (shared_data / "geo" / "city-timezones_cityMap.json.gz").read_bytes()
-    told = msgspec.json.decode(gzip.decompress(packed))
+    records = msgspec.json.decode(gzip.decompress(packed))
     return [
         Row(
             row["city_ascii"],
@@ -46,7 +46,7 @@ def read_rows(shared_data: Path) -> list[Row]:
             row["iso2"] if str(row["iso2"]).isalpha() else None,
             row["timezone"],
         )
-        for row in told
+        for row in records
         if (row["lat"], row["lng"]) != (0, 0)
     ]
 

@@ -33,8 +33,8 @@ ALL = [
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
 def test_licence_has_the_address_of_its_terms(one):
-    told = msgspec.to_builtins(one)
-    assert set(told) == {"name", "url", "license", "text", "license_url", "adapted"}
+    fields = msgspec.to_builtins(one)
+    assert set(fields) == {"name", "url", "license", "text", "license_url", "adapted"}
     terms = {
         "CC BY 4.0": "https://creativecommons.org/licenses/by/4.0/",
         "ODbL 1.0": "https://opendatacommons.org/licenses/odbl/1-0/",
@@ -42,7 +42,7 @@ def test_licence_has_the_address_of_its_terms(one):
         "Public domain": None,
         None: None,
     }
-    assert told["license_url"] == terms[told["license"]]
+    assert fields["license_url"] == terms[fields["license"]]
 
 
 def test_changed_data_under_cc_by_are_marked_as_adapted():

@@ -31,9 +31,9 @@ class SectionReader:
     def body(
         self, lat: float, lng: float, zone: str, start: date, end: date | None = None
     ) -> AstronomyBody:
-        asked = query(lat, lng, zone, start, end)
-        assert asked.stay is not None
-        return self.section.answer(asked, local_days(asked.stay, asked.point.zone))
+        wanted = query(lat, lng, zone, start, end)
+        assert wanted.stay is not None
+        return self.section.answer(wanted, local_days(wanted.stay, wanted.point.zone))
 
     def day(self, lat: float, lng: float, zone: str, on: date) -> Day:
         return self.body(lat, lng, zone, on).days[0]

@@ -25,7 +25,7 @@ def table(folder: Path) -> dict[tuple[str, float, float], list[Event]]:
     return rows
 
 
-def told(days: list[Day], body: str) -> set[Event]:
+def events_of(days: list[Day], body: str) -> set[Event]:
     names = ("sunrise", "sunset") if body == "Sun" else ("moonrise", "moonset")
     found = set()
     for day in days:
@@ -53,7 +53,7 @@ def test_rises_and_sets_agree_with_the_table_within_a_minute(place, shared_data,
     first, last = rows[0][1].date(), rows[-1][1].date()
     events: set[Event] = set()
     for zone in ZONES:
-        events |= told(list(reader.days(lat, lng, zone, first, last)), body)
+        events |= events_of(list(reader.days(lat, lng, zone, first, last)), body)
     worst = 0.0
     for kind, moment in rows:
         near = [e for e in events if e[0] == kind and seconds_apart(e[1], moment) < 1800]

@@ -121,8 +121,8 @@ def test_day_is_the_same_alone_and_within_a_longer_stay(reader, lat, lng, day):
 @given(LATITUDES, LONGITUDES, DAYS)
 def test_highlights_lie_inside_the_stay_in_time_order(reader, lat, lng, day):
     lat, lng = canonical(lat, lng)
-    asked = query(lat, lng, nautical(lng), day)
-    found = reader.section.answer(asked, local_days(asked.stay, asked.point.zone)).highlights
+    wanted = query(lat, lng, nautical(lng), day)
+    found = reader.section.answer(wanted, local_days(wanted.stay, wanted.point.zone)).highlights
     assert all(highlight.at.date() == day for highlight in found)
     assert [h.at for h in found] == sorted(h.at for h in found)
     for highlight in found:

@@ -44,8 +44,8 @@ class HeldUp(Ephemeris):
 
 async def test_body_has_the_keys_of_the_contract():
     section = Astronomy(Ephemeris(), MovedClock())
-    asked = in_paris(date(2026, 11, 28), date(2026, 12, 4))
-    reading = await section.read(asked, Deadline.after(30))
+    wanted = in_paris(date(2026, 11, 28), date(2026, 12, 4))
+    reading = await section.read(wanted, Deadline.after(30))
     body = msgspec.json.decode(reading.payload)
     assert list(body) == [
         "type", "applicable", "point", "units", "as_of", "stale", "degraded", "degraded_reason",
@@ -87,8 +87,8 @@ async def test_details_of_a_highlight_have_every_field_and_null_where_none_appli
 async def test_missing_month_is_computed_outside_the_event_loop():
     ephemeris = HeldUp()
     section = Astronomy(ephemeris, MovedClock())
-    asked = in_paris(date(2033, 5, 1))
-    reading = asyncio.create_task(section.read(asked, Deadline.after(30)))
+    wanted = in_paris(date(2033, 5, 1))
+    reading = asyncio.create_task(section.read(wanted, Deadline.after(30)))
     for _ in range(100):
         await asyncio.sleep(0)  # the loop goes round while the month waits
     assert not reading.done()
@@ -100,11 +100,11 @@ async def test_missing_month_is_computed_outside_the_event_loop():
 async def test_cold_answer_ends_at_its_deadline_and_the_month_is_computed_anyway():
     ephemeris = HeldUp()
     section = Astronomy(ephemeris, MovedClock())
-    asked = in_paris(date(2033, 5, 10))
+    wanted = in_paris(date(2033, 5, 10))
     with pytest.raises(TimeoutError):
-        await section.read(asked, Deadline.after(0.01))
+        await section.read(wanted, Deadline.after(0.01))
     ephemeris.gate.set()
-    assert isinstance((await section.read(asked, Deadline.after(30))).body, AstronomyBody)
+    assert isinstance((await section.read(wanted, Deadline.after(30))).body, AstronomyBody)
 
 
 async def test_run_computes_the_coming_thirteen_months():
@@ -132,8 +132,8 @@ async def test_run_computes_the_coming_thirteen_months():
 
 
 async def test_stay_of_92_days_is_answered(reader):
-    asked = query(-54.8, -68.3, "America/Argentina/Ushuaia", date(2026, 11, 1), date(2027, 1, 31))
-    reading = await reader.section.read(asked, Deadline.after(30))
+    wanted = query(-54.8, -68.3, "America/Argentina/Ushuaia", date(2026, 11, 1), date(2027, 1, 31))
+    reading = await reader.section.read(wanted, Deadline.after(30))
     assert isinstance(reading.body, AstronomyBody)
     assert len(reading.body.days) == 92
 

@@ -251,7 +251,7 @@ def test_territory_has_its_own_holidays(gazetteer, year, code):
     lat, lng, day = TERRITORIES[code]
     point = gazetteer.point(lat, lng)
     assert point.country == code
-    assert day in {kept.strftime("%m-%d") for kept in _days(_shown(year, point))}
+    assert day in {holiday.strftime("%m-%d") for holiday in _days(_shown(year, point))}
 
 
 # the patron's day of the city, which its province and region do not keep

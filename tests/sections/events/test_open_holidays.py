@@ -234,8 +234,8 @@ async def test_year_is_requested_once_a_week(open_with):
             await opened.read(PLACES["Munich"], "2026-12-28", "2026-12-29")
         opened.clock.advance(days=8)
         await opened.read(PLACES["Munich"], "2026-12-28", "2026-12-29")
-        asked = [one.query for one in provider.requests]
-    assert len(asked) == 2
-    assert date.fromisoformat(asked[0]["validFrom"]) <= date(2026, 1, 1)
-    assert asked[0]["validTo"] == "2026-12-31"
-    assert asked[0]["countryIsoCode"] == "DE"
+        queries = [one.query for one in provider.requests]
+    assert len(queries) == 2
+    assert date.fromisoformat(queries[0]["validFrom"]) <= date(2026, 1, 1)
+    assert queries[0]["validTo"] == "2026-12-31"
+    assert queries[0]["countryIsoCode"] == "DE"

@@ -257,10 +257,10 @@ async def test_plan_without_predicted_events_is_remembered_for_a_day(open_with):
         second = await opened.fetch("predicthq", PARIS, *DAY)
         opened.clock.advance(hours=21)
         await opened.fetch("predicthq", PARIS, *DAY)
-        asked = [one.query["state"] for one in provider.requests]
+        states = [one.query["state"] for one in provider.requests]
         code = opened.states()["predicthq"].last_error_code
     assert [one.title for one in first.events] == [one.title for one in second.events] == ["Sure"]
-    assert asked == ["active,predicted", "active", "active", "active,predicted", "active"]
+    assert states == ["active,predicted", "active", "active", "active,predicted", "active"]
     assert (first.status, code) == ("ok", None)
 
 

@@ -51,12 +51,12 @@ def _point_of(gazetteer, name: str, country: str) -> Point | None:
 def test_town_lies_in_the_district_that_bears_its_name(gazetteer):
     seats = {name: f"CZ-{code}" for code, name in (one.split(" ", 1) for one in SEATS.split(";"))}
     points = {name: _point_of(gazetteer, name, "CZ") for name in seats}
-    told = {name: province_of(point) for name, point in points.items() if point}
-    assert len(told) >= len(seats) - 2
-    assert {name for name, code in told.items() if code not in {seats[name], None}} == set()
-    unknown = [name for name, code in told.items() if code is None]
-    print(f"{len(told)} seats, unknown: {unknown}")
-    assert len(unknown) <= len(told) * 0.15
+    districts = {name: province_of(point) for name, point in points.items() if point}
+    assert len(districts) >= len(seats) - 2
+    assert {name for name, code in districts.items() if code not in {seats[name], None}} == set()
+    unknown = [name for name, code in districts.items() if code is None]
+    print(f"{len(districts)} seats, unknown: {unknown}")
+    assert len(unknown) <= len(districts) * 0.15
 
 
 @pytest.mark.parametrize("name", TOWNS)
@@ -98,12 +98,12 @@ def test_observance_is_unknown_where_the_province_is_unknown():
 async def test_holidays_of_a_province_are_shown_only_there(opened):
     places = {"Bolzano": (46.498, 11.354), "Trento": (46.067, 11.121), "Riva": (45.886, 10.841)}
     opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
-    kept = {}
+    shown = {}
     for name, place in places.items():
         for day in ("2026-05-25", "2026-06-26"):
             body = (await opened.read(place, day, day)).body
-            kept[name, day[5:]] = [e.title for e in getattr(body, "events", ())]
-    assert kept == {
+            shown[name, day[5:]] = [e.title for e in getattr(body, "events", ())]
+    assert shown == {
         ("Bolzano", "05-25"): ["Pentecost Monday"], ("Bolzano", "06-26"): [],
         ("Trento", "05-25"): [], ("Trento", "06-26"): ["Saint Vigilius's Day"],
         ("Riva", "05-25"): [], ("Riva", "06-26"): [],

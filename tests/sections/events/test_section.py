@@ -88,15 +88,15 @@ async def test_concert_of_two_providers_is_one_event_with_both_sources(open_sect
         urls = {"ticketmaster_url": one.url + "/d", "predicthq_url": other.url + "/v1/events/"}
         async with open_section(**urls) as opened:
             body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-05"))
-        asked = one.requests[0].query
+        request = one.requests[0].query
     (event,) = body["events"]
     assert event["sources"] == ["ticketmaster", "predicthq"]
     assert event["start"] == "2026-12-03T20:00:00+01:00"
     assert event["end"] == "2026-12-03T22:30:00+01:00"
     assert event["rank"] == 60
     assert event["venue"]["distance"] == pytest.approx(2.3, abs=0.3)
-    assert asked["localStartEndDateTime"] == "2026-11-30T00:00:00,2026-12-06T23:59:59"
-    centre = ticketmaster.geohash_point(asked["geoPoint"])
+    assert request["localStartEndDateTime"] == "2026-11-30T00:00:00,2026-12-06T23:59:59"
+    centre = ticketmaster.geohash_point(request["geoPoint"])
     assert centre == pytest.approx((48.92, 2.46), abs=0.001)
     assert body["as_of"].startswith("2026-11-21T08:00:00")
 
@@ -151,8 +151,8 @@ async def test_late_answer_is_ready_for_the_next_caller(open_with):
     async with open_with("ticketmaster", respond_late) as (opened, slow):
         first = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=1.5))
         may_answer.set()
-        asked = opened.provider("ticketmaster")
-        for task in list(asked.cache._in_flight._tasks.values()):
+        provider = opened.provider("ticketmaster")
+        for task in list(provider.cache._in_flight._tasks.values()):
             await task
         second = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26"))
     assert "Phoenix" not in {event["title"] for event in first["events"]}

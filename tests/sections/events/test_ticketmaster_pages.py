@@ -51,7 +51,7 @@ async def test_day_with_too_many_events_to_page_through_gives_a_thousand(open_ti
     assert (len(result.events), result.status) == (1000, "partial")
     assert result.degraded_reason is None  # asking again would not give more
     of_the_day = [one for one in provider.requests if one.query["localStartEndDateTime"] == DAY]
-    assert [asked.query["page"] for asked in of_the_day] == ["0", "1", "2", "3", "4"]
+    assert [request.query["page"] for request in of_the_day] == ["0", "1", "2", "3", "4"]
 
 
 async def test_stay_of_few_events_is_requested_page_by_page(open_ticketmaster):
@@ -89,11 +89,11 @@ async def test_events_received_by_the_deadline_are_answered_and_the_rest_by_the_
     answer = responding(_crowd(5, 100))
     goes_on, may_go_on = threading.Event(), threading.Event()
 
-    def silent_after_the_first(asked):
-        if asked.query["page"] != "0":
+    def silent_after_the_first(request):
+        if request.query["page"] != "0":
             goes_on.set()
             may_go_on.wait(60)
-        return answer(asked)
+        return answer(request)
 
     async with open_ticketmaster(silent_after_the_first) as (opened, _):
         patient = asyncio.create_task(_fetch(opened, 5))
@@ -113,20 +113,20 @@ async def test_events_received_by_the_deadline_are_answered_and_the_rest_by_the_
 async def test_interrupted_answer_keeps_its_events_and_is_refreshed_soon(open_ticketmaster):
     answer = responding(_crowd(5, 100))
 
-    def broken(asked):
+    def broken(request):
         down = FakeResponse(b"<html>down</html>", status=502)
-        return down if asked.query["page"] == "2" else answer(asked)
+        return down if request.query["page"] == "2" else answer(request)
 
     async with open_ticketmaster(broken) as (opened, provider):
         first = await _fetch(opened, 5)
         again = await _fetch(opened, 5)
-        asked = len(provider.requests)
+        calls = len(provider.requests)
         provider.respond = answer
         opened.clock.advance(minutes=6)
         later = await _fetch(opened, 5)
     assert (first.status, len(first.events)) == ("partial", 400)
     assert first.degraded_reason is not None
-    assert (again.events, asked) == (first.events, 3)
+    assert (again.events, calls) == (first.events, 3)
     assert (len(later.events), later.degraded_reason is None) == (500, True)
 
 

@@ -214,7 +214,7 @@ async def test_concurrent_neighbours_share_a_call_for_each_week(open_before):
 async def test_stay_in_a_very_large_city_misses_no_event(open_before, name, count):
     """Each of its weeks has more events than a page holds."""
     listings = Listings(5, [PARIS], count)
-    asked: list[int] = []
+    calls: list[int] = []
     async with open_before(listings) as (opened, seller, lister):
         for first, last in ((12, 18), (12, 18), (10, 16), (18, 21)):
             query = opened.query(PARIS, f"2027-03-{first}", f"2027-03-{last}")
@@ -222,8 +222,8 @@ async def test_stay_in_a_very_large_city_misses_no_event(open_before, name, coun
             assert result.status in {"ok", "partial"}
             if result.status == "ok":
                 assert _begun_in(listings, name, query) <= _ids(result.events, query)
-            asked.append(len(seller.requests) + len(lister.requests))
-    assert asked[1] == asked[2] == asked[3] == asked[0]  # all in the same two weeks
+            calls.append(len(seller.requests) + len(lister.requests))
+    assert calls[1] == calls[2] == calls[3] == calls[0]  # all in the same two weeks
 
 
 def _begun_in(listings: Listings, name: str, query) -> set[str]:

@@ -164,8 +164,8 @@ def test_wikidata_gets_the_documented_query_and_its_licence_is_stored(tmp_path, 
 def test_labels_of_the_operator_are_stored_with_the_version(operator):
     labels = operator.file("labels.toml", b'[one_star]\nlabel = { en = "A rosette" }\n')
     operator.run("import", operator.guide, "--labels", labels)
-    kept = operator.json("list")[0]["provenance"]["labels"]
-    assert kept == {"one_star": {"label": {"en": "A rosette"}}}
+    stored = operator.json("list")[0]["provenance"]["labels"]
+    assert stored == {"one_star": {"label": {"en": "A rosette"}}}
 
 
 @pytest.mark.parametrize(

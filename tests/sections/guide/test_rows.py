@@ -155,9 +155,9 @@ async def test_geojson_points_are_taken_and_others_listed_by_number(importer, gu
     version, report = await importer.run(data, METADATA)
     assert (report.kind, report.counted_in) == ("geojson", "feature")
     assert [row.line for row in report.refused] == [3, 4]
-    kept = await guides.load(version.number)
-    assert {(r.tier, r.cuisine) for r in kept} == {("two_star", ("Modern", "Soup"))}
-    assert {r.lng for r in kept} == {2.31, 2.32, 2.35}
+    stored = await guides.load(version.number)
+    assert {(r.tier, r.cuisine) for r in stored} == {("two_star", ("Modern", "Soup"))}
+    assert {r.lng for r in stored} == {2.31, 2.32, 2.35}
 
 
 @pytest.mark.parametrize("field", ["cuisine", "coordinates", "type"])
@@ -169,9 +169,9 @@ async def test_deeply_nested_geojson_does_not_affect_other_features(importer, gu
     (odd["properties"] if field == "cuisine" else odd["geometry"])[field] = deep
     data = msgspec.json.encode({"type": "FeatureCollection", "features": [feature(1), odd]})
     version, report = await importer.run(data, METADATA)
-    kept = await guides.load(version.number)
-    assert len(kept) + len(report.refused) == 2
-    assert 2.31 in {r.lng for r in kept}
+    stored = await guides.load(version.number)
+    assert len(stored) + len(report.refused) == 2
+    assert 2.31 in {r.lng for r in stored}
 
 
 def binding(**values: str) -> dict[str, dict[str, str]]:

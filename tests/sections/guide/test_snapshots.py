@@ -68,10 +68,10 @@ def test_snapshot_imports_whole_with_every_row(shared_data, year, imports):
     assert (report.rows, report.taken) == (len(rows), len(rows))
     assert report.merged == []
     assert report.refused == []
-    kept = {restaurant.url: restaurant for restaurant in restaurants}
+    imported = {restaurant.url: restaurant for restaurant in restaurants}
     lost = []
     for line, row in enumerate(rows, 2):
-        one = kept.get(row["Url"])
+        one = imported.get(row["Url"])
         same = one is not None and (
             one.tier == tier_by_first_sign(row["Award"])
             and (one.lat, one.lng) == (float(row["Latitude"]), float(row["Longitude"]))
@@ -90,9 +90,9 @@ def test_snapshot_imports_whole_with_every_row(shared_data, year, imports):
 def test_different_restaurants_at_118_shared_addresses_stay_apart(shared_data, imports):
     rows = rows_of(snapshots(shared_data)[2023])
     shared = [n for n in Counter(row["Address"].lower() for row in rows).values() if n > 1]
-    kept = Counter((r.address or "").lower() for r in imports[2023][1])
+    imported = Counter((r.address or "").lower() for r in imports[2023][1])
     assert len(shared) == 118
-    assert len([n for n in kept.values() if n > 1]) >= 118
+    assert len([n for n in imported.values() if n > 1]) >= 118
 
 
 def test_ids_stay_from_one_year_to_the_next(imports):

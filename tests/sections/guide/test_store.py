@@ -15,7 +15,7 @@ from tests.storage.subprocess_targets import child, plain
 
 pytestmark = pytest.mark.anyio
 
-KEPT = STORED_VERSIONS
+MAX_VERSIONS = STORED_VERSIONS
 STATEMENTS = 6  # of an import
 
 
@@ -24,7 +24,7 @@ def store(database: Database) -> SqlGuideStore:
     return SqlGuideStore(database)
 
 
-async def keep(store: SqlGuideStore, *numbers: int) -> int:
+async def save(store: SqlGuideStore, *numbers: int) -> int:
     rows = [restaurant(number) for number in numbers]
     return (await store.replace(PROVENANCE, rows, NOON)).number
 
@@ -56,9 +56,9 @@ async def test_empty_store_has_no_active_version(store):
 
 
 async def test_rollback_returns_to_the_version_that_was_replaced(store):
-    first, second = await keep(store, 1), await keep(store, 2)
+    first, second = await save(store, 1), await save(store, 2)
     assert (await store.rollback()).number == first
-    third = await keep(store, 3)
+    third = await save(store, 3)
     assert (await store.rollback()).number == first
     with pytest.raises(OperatorError, match="no earlier version"):
         await store.rollback()
@@ -68,29 +68,29 @@ async def test_rollback_returns_to_the_version_that_was_replaced(store):
 
 
 async def test_newest_versions_and_the_one_to_return_to_are_stored(store):
-    numbers = [await keep(store, n) for n in range(KEPT + 4)]
-    for _ in range(KEPT - 1):
+    numbers = [await save(store, n) for n in range(MAX_VERSIONS + 4)]
+    for _ in range(MAX_VERSIONS - 1):
         await store.rollback()
     oldest = await store.active()
     assert oldest is not None
-    newest = await keep(store, 99)
-    kept = [version.number for version in await store.versions()]
-    assert kept == [newest, *reversed(numbers[-KEPT + 1 :]), oldest.number]
+    newest = await save(store, 99)
+    stored = [version.number for version in await store.versions()]
+    assert stored == [newest, *reversed(numbers[-MAX_VERSIONS + 1 :]), oldest.number]
     assert (await store.rollback()).number == oldest.number
     assert len(await store.load(oldest.number)) == 1
 
 
 async def test_version_with_refused_rows_changes_nothing(store):
-    before = await keep(store, 1)
+    before = await save(store, 1)
     with pytest.raises(StorageError):
-        await keep(store, *range(1500), 3)  # an id twice: refused in the second batch
+        await save(store, *range(1500), 3)  # an id twice: refused in the second batch
     active = await store.active()
     assert active is not None
     assert (active.number, len(await store.versions())) == (before, 1)
 
 
 async def test_concurrent_imports_run_one_after_another(store):
-    numbers = await asyncio.gather(*(keep(store, n) for n in range(4)))
+    numbers = await asyncio.gather(*(save(store, n) for n in range(4)))
     versions = await store.versions()
     assert sorted(numbers) == sorted(version.number for version in versions)
     assert [version.active for version in versions].count(True) == 1
@@ -102,7 +102,7 @@ async def test_killed_import_leaves_the_old_guide_and_the_next_one_works(
 ):
     """Killed in turn after each statement of the import."""
     store = SqlGuideStore(database)
-    old = await keep(store, 1, 2, 3)
+    old = await save(store, 1, 2, 3)
     with child(import_and_die, *plain(database_settings)) as (_, pipe):
         for number in range(STATEMENTS):
             pipe.send(number + 1)

@@ -39,8 +39,8 @@ class Osrm:
         self.seconds = seconds
         self.metres = metres or {}  # by index of the requested place; 4 m for all others
 
-    def __call__(self, asked: FakeRequest) -> FakeResponse:
-        places = asked.path.rsplit("/", 1)[1].split(";")
+    def __call__(self, request: FakeRequest) -> FakeResponse:
+        places = request.path.rsplit("/", 1)[1].split(";")
         snapped = [waypoint(one, self.metres.get(n, 4.2)) for n, one in enumerate(places)]
         durations = [[0.0, *self.seconds]]
         assert len(durations[0]) == len(places)

@@ -92,10 +92,10 @@ class WeatherFixture:
     database: Database
 
     async def read(
-        self, asked: Query, seconds: float = 4.0, section: Weather | None = None
+        self, wanted: Query, seconds: float = 4.0, section: Weather | None = None
     ) -> SectionResult:
         """Read a section, by default the one of the fixture."""
-        return await (section or self.section).read(asked, Deadline.after(seconds))
+        return await (section or self.section).read(wanted, Deadline.after(seconds))
 
     def break_all(self, fault: FakeResponse) -> None:
         """Let every provider of forecasts and archives answer with the fault."""

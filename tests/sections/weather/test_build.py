@@ -89,8 +89,8 @@ async def test_build_waits_as_long_as_the_provider_says_and_continues(builder, w
 async def test_failed_cell_is_counted_and_the_next_is_built(builder, weather):
     served = iter([FakeResponse(b"<html>", 200)] * 3)
 
-    def respond(asked, well=weather.open_meteo.respond):
-        return next(served, None) or well(asked)
+    def respond(request, well=weather.open_meteo.respond):
+        return next(served, None) or well(request)
 
     weather.open_meteo.server.respond = respond
     built = await builder[0].build(PLACES[1:])

@@ -53,9 +53,9 @@ def test_every_value_of_an_answer_is_read_as_if_alone(given_columns):
     first, read = read_columns(native, dates, TABLE, FIELDS)
     assert (first, list(read)) == (min(dates), list(FIELDS))
     for name, got in read.items():
-        told = native.get(TABLE[name].path) if name in TABLE else None
+        column = native.get(TABLE[name].path) if name in TABLE else None
         expected = np.full(len(dates), math.nan)
-        for place, value in zip(places, told or [], strict=False):
+        for place, value in zip(places, column or [], strict=False):
             expected[place] = value_of(name, value)
         np.testing.assert_array_equal(got, expected)
         assert np.array_equal(np.signbit(got), np.signbit(expected))

@@ -158,8 +158,8 @@ async def test_second_call_of_met_norway_is_conditional_and_not_before_expiry(no
     moment = [datetime(2020, 7, 20, 11, 44, 31, tzinfo=UTC)]
     served = {name: body["headers"][name] for name in ("Expires", "Last-Modified")}
 
-    def respond(asked):
-        if asked.headers.get("if-modified-since") == served["Last-Modified"]:
+    def respond(request):
+        if request.headers.get("if-modified-since") == served["Last-Modified"]:
             return FakeResponse(b"", 304, {"Expires": "Mon, 20 Jul 2020 12:50:00 GMT"})
         return FakeResponse(body["data"], 200, served)
 

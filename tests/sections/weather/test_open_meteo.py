@@ -36,8 +36,8 @@ ALL_16_DAYS = Stay(TODAY, TODAY + timedelta(15))
 
 async def test_six_new_places_at_once_cost_six_calls_and_none_is_refused(weather):
     weather.open_meteo.slow_seconds = 0.3
-    asked = places(7)
-    readings = await asyncio.gather(*(weather.read(query(NEAR, point), 30) for point in asked[:6]))
+    points = places(7)
+    readings = await asyncio.gather(*(weather.read(query(NEAR, point), 30) for point in points[:6]))
     assert [reading.body.mode for reading in readings] == ["forecast"] * 6
     assert all(reading.complete for reading in readings)
     assert (len(weather.open_meteo.calls(FORECAST)), len(weather.open_meteo.calls(ELEVATION))) == (
@@ -45,7 +45,7 @@ async def test_six_new_places_at_once_cost_six_calls_and_none_is_refused(weather
         0,
     )
     assert (weather.open_meteo.refused_for_crowd, weather.open_meteo.most_held) == (0, FREE_AT_ONCE)
-    after = await weather.read(query(NEAR, asked[6]))
+    after = await weather.read(query(NEAR, points[6]))
     assert after.body.basis.provider == "Open-Meteo"
 
 
@@ -79,7 +79,7 @@ async def test_sections_of_shared_hosts_share_concurrency_and_budget(weather, bu
 async def test_429_for_concurrency_pauses_one_call_and_not_the_host(weather):
     well = weather.open_meteo.respond
     crowded = [refused("Too many concurrent requests", 429)]
-    weather.open_meteo.server.respond = lambda asked: crowded.pop() if crowded else well(asked)
+    weather.open_meteo.server.respond = lambda request: crowded.pop() if crowded else well(request)
     first = await weather.read(query(NEAR))
     assert first.body.basis.provider == "Open-Meteo"
     assert first.complete
@@ -172,8 +172,8 @@ async def test_hours_of_precipitation_are_null_where_precipitation_is_null(weath
 async def test_column_left_out_by_the_provider_is_null_and_no_fault(weather, build_section, path):
     well, left_out = weather.open_meteo.respond, ""
 
-    def respond(asked: FakeRequest) -> FakeResponse:
-        answer = well(asked)
+    def respond(request: FakeRequest) -> FakeResponse:
+        answer = well(request)
         for block in answer.body if isinstance(answer.body, list) else [answer.body]:
             if isinstance(block, dict) and "daily" in block:
                 block["daily"].pop(left_out, None)

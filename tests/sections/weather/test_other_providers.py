@@ -114,7 +114,7 @@ def test_providers_of_other_packages_take_their_order_among_the_shipped_ones(mon
     monkeypatch.setattr(
         registry,
         "entry_points",
-        lambda **asked: [*installed(**asked), *([point] if asked["group"] == group else [])],
+        lambda **options: [*installed(**options), *([point] if options["group"] == group else [])],
     )
     archives = registry.load(registry.ARCHIVE_PROVIDERS, ArchiveProvider)
     forecasts = registry.load(registry.FORECAST_PROVIDERS, ForecastProvider)
@@ -126,10 +126,10 @@ def raise_met_norway(weather: WeatherFixture, metres: object) -> None:
     """Have MET Norway alone answer, with this height."""
     weather.open_meteo.faults[FORECAST] = DOWN
 
-    def respond(asked: FakeRequest, well=weather.met_norway.respond) -> FakeResponse:
-        answered = well(asked)
-        answered.body["geometry"]["coordinates"][2] = metres
-        return answered
+    def respond(request: FakeRequest, well=weather.met_norway.respond) -> FakeResponse:
+        response = well(request)
+        response.body["geometry"]["coordinates"][2] = metres
+        return response
 
     weather.met_norway.server.respond = respond
 
@@ -159,12 +159,12 @@ async def test_redirect_within_met_norway_is_followed_and_a_203_is_logged_once(w
     weather.open_meteo.faults[FORECAST] = DOWN
     well = weather.met_norway.respond
 
-    def respond(asked: FakeRequest) -> FakeResponse:
-        if asked.path == MET_PATH:
+    def respond(request: FakeRequest) -> FakeResponse:
+        if request.path == MET_PATH:
             return FakeResponse(
-                status=301, headers={"Location": "/new?" + asked.target.split("?")[1]}
+                status=301, headers={"Location": "/new?" + request.target.split("?")[1]}
             )
-        answer = well(dataclasses.replace(asked, path=MET_PATH))
+        answer = well(dataclasses.replace(request, path=MET_PATH))
         return dataclasses.replace(answer, status=203 if answer.status == 200 else answer.status)
 
     weather.met_norway.server.respond = respond
@@ -185,7 +185,7 @@ async def test_redirect_of_met_norway_to_another_host_is_refused(weather):
     weather.met_norway.fault = FakeResponse(status=301, headers=elsewhere)
     body = (await weather.read(query(NEAR))).body
     assert body.mode == "climatology"
-    assert not any(asked.path == "/x" for asked in weather.nasa_power.requests)
+    assert not any(request.path == "/x" for request in weather.nasa_power.requests)
 
 
 @pytest.mark.parametrize(
@@ -201,8 +201,8 @@ async def test_expiry_of_met_norway_far_away_is_bounded(weather, expires):
     weather.open_meteo.faults[FORECAST] = DOWN
     well = weather.met_norway.respond
 
-    def respond(asked: FakeRequest) -> FakeResponse:
-        answer = well(asked)
+    def respond(request: FakeRequest) -> FakeResponse:
+        answer = well(request)
         return dataclasses.replace(answer, headers={**answer.headers, "Expires": expires})
 
     weather.met_norway.server.respond = respond

@@ -111,18 +111,18 @@ async def test_months_fetched_meanwhile_are_not_fetched_in_the_background(weathe
 
 
 async def test_answer_does_not_wait_for_the_background_call_of_another(weather):
-    asked, may_answer = threading.Event(), threading.Event()
+    called, may_answer = threading.Event(), threading.Event()
     respond = weather.open_meteo.server.respond
 
     def held(request: FakeRequest) -> FakeResponse:
         if request.path == ARCHIVE:
-            asked.set()
+            called.set()
             assert may_answer.wait(20)
         return respond(request)
 
     weather.open_meteo.server.respond = held
     first = await weather.read(query(NEAR))
-    await asyncio.to_thread(asked.wait, 20)
+    await asyncio.to_thread(called.wait, 20)
     second = await weather.read(query(NEAR))
     may_answer.set()
     assert second.awaits is not None
@@ -186,9 +186,9 @@ class Gate:
         self._open.set()
 
 
-async def until(told: Callable[[], bool]) -> None:
+async def until(condition: Callable[[], bool]) -> None:
     patience = time.monotonic() + 60
-    while not told():
+    while not condition():
         assert time.monotonic() < patience
         await asyncio.sleep(0.01)
 
@@ -283,13 +283,13 @@ async def test_fallback_grid_replaces_the_climatology_and_is_named(weather):
 
 
 async def test_cached_answer_is_reused_until_the_climatology_has_come(weather):
-    kept = CachedSection(weather.section, weather.clock)
-    first = await kept.read(query(NEAR), Deadline.after(4))
-    assert await kept.read(query(NEAR), Deadline.after(4)) is first
+    cached = CachedSection(weather.section, weather.clock)
+    first = await cached.read(query(NEAR), Deadline.after(4))
+    assert await cached.read(query(NEAR), Deadline.after(4)) is first
     await first.awaits
-    second = await kept.read(query(NEAR), Deadline.after(4))
+    second = await cached.read(query(NEAR), Deadline.after(4))
     assert second.body.days[0].typical is not None
-    assert await kept.read(query(NEAR), Deadline.after(4)) is second
+    assert await cached.read(query(NEAR), Deadline.after(4)) is second
 
 
 async def test_closing_cancels_background_calls(weather):

@@ -19,6 +19,7 @@ from tests.sections.weather.conftest import (
     HANG,
     NEAR,
     PARIS,
+    places,
     query,
     write_grid,
 )
@@ -130,6 +131,20 @@ async def test_keyed_calls_get_forecasts_while_guests_give_up_at_new_places(weat
     assert {body.basis.provider for body in bodies} == {"Open-Meteo"}
     forecast = states["open_meteo_forecast"]
     assert (forecast.breaker, forecast.last_error_code) == ("closed", None)
+
+
+async def test_failing_providers_are_not_called_after_three_failures(weather):
+    write_grid(weather.settings.data_dir)
+    weather.break_all(DOWN)
+    for point in places(3):
+        for stay in (NEAR, FAR):
+            await weather.read(query(stay, point))
+    servers = weather.open_meteo, weather.met_norway, weather.nasa_power
+    calls = [len(one.requests) for one in servers]
+    for stay in (NEAR, FAR):
+        body = (await weather.read(query(stay, places(4)[3]))).body
+        assert body.basis.kind == "monthly_mean"
+    assert [len(one.requests) for one in servers] == calls
 
 
 async def test_source_that_was_overtaken_is_not_out_of_order(weather, build_section):
@@ -272,10 +287,10 @@ async def test_height_of_a_point_is_fetched_once(weather):
 async def test_time_zone_unknown_to_the_provider_is_left_to_it(weather):
     well = weather.open_meteo.respond
 
-    def respond(asked):
-        if asked.query.get("timezone") == "Europe/Kyiv":
+    def respond(request):
+        if request.query.get("timezone") == "Europe/Kyiv":
             return refused("Invalid timezone")
-        return well(FakeRequest(asked.path, {**asked.query, "timezone": "Europe/Paris"}, {}))
+        return well(FakeRequest(request.path, {**request.query, "timezone": "Europe/Paris"}, {}))
 
     weather.open_meteo.server.respond = respond
     kyiv = Point(50.45, 30.52, "Europe/Kyiv", "UA", None)

@@ -46,7 +46,7 @@ class Place:
     warmth: float
     season: float  # from the mean of the year to its warmest day
     sd: float
-    kept: float  # of an anomaly, from a day to the next
+    persistence: float  # of an anomaly, from a day to the next
     day_range: float
     wet: float
     heights: tuple[float, float, float]  # of the point, the forecast's grid and the archive's
@@ -62,7 +62,7 @@ class Place:
             warmth=27 - 40 * poleward**1.5 + random.normal(0, 3),
             season=float(np.sign(lat)) * 30 * poleward * random.uniform(0.2, 1),
             sd=0.8 + 6 * poleward * random.uniform(0.3, 1),
-            kept=random.uniform(0.5, 0.85),
+            persistence=random.uniform(0.5, 0.85),
             day_range=random.uniform(3, 14),
             wet=random.uniform(0.02, 0.6),
             heights=tuple(heights),
@@ -78,8 +78,8 @@ class Place:
         """Days that hang together, along the last axis."""
         values = random.normal(0, self.sd, shape)
         for day in range(1, shape[-1]):
-            fresh = np.sqrt(1 - self.kept**2) * values[..., day]
-            values[..., day] = self.kept * values[..., day - 1] + fresh
+            fresh = np.sqrt(1 - self.persistence**2) * values[..., day]
+            values[..., day] = self.persistence * values[..., day - 1] + fresh
         return values
 
     def past(self, random: np.random.Generator) -> np.ndarray:
@@ -149,8 +149,11 @@ def answers(
     lead = estimate.leads(near, place.today, place.today)
     forecast = estimate.calibrated(issued, normals, lead, CALIBRATION)
     today, tomorrow = (
-        Presenter(query(stay, place.point), series, place.heights[0], asked).body().days
-        for stay, series, asked in ((near, forecast, place.today), (far, beyond, place.today - DAY))
+        Presenter(query(stay, place.point), series, place.heights[0], on_day).body().days
+        for stay, series, on_day in (
+            (near, forecast, place.today),
+            (far, beyond, place.today - DAY),
+        )
     )
     return today, tomorrow
 

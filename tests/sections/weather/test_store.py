@@ -46,11 +46,11 @@ def month(year: int, name: int, value: float = 1.5, fetched_at: datetime = FETCH
 
 async def test_months_are_loaded_as_they_were_saved(database):
     store = SqlClimateStore(database)
-    kept = [month(year, 2) for year in range(2016, 2026)]
-    await store.save([MonthRow.pack("a", "cell", one) for one in kept])
+    saved = [month(year, 2) for year in range(2016, 2026)]
+    await store.save([MonthRow.pack("a", "cell", one) for one in saved])
     rows = await store.load("a", "cell", [2])
     back = sorted((row.unpack() for row in rows), key=lambda one: one.year)
-    for one, other in zip(kept, back, strict=True):
+    for one, other in zip(saved, back, strict=True):
         assert (one.year, one.month, one.grid, one.fetched_at) == (
             other.year, other.month, other.grid, other.fetched_at,
         )  # fmt: skip

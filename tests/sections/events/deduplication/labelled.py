@@ -46,7 +46,7 @@ class Pair:
 
     def events(self) -> tuple[LocalEvent, LocalEvent]:
         (one,), (other,) = (
-            relevant_events([told], POINT, STAY, 25) for told in (self.one, self.other)
+            relevant_events([event], POINT, STAY, 25) for event in (self.one, self.other)
         )
         return one, other
 
@@ -103,7 +103,7 @@ def _pair(number: int, row: dict[str, str]) -> Pair:
     titles = row["title"], row["other_title"]
     categories = row["category"], row["other_category"] or row["category"]
     starts = row["start"], _same_as(row["start"], row["other_start"])
-    told = [
+    accounts = [
         ProviderEvent(
             id=f"{number}-{source}", source=source, title=title, category=category, place=place,
             scope="country" if category in _WIDE else "point", **_times(start),
@@ -112,7 +112,7 @@ def _pair(number: int, row: dict[str, str]) -> Pair:
             ("ticketmaster", "predicthq"), titles, categories, places, starts, strict=True
         )
     ]  # fmt: skip
-    return Pair(*told, same={"yes": True, "no": False}[row["same"]])
+    return Pair(*accounts, same={"yes": True, "no": False}[row["same"]])
 
 
 def _places(row: dict[str, str]) -> Iterator[Place | None]:

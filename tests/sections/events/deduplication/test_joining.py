@@ -29,8 +29,8 @@ def _event(
                 category=category, start=when, place=place, **more)  # fmt: skip
 
 
-def _local_events(*told: ProviderEvent) -> list[LocalEvent]:
-    return relevant_events(told, POINT, STAY, 25)
+def _local_events(*accounts: ProviderEvent) -> list[LocalEvent]:
+    return relevant_events(accounts, POINT, STAY, 25)
 
 
 def _titles(events: list[LocalEvent]) -> set[frozenset[str]]:
@@ -53,14 +53,14 @@ def test_merged_event_has_the_fields_of_each():
 
 def test_operators_fields_come_before_ticketmasters_and_those_before_predicthqs():
     price = Price(min=40, max=60, currency="EUR")
-    told = [
+    accounts = [
         _event("predicthq", "PHOENIX LIVE", rank=61.0, image="https://p.example/i"),
         _event(
             "ticketmaster", "Phoenix: Alpha Zulu Tour", price=price, image="https://t.example/i"
         ),
         _event("calendars", "Concert: Phoenix", category="other"),
     ]
-    (event,) = merge_duplicates(_local_events(*told))
+    (event,) = merge_duplicates(_local_events(*accounts))
     assert event.sources == ("calendars", "ticketmaster", "predicthq")
     assert event.details.title == "Concert: Phoenix"
     assert event.details.category == "concert"
@@ -77,13 +77,13 @@ def test_place_without_coordinates_is_completed_and_has_its_distance():
 
 
 def test_events_of_one_provider_are_never_duplicates():
-    told = [_event("ticketmaster", "Phoenix"), _event("ticketmaster", "Phoenix ")]
-    assert len(merge_duplicates(_local_events(*told))) == 2
+    accounts = [_event("ticketmaster", "Phoenix"), _event("ticketmaster", "Phoenix ")]
+    assert len(merge_duplicates(_local_events(*accounts))) == 2
 
 
 def test_event_in_two_calendars_of_the_operator_has_one_source():
-    told = [_event("calendars", "Phoenix", id=f"{calendar}:phoenix") for calendar in ("a", "b")]
-    (event,) = merge_duplicates(_local_events(*told))
+    accounts = [_event("calendars", "Phoenix", id=f"{calendar}:phoenix") for calendar in ("a", "b")]
+    (event,) = merge_duplicates(_local_events(*accounts))
     assert event.sources == ("calendars",)
     same_calendar = [_event("calendars", "Phoenix", id=f"a:{n}") for n in (1, 2)]
     assert len(merge_duplicates(_local_events(*same_calendar))) == 2
@@ -125,12 +125,12 @@ def test_public_holiday_in_two_languages_is_one_event():
 
 
 def test_likeliest_of_several_candidates_are_merged():
-    told = [
+    accounts = [
         _event("ticketmaster", "Phoenix - VIP Package"),
         _event("ticketmaster", "Phoenix"),
         _event("predicthq", "Phoenix"),
     ]
-    assert _titles(merge_duplicates(_local_events(*told))) == {
+    assert _titles(merge_duplicates(_local_events(*accounts))) == {
         frozenset({"ticketmaster-Phoenix", "predicthq-Phoenix"}),
         frozenset({"ticketmaster-Phoenix - VIP Package"}),
     }
@@ -138,12 +138,12 @@ def test_likeliest_of_several_candidates_are_merged():
 
 def test_tours_an_hour_apart_are_merged_hour_by_hour():
     hours = [EVENING - timedelta(hours=n) for n in (9, 8, 7)]
-    told = [
+    accounts = [
         _event(source, "Guided tour", start=at, id=f"{source}:{at:%H}", category="community")
         for source, some in (("ticketmaster", hours), ("predicthq", hours[1:]))
         for at in some
     ]
-    events = merge_duplicates(_local_events(*told))
+    events = merge_duplicates(_local_events(*accounts))
     assert len(events) == 3
     assert all(len({one.details.start for one in event.merged_from}) <= 1 for event in events)
 
@@ -234,8 +234,8 @@ def test_merging_twice_changes_nothing(rows):
 def test_merging_loses_no_event_and_holds_each_provider_once(rows):
     seen = _some(rows)
     events = merge_duplicates(seen)
-    told = [one.details.id for event in events for one in event.merged_from or (event,)]
-    assert sorted(told) == sorted(one.details.id for one in seen)
+    accounts = [one.details.id for event in events for one in event.merged_from or (event,)]
+    assert sorted(accounts) == sorted(one.details.id for one in seen)
     for event in events:
         for one, other in combinations(event.merged_from, 2):
             assert one.details.source != other.details.source or one.details.source == "calendars"

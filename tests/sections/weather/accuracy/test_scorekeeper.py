@@ -66,8 +66,8 @@ async def test_cells_are_bounded_and_idle_ones_make_room(sqlite_scoring, monkeyp
     scoring, keeper = sqlite_scoring, sqlite_scoring.keeper
     cells = [Cell(float(lat), 2.0, "Europe/Paris") for lat in range(40, 44)]
 
-    async def day(*asked):
-        for cell in asked:
+    async def day(*numbers):
+        for cell in numbers:
             scoring.record(cells[cell], keeper=keeper)
             await keeper.flush()
 

@@ -30,9 +30,9 @@ def row(cell: str, issued_on: date, high: float = 20.0, provider: str = "Open-Me
 @given(arrays(float, (13, LEADS), elements=st.floats(-95, 100) | st.just(float("nan"))))
 def test_forecast_is_stored_to_a_hundredth_and_unknown_values_stay_unknown(values):
     columns = dict(zip(FORECAST_COLUMNS, values, strict=True))
-    kept = ForecastRow.pack("a", "cell", DAY, None, columns)
-    assert len(kept.data) == 416
-    found = unpack_forecasts([kept])
+    packed = ForecastRow.pack("a", "cell", DAY, None, columns)
+    assert len(packed.data) == 416
+    found = unpack_forecasts([packed])
     for name in FORECAST_COLUMNS:
         assert np.allclose(found[name][0], columns[name], atol=0.00501, equal_nan=True)
 
