@@ -226,7 +226,7 @@ def test_what_is_not_era5_is_refused_with_a_sentence(berlin, tmp_path):
     for number, (dataset, why) in enumerate((
         (berlin.drop_vars("tp"), r"lacks tp; it has ssrd, t2m, u10, v10$"),
         (daily, "has no hourly axis of time"),
-        (uneven, "has no regular axis of longitude"),
+        (uneven, "has no regular, ascending axis of longitude"),
         (flat, "has no axis named latitude or lat"),
         (berlin.isel(time=slice(40)), "has only 40 hours"),
     )):  # fmt: skip

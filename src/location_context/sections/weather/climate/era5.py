@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from zoneinfo import ZoneInfo
@@ -22,7 +21,9 @@ from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.contract import Attribution
 from location_context.sections.weather import records
-from location_context.sections.weather.climate.layout import Grid, Tile
+from location_context.sections.weather.climate.layout import Tile
+from location_context.sections.weather.climate.power import grid_of
+from location_context.sections.weather.climate.sources import ClimateSource, ZarrFolder, needed
 from location_context.sections.weather.providers.nasa_power import code_without
 from location_context.sections.weather.providers.open_meteo import copernicus
 from location_context.sections.weather.records import ROW, Floats
@@ -34,7 +35,6 @@ KNOWN_HOURS = 20  # of a day, which has 23 to 25
 WET_HOUR_MM = 0.1
 SNOW_CM_PER_MM = 0.7  # of water, as Open-Meteo converts it
 FREEZING_K = 273.15
-TILE_CELLS = 15
 _MARGIN_HOURS = 15  # no zone is further from UTC
 _EPOCH = date(1970, 1, 1).toordinal()
 _NETCDF_ENGINES = {b"CDF": "scipy", b"\x89HD": "h5netcdf"}  # versions 3 and 4, by their first bytes
@@ -150,13 +150,12 @@ RECIPES = (
 )
 
 
-class Era5:
+class Era5(ClimateSource):
     """The source."""
 
     name = "era5"
     title = "Copernicus ERA5"
     model = "ERA5"
-    representativeness = None  # not judged
 
     def __init__(self, location: str, dataset: Any) -> None:
         """Set the source over an open dataset.
@@ -171,16 +170,17 @@ class Era5:
             raise OperatorError(f"{location} lacks {', '.join(missing)}; it has {has}"[:400])
         self._first_hour = _first_hour(location, dataset["time"].values)
         self._hours = dataset.sizes["time"]
-        lats, lngs = (dataset[axis].values.astype(float) for axis in ("lat", "lng"))
+        lats, lngs = (np.round(dataset[axis].values.astype(float), 4) for axis in ("lat", "lng"))
+        lngs = (lngs + 180) % 360 - 180
         self._rows, self._columns = np.argsort(lats), _eastward(lngs)
-        self.grid = _grid(location, lats[self._rows], lngs[self._columns])
+        self.grid = grid_of(lats[self._rows], np.unwrap(lngs[self._columns], period=360), location)
         self._recipes = self._choose(held)
         given = {name for recipe in self._recipes for name in recipe.fields}
         if "cloud_cover_mean" in given:  # without it, only wet days would have a code
             given.add("weather_code")
         self.fields = tuple(name for name in records.ARCHIVE_FIELDS if name in given)
         self.first, self.last = self._known_everywhere()
-        self.bytes_read = 0
+        self._bytes_read = 0
 
     def _choose(self, held: set[str]) -> tuple[Recipe, ...]:
         """Return the recipes for the held variables, and note those which are lacking."""
@@ -212,16 +212,10 @@ class Era5:
     def attribution(self, today: date) -> Sequence[Attribution]:
         return (copernicus(today.year),)
 
-    def tiles(self) -> list[Tile]:
-        grid = self.grid
-        return [
-            Tile(
-                row, column,
-                min(TILE_CELLS, grid.rows - row), min(TILE_CELLS, grid.columns - column),
-            )
-            for row in range(0, grid.rows, TILE_CELLS)
-            for column in range(0, grid.columns, TILE_CELLS)
-        ]  # fmt: skip
+    @property
+    def bytes_read(self) -> int:
+        """Uncompressed, as arrays."""
+        return self._bytes_read
 
     def read(self, tile: Tile, first: date, last: date) -> Floats:
         """Return the daily values of a tile's cells, row by row: cells x ARCHIVE_FIELDS x days."""
@@ -270,7 +264,7 @@ class Era5:
             "lng": self._columns[tile.column : tile.column + tile.columns],
         }
         read = self._dataset[name].isel(window).transpose(*AXES).values
-        self.bytes_read += read.nbytes
+        self._bytes_read += read.nbytes
         hourly: NDArray[np.float32] = read.astype(np.float32, copy=False)
         return hourly.reshape(end - begin, -1)
 
@@ -302,28 +296,24 @@ def open_dataset(location: str) -> Any:
     Raises:
         OperatorError: there is nothing, or nothing that can be read.
     """
-    store: Any = location
-    if "://" in location:
-        engine = "zarr"
-        from_url = import_module("obstore.store").from_url
-        store = import_module("zarr.storage").ObjectStore(from_url(location), read_only=True)
-    else:
-        engine = _engine(Path(location))
+    if "://" in location or Path(location).is_dir():
+        return ZarrFolder(location).open()
+    engine = _engine(Path(location))
     try:
-        return import_module("xarray").open_dataset(store, engine=engine, decode_timedelta=False)
-    except Exception as error:  # whatever a codec, a store or a server raises
+        return needed("xarray").open_dataset(location, engine=engine, decode_timedelta=False)
+    except OperatorError:
+        raise
+    except Exception as error:  # whatever a library or a codec raises
         why = f"{type(error).__name__}: {error}"
-        raise OperatorError(f"{location} cannot be read: {why}"[:400]) from error
+        raise OperatorError(f"{location} cannot be read as NetCDF: {why}"[:400]) from error
 
 
 def _engine(path: Path) -> str:
-    """Return the name of xarray's engine for a path.
+    """Return the name of xarray's engine for a NetCDF file.
 
     Raises:
         OperatorError: there is nothing, or a file that is not NetCDF.
     """
-    if path.is_dir():
-        return "zarr"
     try:
         with path.open("rb") as file:
             start = file.read(3)
@@ -368,26 +358,8 @@ def _first_hour(location: str, times: NDArray[Any]) -> int:
 
 def _eastward(lngs: Floats) -> NDArray[np.int64]:
     """Return the places of longitudes from west to east; a region may span the date line."""
-    wrapped = (lngs + 180) % 360 - 180
-    order = np.argsort(wrapped)
-    gaps = np.diff(wrapped[order], append=wrapped[order[0]] + 360)
+    order = np.argsort(lngs)
+    gaps = np.diff(lngs[order], append=lngs[order[0]] + 360)
     widest = int(np.argmax(gaps))
     is_region = gaps[widest] > 1.5 * gaps.min()
     return np.roll(order, -widest - 1) if is_region else order
-
-
-def _grid(location: str, lats: Floats, lngs: Floats) -> Grid:
-    """Return the grid of coordinates from south to north and from west to east.
-
-    Raises:
-        OperatorError: they are not regular.
-    """
-    steps = []
-    lngs = np.unwrap(lngs, period=360)
-    for name, values in (("latitude", lats), ("longitude", lngs)):
-        gaps = np.diff(values)
-        if len(values) < 2 or gaps.min() <= 0 or np.ptp(gaps) > 1e-3 * gaps[0]:
-            raise OperatorError(f"{location} has no regular axis of {name} of two cells or more")
-        steps.append(round(float(values[-1] - values[0]) / len(gaps), 6))
-    west = (float(lngs[0]) + 180) % 360 - 180
-    return Grid(round(float(lats[0]), 4), round(west, 4), steps[0], steps[1], len(lats), len(lngs))
