@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from datetime import date
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -28,6 +29,12 @@ from tests.sections.weather.conftest import query
 
 pytestmark = pytest.mark.anyio
 PLACES = [Point(48.0, 2.0, "UTC"), Point(48.01, 2.01, "UTC"), Point(50.0, 2.0, "UTC")]
+
+
+def places_file(folder: Path, text: str) -> Path:
+    file = folder / "places.csv"
+    file.write_text(text)
+    return file
 
 
 @pytest.fixture
@@ -110,16 +117,13 @@ def test_all_months_reach_over_new_year_to_the_last_final_days():
     [("lat,lng\n1,x\n", "line 2"), ("a,b\n1,2\n", "line 1"), ("lat,lng\n1,2\n91,0\n", "line 3")],
 )
 def test_file_with_a_wrong_line_is_refused_before_any_call(tmp_path, text, sentence):
-    file = tmp_path / "places.csv"
-    file.write_text(text)
     with pytest.raises(OperatorError, match=sentence):
-        _places(file)
+        _places(places_file(tmp_path, text))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "no-such-name.invalid"])
 async def test_command_fails_and_spends_nothing_if_its_host_is_unreachable(weather, tmp_path, host):
-    file = tmp_path / "places.csv"
-    file.write_text("lat,lng\n48.0,2.0\n50.0,2.0\n52.0,2.0\n")
+    file = places_file(tmp_path, "lat,lng\n48.0,2.0\n50.0,2.0\n52.0,2.0\n")
     archive = f"http://{host}:9/v1/archive"
     settings = msgspec.structs.replace(weather.settings, open_meteo_archive_url=archive)
     done = command(settings, "warm", str(file), "--climate-only")
@@ -132,8 +136,7 @@ async def test_command_fails_and_spends_nothing_if_its_host_is_unreachable(weath
 
 
 async def test_command_builds_and_prints_counts(weather, tmp_path):
-    file = tmp_path / "places.csv"
-    file.write_text("lat,lng\n48.0,2.0\n48.02,2.02\n")
+    file = places_file(tmp_path, "lat,lng\n48.0,2.0\n48.02,2.02\n")
     done = command(weather.settings, "warm", str(file), "--climate-only", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"cells": 1, "held": 0, "fetched": 1, "failed": 0}

@@ -33,6 +33,10 @@ def _local_events(*accounts: ProviderEvent) -> list[LocalEvent]:
     return relevant_events(accounts, POINT, STAY, 25)
 
 
+def _merged(*accounts: ProviderEvent) -> list[LocalEvent]:
+    return merge_duplicates(_local_events(*accounts))
+
+
 def _titles(events: list[LocalEvent]) -> set[frozenset[str]]:
     """The ids that each event was merged from."""
     return {frozenset(one.details.id for one in event.merged_from or (event,)) for event in events}
@@ -43,12 +47,11 @@ def test_merged_event_has_the_fields_of_each():
     ranked = _event(
         "predicthq", "Phoenix live", rank=61.0, end=When.of(EVENING + timedelta(hours=2))
     )
-    (event,) = merge_duplicates(_local_events(ranked, sold))
+    (event,) = _merged(ranked, sold)
+    details = event.details
     assert event.sources == ("ticketmaster", "predicthq")
-    assert event.details.title == "Phoenix"
-    assert event.details.rank == 61.0
-    assert event.details.url == "https://t.example/"
-    assert event.details.end == ranked.end
+    assert (details.title, details.rank, details.url) == ("Phoenix", 61.0, "https://t.example/")
+    assert details.end == ranked.end
 
 
 def test_operators_fields_come_before_ticketmasters_and_those_before_predicthqs():
@@ -60,53 +63,49 @@ def test_operators_fields_come_before_ticketmasters_and_those_before_predicthqs(
         ),
         _event("calendars", "Concert: Phoenix", category="other"),
     ]
-    (event,) = merge_duplicates(_local_events(*accounts))
+    (event,) = _merged(*accounts)
     assert event.sources == ("calendars", "ticketmaster", "predicthq")
-    assert event.details.title == "Concert: Phoenix"
-    assert event.details.category == "concert"
-    assert event.details.price == price
-    assert event.details.image == "https://t.example/i"
-    assert event.details.rank == 61.0
+    details = event.details
+    assert (details.title, details.category) == ("Concert: Phoenix", "concert")
+    assert (details.price, details.image, details.rank) == (price, "https://t.example/i", 61.0)
 
 
 def test_place_without_coordinates_is_completed_and_has_its_distance():
     named = _event("calendars", "Phoenix", place=Place(name="Olympia"))
-    (event,) = merge_duplicates(_local_events(named, _event("ticketmaster", "Phoenix")))
+    (event,) = _merged(named, _event("ticketmaster", "Phoenix"))
     assert event.details.place == Place(name="Olympia", lat=OLYMPIA.lat, lng=OLYMPIA.lng)
     assert event.distance == pytest.approx(2.3, abs=0.3)
 
 
 def test_events_of_one_provider_are_never_duplicates():
     accounts = [_event("ticketmaster", "Phoenix"), _event("ticketmaster", "Phoenix ")]
-    assert len(merge_duplicates(_local_events(*accounts))) == 2
+    assert len(_merged(*accounts)) == 2
 
 
 def test_event_in_two_calendars_of_the_operator_has_one_source():
     accounts = [_event("calendars", "Phoenix", id=f"{calendar}:phoenix") for calendar in ("a", "b")]
-    (event,) = merge_duplicates(_local_events(*accounts))
+    (event,) = _merged(*accounts)
     assert event.sources == ("calendars",)
     same_calendar = [_event("calendars", "Phoenix", id=f"a:{n}") for n in (1, 2)]
-    assert len(merge_duplicates(_local_events(*same_calendar))) == 2
+    assert len(_merged(*same_calendar)) == 2
 
 
 def test_time_comes_from_the_provider_that_knows_it():
     vague = _event("ticketmaster", "Phoenix", start=When(date(2026, 12, 3)))
-    (event,) = merge_duplicates(_local_events(vague, _event("predicthq", "Phoenix")))
+    (event,) = _merged(vague, _event("predicthq", "Phoenix"))
     assert event.details.start.at == EVENING
 
 
 def test_end_before_the_start_is_dropped():
     late = _event("ticketmaster", "Phoenix", start=EVENING + timedelta(minutes=80))
     doors = _event("predicthq", "Phoenix", end=When.of(EVENING + timedelta(minutes=60)))
-    (event,) = merge_duplicates(_local_events(late, doors))
+    (event,) = _merged(late, doors)
     assert event.details.end is None
 
 
 def test_merged_event_is_postponed_if_one_provider_says_so():
-    (event,) = merge_duplicates(
-        _local_events(
-            _event("ticketmaster", "Phoenix"), _event("predicthq", "Phoenix", status="postponed")
-        )
+    (event,) = _merged(
+        _event("ticketmaster", "Phoenix"), _event("predicthq", "Phoenix", status="postponed")
     )
     assert event.details.status == "postponed"
 
@@ -114,11 +113,9 @@ def test_merged_event_is_postponed_if_one_provider_says_so():
 def test_public_holiday_in_two_languages_is_one_event():
     holiday = {"place": None, "category": "public_holiday", "scope": "country", "country": "FR"}
     day = When(date(2026, 12, 8))
-    (event,) = merge_duplicates(
-        _local_events(
-            _event("holidays", "Toussaint", start=day, **holiday),
-            _event("predicthq", "All Saints' Day", start=day, **holiday),
-        )
+    (event,) = _merged(
+        _event("holidays", "Toussaint", start=day, **holiday),
+        _event("predicthq", "All Saints' Day", start=day, **holiday),
     )
     assert event.sources == ("holidays", "predicthq")
     assert event.details.title == "Toussaint"
@@ -130,7 +127,7 @@ def test_likeliest_of_several_candidates_are_merged():
         _event("ticketmaster", "Phoenix"),
         _event("predicthq", "Phoenix"),
     ]
-    assert _titles(merge_duplicates(_local_events(*accounts))) == {
+    assert _titles(_merged(*accounts)) == {
         frozenset({"ticketmaster-Phoenix", "predicthq-Phoenix"}),
         frozenset({"ticketmaster-Phoenix - VIP Package"}),
     }
@@ -143,7 +140,7 @@ def test_tours_an_hour_apart_are_merged_hour_by_hour():
         for source, some in (("ticketmaster", hours), ("predicthq", hours[1:]))
         for at in some
     ]
-    events = merge_duplicates(_local_events(*accounts))
+    events = _merged(*accounts)
     assert len(events) == 3
     assert all(len({one.details.start for one in event.merged_from}) <= 1 for event in events)
 
@@ -170,8 +167,8 @@ def test_common_word_of_many_titles_merges_nothing():
         for n, title in enumerate(series[2:])
     ]
     two = [_event("ticketmaster", series[0]), _event("predicthq", series[1])]
-    assert len(merge_duplicates(_local_events(*two))) == 1
-    assert len(merge_duplicates(_local_events(*two, *others))) == len(series)
+    assert len(_merged(*two)) == 1
+    assert len(_merged(*two, *others)) == len(series)
 
 
 def test_name_of_the_town_in_a_title_is_ignored():
@@ -182,8 +179,8 @@ def test_name_of_the_town_in_a_title_is_ignored():
         for n, name in enumerate(("Forum", "Comœdia", "Thermes"))
     ]  # fmt: skip
     two = [_event("ticketmaster", "Mime"), _event("predicthq", "Mime Lutèce")]
-    assert len(merge_duplicates(_local_events(*two))) == 2
-    assert len(merge_duplicates(_local_events(*two, *halls))) == 1 + len(halls)
+    assert len(_merged(*two)) == 2
+    assert len(_merged(*two, *halls)) == 1 + len(halls)
 
 
 _accounts = st.lists(

@@ -88,13 +88,17 @@ def score_settings(tmp_path_factory):
     return stored_scores(tmp_path_factory.mktemp("score"))
 
 
-@pytest.fixture(scope="module")
-def page(score_settings):
+def get_page(settings: Settings) -> httpx2.Response:
     with (
-        serve(score_settings, clock=MovedClock()) as served,
+        serve(settings, clock=MovedClock()) as served,
         httpx2.Client(trust_env=False, timeout=20) as http,
     ):
-        yield http.get(f"{served.url}/v1/docs/accuracy")
+        return http.get(f"{served.url}/v1/docs/accuracy")
+
+
+@pytest.fixture(scope="module")
+def page(score_settings):
+    return get_page(score_settings)
 
 
 def test_table_of_highs_shows_the_figures_of_the_report(page):
@@ -119,11 +123,7 @@ def test_failing_database_is_named_on_the_page_which_is_not_cached(score_setting
         raise StorageError("The database cannot be used: the disk is full.")
 
     monkeypatch.setattr(SqlAccuracyStore, "load_forecasts", fail)
-    with (
-        serve(score_settings, clock=MovedClock()) as served,
-        httpx2.Client(trust_env=False, timeout=20) as http,
-    ):
-        answer = http.get(f"{served.url}/v1/docs/accuracy")
+    answer = get_page(score_settings)
     assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
     assert "The database does not answer." in answer.text
 
