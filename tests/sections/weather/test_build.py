@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from location_context.app import open_hosts
-from location_context.cli.warm import _places
+from location_context.cli.warm import read_places
 from location_context.errors import OperatorError
 from location_context.point import Point
 from location_context.sections.section import SectionContext
@@ -118,7 +118,7 @@ def test_all_months_reach_over_new_year_to_the_last_final_days():
 )
 def test_file_with_a_wrong_line_is_refused_before_any_call(tmp_path, text, sentence):
     with pytest.raises(OperatorError, match=sentence):
-        _places(places_file(tmp_path, text))
+        read_places(places_file(tmp_path, text))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "no-such-name.invalid"])
