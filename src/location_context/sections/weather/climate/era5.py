@@ -31,6 +31,7 @@ from location_context.sections.weather.records import ROW, Floats
 REQUIRED = ("t2m", "tp")
 AXES = {"time": ("time", "valid_time"), "lat": ("latitude", "lat"), "lng": ("longitude", "lon")}
 MIN_HOURS = 72  # of a file
+BLOCK_HOURS = 2 * 8760  # read at once
 KNOWN_HOURS = 20  # of a day, which has 23 to 25
 WET_HOUR_MM = 0.1
 SNOW_CM_PER_MM = 0.7  # of water, as Open-Meteo converts it
@@ -241,7 +242,8 @@ class Era5(ClimateSource):
             first_hour = self._first_hour + begin - recipe.ends
             for cell, zone in enumerate(zones):
                 local = local_days(zone, first_hour, end - begin)
-                hourly = [loaded[name][:, cell].astype(float) for name in recipe.natives]
+                row, column = divmod(cell, tile.columns)
+                hourly = [loaded[name][:, row, column].astype(float) for name in recipe.natives]
                 place = local.ordinals - first.toordinal()
                 inside = (place >= 0) & (place < days)
                 for name, daily in zip(recipe.fields, recipe.reduce(local, *hourly), strict=True):
@@ -257,16 +259,25 @@ class Era5(ClimateSource):
         return values
 
     def _load(self, name: str, tile: Tile, begin: int, end: int) -> NDArray[np.float32]:
-        """Return a variable of a tile's cells: hours x cells."""
+        """Return a variable of a tile: hours x rows x columns.
+
+        It is read in blocks of whole chunks, which are larger than what is kept of them.
+        """
         window = {
-            "time": slice(begin, end),
-            "lat": self._rows[tile.row : tile.row + tile.rows],
-            "lng": self._columns[tile.column : tile.column + tile.columns],
+            "lat": _sliced(self._rows[tile.row : tile.row + tile.rows]),
+            "lng": _sliced(self._columns[tile.column : tile.column + tile.columns]),
         }
-        read = self._dataset[name].isel(window).transpose(*AXES).values
-        self._bytes_read += read.nbytes
-        hourly: NDArray[np.float32] = read.astype(np.float32, copy=False)
-        return hourly.reshape(end - begin, -1)
+        array = self._dataset[name].isel(window).transpose(*AXES)
+        chunks = self._dataset[name].encoding.get("preferred_chunks", {})
+        chunk = next((chunks[name] for name in AXES["time"] if name in chunks), 1)
+        block = chunk * max(1, BLOCK_HOURS // chunk)
+        hourly = np.empty((end - begin, tile.rows, tile.columns), np.float32)
+        for start in range(begin - begin % block, end, block):
+            first, last = max(start, begin), min(start + block, end)
+            read = array.isel(time=slice(first, last)).values
+            hourly[first - begin : last - begin] = read
+            self._bytes_read += read.nbytes
+        return hourly
 
     def _zone(self, row: int, column: int) -> str:
         return _gazetteer().point(self.grid.lat(row), self.grid.lng(column)).timezone
@@ -363,3 +374,14 @@ def _eastward(lngs: Floats) -> NDArray[np.int64]:
     widest = int(np.argmax(gaps))
     is_region = gaps[widest] > 1.5 * gaps.min()
     return np.roll(order, -widest - 1) if is_region else order
+
+
+def _sliced(places: NDArray[np.int64]) -> slice | NDArray[np.int64]:
+    """Return neighbouring places, in either direction, as a slice: it is read without a copy."""
+    steps = set(np.diff(places).tolist())
+    first, last = int(places[0]), int(places[-1])
+    if steps <= {1}:
+        return slice(first, last + 1)
+    if steps == {-1}:
+        return slice(first, last - 1 if last else None, -1)
+    return places
