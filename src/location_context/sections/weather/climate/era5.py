@@ -31,12 +31,13 @@ from location_context.sections.weather.records import ROW, Floats
 REQUIRED = ("t2m", "tp")
 AXES = {"time": ("time", "valid_time"), "lat": ("latitude", "lat"), "lng": ("longitude", "lon")}
 MIN_HOURS = 72  # of a file
-BLOCK_HOURS = 2 * 8760  # read at once
+BLOCK_HOURS = 8760  # read at once
 KNOWN_HOURS = 20  # of a day, which has 23 to 25
 WET_HOUR_MM = 0.1
 SNOW_CM_PER_MM = 0.7  # of water, as Open-Meteo converts it
 FREEZING_K = 273.15
 _MARGIN_HOURS = 15  # no zone is further from UTC
+Columns = tuple[Floats, ...]  # daily, one for each field of a recipe
 _EPOCH = date(1970, 1, 1).toordinal()
 _NETCDF_ENGINES = {b"CDF": "scipy", b"\x89HD": "h5netcdf"}  # versions 3 and 4, by their first bytes
 
@@ -67,7 +68,7 @@ class LocalDays:
 
 @lru_cache(maxsize=1024)
 def local_days(zone: str, first_hour: int, hours: int) -> LocalDays:
-    """Return the local days of consecutive hours, of which the first begins so long after 1970."""
+    """Return the local days of consecutive hours, from `first_hour` after 1970 (UTC) on."""
     tz = ZoneInfo(zone)
     begins = range(first_hour, first_hour + hours)
     ordinals = np.array([datetime.fromtimestamp(3600 * hour, tz).toordinal() for hour in begins])
@@ -79,9 +80,6 @@ def local_days(zone: str, first_hour: int, hours: int) -> LocalDays:
 @lru_cache(maxsize=1)
 def _gazetteer() -> Gazetteer:
     return Gazetteer.load()
-
-
-Columns = tuple[Floats, ...]
 
 
 def _temperatures(days: LocalDays, kelvin: Floats) -> Columns:
