@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+import xarray
 
 from location_context.errors import OperatorError
 from location_context.point import Point
@@ -17,8 +18,6 @@ from location_context.sections.weather.climate.store import ClimateStore
 from location_context.sections.weather.records import ROW
 from location_context.stay import Stay
 from tests.sections.weather.climate.stores import write_store
-
-xarray = pytest.importorskip("xarray")
 
 YEAR = (date(2017, 1, 1), date(2017, 12, 31))
 PLACES = {
@@ -53,6 +52,9 @@ def opened(dataset, path):
     """Write a dataset and open it as the source."""
     if path.suffix == ".zarr":
         dataset.to_zarr(path, zarr_format=2, consolidated=True)
+    elif path.suffix == ".nc4":
+        pytest.importorskip("h5py", reason="NetCDF 4 needs h5py: pip install h5py")
+        dataset.to_netcdf(path, engine="h5netcdf")
     else:
         dataset.to_netcdf(path, engine="scipy")
     return Era5.open(str(path))
@@ -124,7 +126,7 @@ def test_days_of_clock_changes_have_23_and_25_hours(tmp_path):
         assert np.allclose(rain[..., (day - YEAR[0]).days], hours)
 
 
-@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+@pytest.mark.parametrize("suffix", [".nc", ".nc4", ".zarr"])
 @pytest.mark.parametrize("axes", ["north first", "eastward of Greenwich", "new names", "short"])
 def test_a_grid_is_the_same_whatever_its_axes_and_format(berlin, tmp_path, axes, suffix):
     west = berlin.assign_coords(longitude=[-3.0, -2.75, -2.5])
