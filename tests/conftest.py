@@ -38,7 +38,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The folders whose files take longest first, so that no process is left alone with one."""
+    """Mark the tests in Chromium, and run the folders that take longest first.
+
+    Otherwise a process would be left alone with one of them at the end.
+    """
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
     longest = ("widget", "web", "cluster", "deploy", "docs")
     rank = {ROOT / "tests" / name: number for number, name in enumerate(longest)}
     items.sort(key=lambda item: rank.get(item.path.parent, len(longest)))

@@ -45,7 +45,7 @@
     last.older = last.width, last.width = width;
     if (falls && (++last.falls > 20 || last.turns > 2)) {
       clearTimeout(last.timer);
-      if (!(now - last.asked < 1e4)) last.timer = setTimeout(() => { last.asked = performance.now(); ask(frame); }, 1100);
+      if (!(now - last.sent < 1e4)) last.timer = setTimeout(() => { last.sent = performance.now(); ask(frame); }, 1100);
       return;
     }
     last.rose = !falls;
@@ -93,7 +93,7 @@
 
   // <div data-location-context data-lat data-lng …>: each attribute is a parameter of the widget;
   // `start-from` and `end-from` name fields of the page's form, which are followed.
-  const asked = ({ dataset }) => {
+  const query = ({ dataset }) => {
     const given = new URLSearchParams();
     for (const [name, value] of Object.entries(dataset)) if (!/^locationContext$|From$/.test(name)) given.set(name, value);
     const [start, end] = ["startFrom", "endFrom"].map((name) => dataset[name] && (document.querySelector(dataset[name]) || {}).value);
@@ -106,7 +106,7 @@
   };
   const frames = new WeakMap();
   const show = (holder) => {
-    const given = asked(holder), address = own + "?" + given;
+    const given = query(holder), address = own + "?" + given;
     let frame = frames.get(holder);
     if (frame) {
       if (frame.src === address) return;
