@@ -23,12 +23,12 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from playwright.sync_api import Page, sync_playwright
+from tests.widget.full_app import FORECAST, STAY
 
 from location_context.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.serving import free_port, serve
 from tests.widget.browser import chromium_path
-from tests.widget.full_app import FORECAST, STAY
 from tests.widget.samples.sections import sample_sections
 
 WORDPRESS = Path("/usr/share/wordpress")

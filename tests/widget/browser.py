@@ -19,7 +19,7 @@ from importlib import resources
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Frame, Page, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -72,6 +72,11 @@ class Watched:
         if kind in {"error", "warning"}:
             self.complaints.append(f"{kind}: {text}")
 
+    @property
+    def origin(self) -> str:
+        """The origin of the page."""
+        return "/".join(self.page.url.split("/")[:3])
+
     def complains(self, part: str) -> bool:
         """Wait until a complaint has this part: the browser sends them after the page's events."""
         for _ in range(500):
@@ -103,7 +108,7 @@ class Watched:
         ]
 
 
-def until(page: Page, expression: str, arg: Any = None) -> None:
+def until(page: Page | Frame, expression: str, arg: Any = None) -> None:
     """Wait until the expression is true; Playwright waits by eval, which our policy stops."""
     patience = time.monotonic() + 15
     while not page.evaluate(expression, arg):
@@ -111,6 +116,32 @@ def until(page: Page, expression: str, arg: Any = None) -> None:
         page.wait_for_timeout(15)
 
 
+def shown(page: Page, part: str = "/v1/pulse") -> Frame:
+    """Wait until the last frame shows an address with this part, and return the frame."""
+    for _ in range(500):
+        if part in page.frames[-1].url:
+            return page.frames[-1]
+        page.wait_for_timeout(20)
+    pytest.fail(f"in vain: {part}")
+
+
+def fits(page: Page) -> None:
+    """Wait until the last frame is as tall as its content, without a scrollbar."""
+    until(
+        shown(page),
+        """Math.abs(innerHeight - document.getElementById('w')?.clientHeight) < 1
+          && innerWidth === document.documentElement.clientWidth""",
+    )
+
+
+HOST_PAGE = "<!doctype html><html lang=en><title>A host</title><body>"
+SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+# the heights of the widget at these widths in px
+HEIGHTS = """(widths) => widths.map((width) => {
+  const page = document.getElementById("w");
+  page.style.width = width + "px";
+  return page.getBoundingClientRect().height;
+})"""
 SIZE = {"width": 1280, "height": 720}
 MEDIA = {"color_scheme": "light", "forced_colors": "none", "reduced_motion": "no-preference"}
 Open = Callable[..., Watched]
@@ -169,6 +200,27 @@ def open_page(windows: Windows) -> Iterator[Open]:
             return watched
 
         yield open_one
+
+
+@pytest.fixture
+def serve_host() -> Iterator[Callable[..., str]]:
+    """Serves a host's page with a body and headers, and gives its origin."""
+    with ExitStack() as hosts:
+
+        def serve_one(body: str, headers: Mapping[str, str] | None = None) -> str:
+            return hosts.enter_context(host({"/": HOST_PAGE + body}, headers))
+
+        yield serve_one
+
+
+@pytest.fixture
+def open_host(open_page: Open, serve_host: Callable[..., str]) -> Open:
+    """Opens a host's page with a body and headers; options are those of `open_page`."""
+
+    def open_one(body: str, headers: Mapping[str, str] | None = None, **options: Any) -> Watched:
+        return open_page(serve_host(body, headers), **options)
+
+    return open_one
 
 
 @contextmanager

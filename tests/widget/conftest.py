@@ -1,6 +1,11 @@
-"""What the widget's tests share; see `browser` and `site`."""
+"""Fixtures of the widget's tests; see `browser` and `service`."""
 
-from tests.widget.browser import chromium, open_page, windows  # noqa: F401  fixtures
-from tests.widget.full_app import full  # noqa: F401  a fixture
-from tests.widget.live_app import site  # noqa: F401  a fixture
+from tests.widget.browser import (  # noqa: F401  fixtures
+    chromium,
+    open_host,
+    open_page,
+    serve_host,
+    windows,
+)
 from tests.widget.queries import gazetteer  # noqa: F401  a fixture
+from tests.widget.service import service  # noqa: F401  a fixture

@@ -5,7 +5,8 @@ import pytest
 from tests.moved_clock import MovedClock
 from tests.sections.weather.accuracy.test_page import score_settings  # noqa: F401  a fixture
 from tests.serving import serve
-from tests.widget.test_docs_page_browser import SIDEWAYS, UNREACHED
+from tests.widget.browser import SIDEWAYS
+from tests.widget.test_docs_page_browser import UNREACHED
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 
 from location_context.widget.colour import contrast
 from tests.widget.browser import as_hex, until
-from tests.widget.full_app import FORECAST, LANGUAGES, STAY, STRADDLING
+from tests.widget.service import FORECAST, LANGUAGES, STAY, STRADDLING
 
 LONG = {**STAY, "start": "2027-07-01", "end": "2027-07-28"}
 OPEN = "document.querySelectorAll('details').forEach((one) => one.open = true)"
@@ -51,15 +51,15 @@ BACKWARDS = """() => {
 
 
 @pytest.mark.parametrize("language", ["en", "ja", "ar"])
-def test_spoken_text_has_no_word_joiners(full, open_page, language):
-    page = open_page(full.address(FORECAST, lang=language)).page
+def test_spoken_text_has_no_word_joiners(service, open_page, language):
+    page = open_page(service.address(FORECAST, lang=language)).page
     spoken = page.eval_on_selector_all(".vh", "(all) => all.map((one) => one.textContent)")
     assert len(spoken) > 30
     assert [text for text in spoken if "\u2060" in text] == []
 
 
-def test_spoken_sentence_has_each_drawn_value(full, open_page):
-    page = open_page(full.address(FORECAST, lang="en")).page
+def test_spoken_sentence_has_each_drawn_value(service, open_page):
+    page = open_page(service.address(FORECAST, lang="en")).page
     rows = page.eval_on_selector_all(
         ".days > li, .moons > li",
         """(all) => all.map((one) => [one.querySelector('.vh').textContent,
@@ -74,8 +74,8 @@ def test_spoken_sentence_has_each_drawn_value(full, open_page):
         assert [n for n in numbers if n not in plain] == [], sentence
 
 
-def test_drawing_is_spoken_once_and_in_words(full, open_page):
-    page = open_page(full.address(STRADDLING, lang="en")).page
+def test_drawing_is_spoken_once_and_in_words(service, open_page):
+    page = open_page(service.address(STRADDLING, lang="en")).page
     heard = """(all) => all.filter((one) => !one.closest('[aria-hidden], [hidden]')
       && !one.ariaLabel).length"""
     assert page.eval_on_selector_all("svg", heard) == 0
@@ -86,25 +86,25 @@ def test_drawing_is_spoken_once_and_in_words(full, open_page):
         assert [part for part in heard if part != "ev"] == ["vh"]
 
 
-def test_english_notices_on_other_pages_are_marked_as_english(full, open_page):
-    page = open_page(full.address(STAY, lang="de")).page
+def test_english_notices_on_other_pages_are_marked_as_english(service, open_page):
+    page = open_page(service.address(STAY, lang="de")).page
     spoken_in = "(all) => all.map((one) => one.closest('[lang]').lang)"
     assert set(page.eval_on_selector_all("footer bdi", spoken_in)) == {"en"}
     assert set(page.eval_on_selector_all("footer a .vh", spoken_in)) == {"de"}
     assert set(page.eval_on_selector_all("footer p > b", spoken_in)) == {"de"}
-    page = open_page(full.address(STAY, lang="en")).page
+    page = open_page(service.address(STAY, lang="en")).page
     assert page.locator("#p [lang]").count() == 0
 
 
-def test_lists_without_bullets_stay_lists_in_safari(full, open_page):
+def test_lists_without_bullets_stay_lists_in_safari(service, open_page):
     """WebKit takes `list-style: none` for no list at all, and an empty string for a list."""
-    page = open_page(full.address(STAY)).page
+    page = open_page(service.address(STAY)).page
     kinds = "(all) => [...new Set(all.map((one) => getComputedStyle(one).listStyleType))]"
     assert page.eval_on_selector_all("ul, ol", kinds) == ['""']
 
 
-def test_headings_go_down_one_level_at_a_time(full, open_page):
-    page = open_page(full.address(STRADDLING, lang="en")).page
+def test_headings_go_down_one_level_at_a_time(service, open_page):
+    page = open_page(service.address(STRADDLING, lang="en")).page
     page.evaluate(OPEN)
     levels = page.eval_on_selector_all("h1,h2,h3,h4", "(all) => all.map((h) => +h.tagName[1])")
     assert levels[0] == 1
@@ -113,8 +113,8 @@ def test_headings_go_down_one_level_at_a_time(full, open_page):
 
 
 @pytest.mark.parametrize("language", ["en", "ar"])
-def test_reading_order_goes_down_or_beside(full, open_page, language):
-    page = open_page(full.address(STRADDLING, lang=language)).page
+def test_reading_order_goes_down_or_beside(service, open_page, language):
+    page = open_page(service.address(STRADDLING, lang=language)).page
     page.evaluate(OPEN)
     for width in (320, 720, 1200):
         page.set_viewport_size({"width": width, "height": 900})
@@ -122,8 +122,8 @@ def test_reading_order_goes_down_or_beside(full, open_page, language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_each_target_has_24_px_or_that_much_room(full, open_page, language):
-    page = open_page(full.address(LONG, lang=language)).page
+def test_each_target_has_24_px_or_that_much_room(service, open_page, language):
+    page = open_page(service.address(LONG, lang=language)).page
     page.evaluate(OPEN)
     for width in (320, 1000):
         page.set_viewport_size({"width": width, "height": 900})
@@ -131,9 +131,9 @@ def test_each_target_has_24_px_or_that_much_room(full, open_page, language):
 
 
 @pytest.mark.parametrize("width", [320, 1000])
-def test_focus_follows_the_page_and_leaves_it(full, open_page, width):
+def test_focus_follows_the_page_and_leaves_it(service, open_page, width):
     size = {"width": width, "height": 600}
-    page = open_page(full.address(STAY, lang="en"), viewport=size).page
+    page = open_page(service.address(STAY, lang="en"), viewport=size).page
     page.evaluate(OPEN)
     wanted = page.evaluate("document.querySelectorAll('a[href], summary').length")
     order = []
@@ -156,8 +156,8 @@ def test_focus_follows_the_page_and_leaves_it(full, open_page, width):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_wcag_text_spacing_hides_nothing(full, open_page, language):
-    page = open_page(full.address(STRADDLING, lang=language), bypass_csp=True).page
+def test_wcag_text_spacing_hides_nothing(service, open_page, language):
+    page = open_page(service.address(STRADDLING, lang=language), bypass_csp=True).page
     page.evaluate(OPEN)
     page.add_style_tag(
         content="*{line-height:1.5!important;letter-spacing:.12em!important;"
@@ -177,8 +177,8 @@ def test_wcag_text_spacing_hides_nothing(full, open_page, language):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_map_text_has_contrast_on_each_ground(full, open_page, theme):
-    page = open_page(full.address(STAY, lang="en", theme=theme)).page
+def test_map_text_has_contrast_on_each_ground(service, open_page, theme):
+    page = open_page(service.address(STAY, lang="en", theme=theme)).page
     fills = "(all) => [...new Set(all.map((one) => getComputedStyle(one).fill))]"
     [ink] = page.eval_on_selector_all(".map g text", fills)[:1]
     [ground] = page.eval_on_selector_all(".map rect", fills)
@@ -188,8 +188,8 @@ def test_map_text_has_contrast_on_each_ground(full, open_page, theme):
         assert contrast(as_hex(one), as_hex(behind)) >= 4.5
 
 
-def test_forced_colours_draw_in_system_colours(full, open_page):
-    page = open_page(full.address(STRADDLING, lang="en"), forced_colors="active").page
+def test_forced_colours_draw_in_system_colours(service, open_page):
+    page = open_page(service.address(STRADDLING, lang="en"), forced_colors="active").page
     text = page.evaluate("getComputedStyle(document.body).color")
     drawn = page.evaluate(
         """() => [['.bar .c', 'stroke'], ['.days .w', 'stroke'], ['.arc .dy', 'stroke'],
@@ -199,14 +199,14 @@ def test_forced_colours_draw_in_system_colours(full, open_page):
     assert set(drawn) == {text}
 
 
-def test_page_needs_no_hover_orientation_or_single_keys(full):
-    text = full.get(STAY).text.partition("<body")[2]
+def test_page_needs_no_hover_orientation_or_single_keys(service):
+    text = service.page(STAY).text.partition("<body")[2]
     banned = (":hover", " title=", "orientation", "keydown", "keyup", "accesskey", "mousedown")
     assert [word for word in banned if word in text] == []
 
 
-def test_each_link_says_that_it_opens_a_new_tab(full, open_page):
-    page = open_page(full.address(STAY, lang="en")).page
+def test_each_link_says_that_it_opens_a_new_tab(service, open_page):
+    page = open_page(service.address(STAY, lang="en")).page
     page.evaluate(OPEN)
     links = page.eval_on_selector_all(
         "a",
@@ -218,16 +218,16 @@ def test_each_link_says_that_it_opens_a_new_tab(full, open_page):
         assert (target, label, heard) == ("_blank", None, f"{seen} (opens in a new tab)")
 
 
-def test_links_are_underlined(full, open_page):
-    page = open_page(full.address(STAY)).page
+def test_links_are_underlined(service, open_page):
+    page = open_page(service.address(STAY)).page
     lines = "(all) => [...new Set(all.map((one) => getComputedStyle(one).textDecorationLine))]"
     assert page.eval_on_selector_all("a:not(.facts a)", lines) == ["underline"]
 
 
 @pytest.mark.parametrize("path", ["/", "/v1/docs"])
-def test_focus_is_not_covered_in_builder_and_documentation(full, open_page, path):
+def test_focus_is_not_covered_in_builder_and_documentation(service, open_page, path):
     options = {"viewport": {"width": 1000, "height": 600}, "reduced_motion": "reduce"}
-    page = open_page(full.url + path, **options).page
+    page = open_page(service.url + path, **options).page
     seen = set()
     for _ in range(40):
         page.keyboard.press("Tab")

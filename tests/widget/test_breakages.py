@@ -4,12 +4,9 @@ Causes and mends are taken from the table as far as they are code.
 """
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
-from tests.widget.browser import Watched, host
 from tests.widget.embedding_page import Row, as_tall, breakages, code, quoted, snippet
 
 BOX, VIDEO, TALLEST, IMPORTANT = "a box around", "for videos", "* { max-height", "!important"
@@ -49,12 +46,9 @@ def row(part: str) -> Row:
     return found
 
 
-def text(head: str, body: str) -> str:
-    """A host's page, with text after a box that has the widget."""
-    return (
-        f"<!doctype html><html lang=en><title>A host</title>{head}<body>"
-        f'<div class="box">{body}</div><p id="after">After</p>'
-    )
+def in_box(body: str) -> str:
+    """Put the widget into a box, with text after it."""
+    return f'<div class="box">{body}</div><p id="after">After</p>'
 
 
 def style(*rules: str) -> str:
@@ -62,14 +56,12 @@ def style(*rules: str) -> str:
 
 
 @pytest.fixture
-def opened(open_page):
-    """Opens a host's page; each has a server of its own."""
+def opened(open_host):
+    """Opens a host's page with a style and the widget in a box."""
 
-    @contextmanager
-    def open_one(head: str, body: str, policy: str = "") -> Iterator[Watched]:
+    def open_one(head: str, body: str, policy: str = ""):
         headers = {"Content-Security-Policy": policy} if policy else {}
-        with host({"/": text(head, body)}, headers) as origin:
-            yield open_page(origin, viewport={"width": 900, "height": 700})
+        return open_host(head + in_box(body), headers, viewport={"width": 900, "height": 700})
 
     return open_one
 
@@ -106,133 +98,105 @@ def test_each_row_of_the_table_has_a_test():
     assert len(breakages()) == len(SHOWN_HERE) + len(SHOWN_ELSEWHERE) + len(NOT_SHOWN)
 
 
-def test_box_with_a_fixed_height_cuts_the_widget(full, opened):
-    cause, mend = quoted(row(BOX).cause)[0], quoted(row(BOX).mend)[0]
-    widget = "".join(snippet(full.url))
-    with opened(style(f".box {{ {cause} }}"), widget) as watched:
-        sees(watched.page, "cut", "lies_over")
-    with opened(style(f".box {{ {cause} }} .box {{ {mend} }}"), widget) as watched:
-        sees(watched.page)
+STYLES = {  # part of the row: rule around its cause, rule around its fix, symptoms
+    BOX: (".box {{ {0} }}", ".box {{ {0} }}", ["cut", "lies_over"]),
+    VIDEO: (*[".box {{ {0} }} .box iframe {{ {1} }}"] * 2, ["lies_over"]),
+    TALLEST: ("{0}", "{0}", ["bar", "low"]),
+    IMPORTANT: ("{0}", "{0}", ["bar", "low"]),
+}
 
 
-def test_video_wrapper_overlaps_the_widget(full, opened):
-    wrapper, frame = quoted(row(VIDEO).cause)
-    natural, static = quoted(row(VIDEO).mend)
-    widget = "".join(snippet(full.url))
-    broken = f".box {{ {wrapper} }} .box iframe {{ {frame} }}"
-    with opened(style(broken), widget) as watched:
-        sees(watched.page, "lies_over")
-    mended = f".box {{ {natural} }} .box iframe {{ {static} }}"
-    with opened(style(broken, mended), widget) as watched:
-        sees(watched.page)
+@pytest.mark.parametrize("part", STYLES)
+def test_style_of_the_host_breaks_the_widget_until_fixed(service, opened, part):
+    around_cause, around_fix, symptoms = STYLES[part]
+    cause = around_cause.format(*quoted(row(part).cause))
+    fix = around_fix.format(*quoted(row(part).mend))
+    widget = "".join(snippet(service.url))
+    causes = [cause, cause.replace("*", "iframe")] if part == TALLEST else [cause]
+    for broken in causes:
+        sees(opened(style(broken), widget).page, *symptoms)
+        sees(opened(style(*([] if part == IMPORTANT else [broken]), fix), widget).page)
 
 
-@pytest.mark.parametrize("selector", ["*", "iframe"])
-def test_max_height_limits_the_widget(full, opened, selector):
-    cause, mend = quoted(row(TALLEST).cause)[0], quoted(row(TALLEST).mend)[0]
-    widget = "".join(snippet(full.url))
-    broken = cause.replace("*", selector)
-    with opened(style(broken), widget) as watched:
-        sees(watched.page, "bar", "low")
-    with opened(style(broken, mend), widget) as watched:
-        sees(watched.page)
+@pytest.fixture
+def low(service) -> str:
+    """The iframe with a height of 700 px at any width."""
+    return as_tall(snippet(service.url)[0], 700)
 
 
-def test_important_height_limits_the_widget(full, opened):
-    cause, mend = quoted(row(IMPORTANT).cause)[0], quoted(row(IMPORTANT).mend)[0]
-    widget = "".join(snippet(full.url))
-    with opened(style(cause), widget) as watched:
-        sees(watched.page, "bar", "low")
-    with opened(style(mend), widget) as watched:
-        sees(watched.page)
+def test_sandbox_without_scripts_stops_sizing(service, opened, low):
+    for column, symptoms in (("cause", ["bar", "low"]), ("mend", [])):
+        sandbox = quoted(getattr(row(SANDBOX), column))[0]
+        frame = re.sub(r'sandbox="[^"]*"', sandbox, low)
+        sees(opened("", frame + service.script).page, *symptoms)
 
 
-def test_sandbox_without_scripts_stops_sizing(full, opened):
-    cause, mend = quoted(row(SANDBOX).cause)[0], quoted(row(SANDBOX).mend)[0]
-    low = as_tall(snippet(full.url)[0], 700)
-    script = snippet(full.url)[1]
-    with opened("", re.sub(r'sandbox="[^"]*"', cause, low) + script) as watched:
-        sees(watched.page, "bar", "low")
-    with opened("", re.sub(r'sandbox="[^"]*"', mend, low) + script) as watched:
-        sees(watched.page)
+def test_delayed_script_sizes_late(service, opened, low):
+    script = service.script.replace("<script", '<script type="text/delayed"')
+    page = opened("", low + script).page
+    sees(page, "bar", "low")
+    page.evaluate("""() => {
+      const script = document.createElement("script");
+      script.src = document.querySelector("script").src;
+      document.body.append(script);
+    }""")
+    sees(page)
 
 
-def test_delayed_script_sizes_late(full, opened):
-    frame, script = snippet(full.url)
-    low = as_tall(frame, 700)
-    with opened("", low + script.replace("<script", '<script type="text/delayed"')) as watched:
-        sees(watched.page, "bar", "low")
-        watched.page.evaluate("""() => {
-          const script = document.createElement("script");
-          script.src = document.querySelector("script").src;
-          document.body.append(script);
-        }""")
-        sees(watched.page)
+@pytest.mark.parametrize("fixed", [False, True])
+def test_blocked_script_stops_sizing(service, open_page, serve_host, low, fixed):
+    page = open_page("about:blank", viewport={"width": 900, "height": 700}).page
+    page.route("**/v1/embed.js", lambda route: route.abort())
+    listener = code("Without our script", service.url) if fixed else ""
+    page.goto(serve_host(in_box(low + service.script + listener)))
+    sees(page, *([] if fixed else ["bar", "low"]))
 
 
-@pytest.mark.parametrize("mended", [False, True])
-def test_blocked_script_stops_sizing(full, open_page, mended):
-    frame, script = snippet(full.url)
-    body = as_tall(frame, 700) + script
-    watched = open_page("about:blank", viewport={"width": 900, "height": 700})
-    watched.page.route("**/v1/embed.js", lambda route: route.abort())
-    listener = code("Without our script", full.url) if mended else ""
-    with host({"/": text("", body + listener)}) as origin:
-        watched.page.goto(origin)
-        sees(watched.page, *([] if mended else ["bar", "low"]))
+def test_shadow_root_stops_sizing(service, opened, low):
+    """The fix is run by test_embedding_page."""
+    body = f'<x-stay><template shadowrootmode="open">{low}</template></x-stay>{service.script}'
+    sees(opened("", body).page, "bar", "low")
 
 
-def test_shadow_root_stops_sizing(full, opened):
-    """The mend is run by test_embedding_page."""
-    frame, script = snippet(full.url)
-    low = as_tall(frame, 700)
-    body = f'<x-stay><template shadowrootmode="open">{low}</template></x-stay>{script}'
-    with opened("", body) as watched:
-        sees(watched.page, "bar", "low")
+def test_moved_address_leaves_the_widget_empty(service, opened):
+    frame, script = snippet(service.url)
+    page = opened("", frame.replace(" src=", " data-src=") + script).page
+    sees(page, "empty")
+    page.evaluate(f"{FRAME}.src = {FRAME}.dataset.src")
+    sees(page)
 
 
-def test_moved_address_leaves_the_widget_empty(full, opened):
-    frame, script = snippet(full.url)
-    with opened("", frame.replace(" src=", " data-src=") + script) as watched:
-        sees(watched.page, "empty")
-        watched.page.evaluate(f"{FRAME}.src = {FRAME}.dataset.src")
-        sees(watched.page)
-
-
-def test_accordion_cuts_the_widget(full, opened):
+def test_accordion_cuts_the_widget(service, opened):
     cause, mend = quoted(row(ACCORDION).cause)[0], quoted(row(ACCORDION).mend)[0]
-    frame, script = snippet(full.url)
-    body = as_tall(frame, 300) + script
-    with opened(style(".box { display: none }"), body) as watched:
-        box = "document.querySelector('.box').style"
-        watched.page.evaluate(f"{box} = 'display: block; {cause}'")
-        sees(watched.page, "cut", "lies_over")
-        watched.page.evaluate(f"{box}.cssText += '; {mend}'")
-        sees(watched.page)
+    frame, script = snippet(service.url)
+    page = opened(style(".box { display: none }"), as_tall(frame, 300) + script).page
+    box = "document.querySelector('.box').style"
+    page.evaluate(f"{box} = 'display: block; {cause}'")
+    sees(page, "cut", "lies_over")
+    page.evaluate(f"{box}.cssText += '; {mend}'")
+    sees(page)
 
 
 @pytest.mark.parametrize("directive", [FRAMES, SCRIPTS])
-def test_policy_of_the_host_blocks_frame_or_script(full, opened, directive):
+def test_policy_of_the_host_blocks_frame_or_script(service, opened, low, directive):
     cause, mend = quoted(row(directive).cause)[0], quoted(row(directive).mend)[0]
-    frame, script = snippet(full.url)
-    body = as_tall(frame, 700) + script
-    with opened("", body, cause) as watched:
-        sees(watched.page, *(["empty"] if directive == FRAMES else ["bar", "low"]))
-        assert watched.complains(directive)
-    with opened("", body, mend.replace("https://your.host", full.url)) as watched:
-        sees(watched.page)
-        assert watched.complaints == []
+    blocked = opened("", low + service.script, cause)
+    sees(blocked.page, *(["empty"] if directive == FRAMES else ["bar", "low"]))
+    assert blocked.complains(directive)
+    allowed = opened("", low + service.script, mend.replace("https://your.host", service.url))
+    sees(allowed.page)
+    assert allowed.complaints == []
 
 
-def test_console_snippet_prints_requested_and_actual_height(full, opened):
-    body = "".join(snippet(full.url))
-    with opened(style(quoted(row(TALLEST).cause)[0]), body) as watched:
-        sees(watched.page, "bar", "low")
-        said: list[str] = []
-        watched.page.on("console", lambda message: said.append(message.text))
-        with watched.page.expect_console_message():
-            watched.page.add_script_tag(content=code("What breaks it", full.url))
-        asks = watched.page.frames[-1].evaluate("document.getElementById('w').clientHeight")
-        assert said[0].startswith("asks for ")
-        assert said[0].endswith("has 600 px")
-        assert asks > 600
+def test_console_snippet_prints_requested_and_actual_height(service, opened):
+    body = "".join(snippet(service.url))
+    page = opened(style(quoted(row(TALLEST).cause)[0]), body).page
+    sees(page, "bar", "low")
+    lines: list[str] = []
+    page.on("console", lambda message: lines.append(message.text))
+    with page.expect_console_message():
+        page.add_script_tag(content=code("What breaks it", service.url))
+    height = page.frames[-1].evaluate("document.getElementById('w').clientHeight")
+    assert lines[0].startswith("asks for ")
+    assert lines[0].endswith("has 600 px")
+    assert height > 600

@@ -14,8 +14,7 @@ from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
 from location_context.widget import png
 from location_context.widget.builder import form
-from tests.widget.full_app import LANGUAGES
-from tests.widget.live_app import DONOSTIA
+from tests.widget.service import DONOSTIA, LANGUAGES
 
 LANGUAGES_OF_ALL = Languages.load()
 CODE = re.compile(r"<pre[^>]*><code>(.*?)</code></pre>", re.DOTALL)
@@ -26,8 +25,8 @@ PAST = "These dates are in the past. Not shown: weather and events."
 BEYOND = "Beyond the 16-day forecast."
 
 
-def page(site, language: str = "en", **fields: str) -> str:
-    answer = site.get("/", headers={"Accept-Language": language}, **fields)
+def page(service, language: str = "en", **fields: str) -> str:
+    answer = service.get("/", headers={"Accept-Language": language}, **fields)
     assert answer.status_code == 200
     return answer.text
 
@@ -51,8 +50,8 @@ def values(text: str) -> dict[str, str]:
     return {name: html.unescape(value) for name, value in fields}
 
 
-def test_first_visit_shows_the_week_from_today(site):
-    text = page(site)
+def test_first_visit_shows_the_week_from_today(service):
+    text = page(service)
     assert values(text)["place"] == "San Sebastián"
     assert 'data-days="7"' in code(text)
     assert hint(text, "dates") == "The stay always begins on the current day."
@@ -62,20 +61,20 @@ def test_first_visit_shows_the_week_from_today(site):
     )
 
 
-def test_default_dates_are_the_week_after_next(site):
-    text = page(site, days="", start="", end="")
+def test_default_dates_are_the_week_after_next(service):
+    text = page(service, days="", start="", end="")
     assert 'data-start="2026-11-28" data-end="2026-12-05"' in code(text)
     assert hint(text, "dates") == "7 nights. Within the 16-day forecast."
 
 
-def test_days_take_precedence_over_dates(site):
-    text = page(site, **{**DONOSTIA, "days": "3"})
+def test_days_take_precedence_over_dates(service):
+    text = page(service, **{**DONOSTIA, "days": "3"})
     assert 'data-days="3"' in code(text)
     assert "data-start" not in code(text)
 
 
-def test_code_is_two_lines_with_escaped_values_and_an_absolute_address(site):
-    text = code(page(site, **DONOSTIA, place='Río & "Sol"', accent="#1d4ed8", radius="0"))
+def test_code_is_two_lines_with_escaped_values_and_an_absolute_address(service):
+    text = code(page(service, **DONOSTIA, place='Río & "Sol"', accent="#1d4ed8", radius="0"))
     first, second = [line for line in text.split("\n") if line]
     height = re.search(r'height="(\d+)"', first)[1]
     assert first == (
@@ -85,14 +84,14 @@ def test_code_is_two_lines_with_escaped_values_and_an_absolute_address(site):
         f'<svg width="1" height="{height}"></svg></div>'
     )
     assert 800 < int(height) < 2500
-    assert second == f'<script src="{site.url}/v1/embed.js" async></script>'
+    assert second == f'<script src="{service.url}/v1/embed.js" async></script>'
 
 
-def test_plain_code_is_an_iframe(site):
-    line = code(page(site, **DONOSTIA, plain="1"))
+def test_plain_code_is_an_iframe(service):
+    line = code(page(service, **DONOSTIA, plain="1"))
     height = re.search(r' height="(\d+)"', line)[1]
     assert line == (
-        f'<iframe src="{site.url}/v1/pulse?lat=43.3183&amp;lng=-1.9812&amp;start=2026-11-28'
+        f'<iframe src="{service.url}/v1/pulse?lat=43.3183&amp;lng=-1.9812&amp;start=2026-11-28'
         '&amp;end=2026-12-05&amp;lang=en" title="Weather, sky, restaurants and events" '
         f'width="100%" height="{height}" frameborder="0" loading="lazy" '
         'sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"></iframe>'
@@ -100,13 +99,13 @@ def test_plain_code_is_an_iframe(site):
 
 
 @pytest.mark.parametrize(("chosen", "said"), [("", "de-AT"), ("fr", "fr"), ("en-US", "en-US")])
-def test_code_names_the_language_so_that_a_cdn_can_cache_the_page(site, chosen, said):
-    text = page(site, "de-AT,de;q=0.9", **DONOSTIA, lang=chosen)
+def test_code_names_the_language_so_that_a_cdn_can_cache_the_page(service, chosen, said):
+    text = page(service, "de-AT,de;q=0.9", **DONOSTIA, lang=chosen)
     address = html.unescape(re.search(r'<iframe id="widget" src="([^"]+)"', text)[1])
     assert f'data-lang="{said}"' in code(text)
     assert parse_qs(urlsplit(address).query)["lang"] == [said]
     assert re.findall(r'<option value="([^"]+)" lang="[^"]+" selected>', text) == [said]
-    answer = site.get(f"/{address}", headers={"Accept-Language": "ja"})
+    answer = service.get(f"/{address}", headers={"Accept-Language": "ja"})
     assert answer.headers["content-language"] == said
     assert answer.headers["vary"] == "Accept-Encoding"
 
@@ -127,37 +126,37 @@ class Elements(HTMLParser):
         self.text += data
 
 
-def mail(site, **fields: str) -> tuple[dict[str, str | None], dict[str, str | None]]:
+def mail(service, **fields: str) -> tuple[dict[str, str | None], dict[str, str | None]]:
     """Link and picture of the code for an e-mail, which has nothing else."""
-    elements = Elements(code(page(site, code="mail", **fields)))
+    elements = Elements(code(page(service, code="mail", **fields)))
     assert [name for name, _ in elements.found] == ["a", "img"]
     assert elements.text == ""
     return elements.found[0][1], elements.found[1][1]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_mail_code_has_the_picture_s_text_size_and_language(site, language):
-    link, picture = mail(site, language=language, **DONOSTIA, place="Río & “Sol”")
+def test_mail_code_has_the_picture_s_text_size_and_language(service, language):
+    link, picture = mail(service, language=language, **DONOSTIA, place="Río & “Sol”")
     assert link["lang"] == language
     assert link.get("dir", "ltr") == ("rtl" if language == "ar" else "ltr")
     assert parse_qs(urlsplit(link["href"]).query)["lang"] == [language]
     drawn_here = png.missing_letters(LANGUAGES_OF_ALL).find(f" {language}") < 0
-    address = picture["src"].removeprefix(site.url)
+    address = picture["src"].removeprefix(service.url)
     assert address.startswith(f"/v1/pulse.{'png' if drawn_here else 'svg'}?")
-    shown = ET.fromstring(site.get(address.replace(".png", ".svg")).content)
+    shown = ET.fromstring(service.get(address.replace(".png", ".svg")).content)
     assert picture["alt"] == shown.find("{http://www.w3.org/2000/svg}desc").text
     assert "Río & “Sol”" in picture["alt"]
     assert (picture["width"], picture["height"]) == (shown.get("width"), shown.get("height"))
 
 
-def test_mail_code_uses_svg_without_the_png_extra_and_the_page_warns(site, monkeypatch):
-    with_png = page(site, code="mail", **DONOSTIA)
+def test_mail_code_uses_svg_without_the_png_extra_and_the_page_warns(service, monkeypatch):
+    with_png = page(service, code="mail", **DONOSTIA)
     assert "that every e-mail program shows" in with_png
     assert "<code>/v1/pulse.svg</code>" in with_png
     monkeypatch.setattr(png, "is_installed", lambda: False)
-    _, picture = mail(site, **DONOSTIA)
-    assert picture["src"].startswith(f"{site.url}/v1/pulse.svg?")
-    assert "Gmail and Outlook show only that text." in page(site, code="mail", **DONOSTIA)
+    _, picture = mail(service, **DONOSTIA)
+    assert picture["src"].startswith(f"{service.url}/v1/pulse.svg?")
+    assert "Gmail and Outlook show only that text." in page(service, code="mail", **DONOSTIA)
 
 
 @pytest.mark.parametrize(
@@ -171,16 +170,16 @@ def test_mail_code_uses_svg_without_the_png_extra_and_the_page_warns(site, monke
         ),
     ],
 )
-def test_coordinates_or_a_map_link_as_place_become_the_point(site, text, name):
+def test_coordinates_or_a_map_link_as_place_become_the_point(service, text, name):
     was = "40,3,San Sebastián"
-    shown = page(site, place=text, lat="40", lng="3", was=was, days="3")
+    shown = page(service, place=text, lat="40", lng="3", was=was, days="3")
     assert values(shown) | {"place": name, "lat": "43.3183", "lng": "-1.9812"} == values(shown)
     assert 'data-lat="43.3183" data-lng="-1.9812"' in code(shown)
     assert html.escape(f'data-pasted="{text}"', quote=False) in shown
 
 
-def test_link_without_coordinates_gets_a_hint_to_open_it(site):
-    text = page(site, place="https://maps.app.goo.gl/Ab1Cd2Ef3", lat="40", lng="3")
+def test_link_without_coordinates_gets_a_hint_to_open_it(service):
+    text = page(service, place="https://maps.app.goo.gl/Ab1Cd2Ef3", lat="40", lng="3")
     assert hint(text, "place") == (
         "This link contains no coordinates: open it and copy the full address."
     )
@@ -188,45 +187,45 @@ def test_link_without_coordinates_gets_a_hint_to_open_it(site):
     assert values(text)["place"] == "https://maps.app.goo.gl/Ab1Cd2Ef3"
 
 
-def test_coordinates_out_of_range_get_a_hint(site):
-    assert hint(page(site, place="99.5, 200.1"), "place") == "A number from -90 to 90."
+def test_coordinates_out_of_range_get_a_hint(service):
+    assert hint(page(service, place="99.5, 200.1"), "place") == "A number from -90 to 90."
 
 
-def test_search_offers_the_point_of_coordinates_and_links(site):
+def test_search_offers_the_point_of_coordinates_and_links(service):
     for text in ("43.3183, -1.9812", "https://maps.apple.com/?ll=43.3183,-1.9812"):
-        assert site.get("/v1/places", q=text).json()["places"] == [
+        assert service.get("/v1/places", q=text).json()["places"] == [
             {"name": "", "detail": "43.3183, -1.9812", "lat": 43.3183, "lng": -1.9812}
         ]
 
 
-def test_mail_code_links_to_the_full_widget_of_the_same_stay(site):
+def test_mail_code_links_to_the_full_widget_of_the_same_stay(service):
     chosen = {"theme": "dark", "accent": "#1d4ed8", "units": "imperial", "lang": "de"}
     some = {"sections": "guide,weather", "layout": "compact"}
-    link, picture = mail(site, **DONOSTIA, **chosen, **some)
+    link, picture = mail(service, **DONOSTIA, **chosen, **some)
     address = urlsplit(link["href"])
-    assert f"{address.scheme}://{address.netloc}" == site.url
+    assert f"{address.scheme}://{address.netloc}" == service.url
     assert address.path == "/v1/pulse"
-    assert picture["src"] == f"{site.url}/v1/pulse.png?{address.query}"
+    assert picture["src"] == f"{service.url}/v1/pulse.png?{address.query}"
     sent = {name: value for name, (value,) in parse_qs(address.query).items()}
     assert sent == {**DONOSTIA, **chosen, "sections": "guide,weather"}
-    assert site.get("/v1/pulse?" + address.query).status_code == 200
+    assert service.get("/v1/pulse?" + address.query).status_code == 200
 
 
-def test_mail_code_escapes_the_place_s_name(site):
+def test_mail_code_escapes_the_place_s_name(service):
     evil = "\"><script>alert(1)</script>'&quot;<img src=x onerror=alert(1)>"
-    link, picture = mail(site, **DONOSTIA, place=evil)
+    link, picture = mail(service, **DONOSTIA, place=evil)
     assert evil in picture["alt"]
     assert parse_qs(urlsplit(link["href"]).query)["place"] == [evil]
     assert set(link) == {"href", "lang"}
     assert set(picture) == {"src", "alt", "width", "height", "style"}
 
 
-def test_wrong_field_gives_no_mail_code(site):
-    assert code(page(site, **{**DONOSTIA, "lat": "91"}, code="mail")) == ""
+def test_wrong_field_gives_no_mail_code(service):
+    assert code(page(service, **{**DONOSTIA, "lat": "91"}, code="mail")) == ""
 
 
-def test_preview_has_the_same_query_as_the_code(site):
-    text = page(site, **DONOSTIA, theme="auto", units="imperial", lang="en-US", plain="1")
+def test_preview_has_the_same_query_as_the_code(service):
+    text = page(service, **DONOSTIA, theme="auto", units="imperial", lang="en-US", plain="1")
     preview = html.unescape(re.search(r'<iframe id="widget" src="([^"]+)"', text)[1])
     address = html.unescape(re.search(r'src="([^"]+)"', code(text))[1])
     assert preview.startswith("v1/pulse?"), "of this origin, however the page was reached"
@@ -248,8 +247,8 @@ def test_preview_has_the_same_query_as_the_code(site):
         ("", "2026-03-01", "A date from 1900 to 2050."),
     ],
 )  # fmt: skip
-def test_dates_hint_says_nights_and_forecast_range(site, start, end, words):
-    assert hint(page(site, **{**DONOSTIA, "start": start, "end": end}), "dates") == words
+def test_dates_hint_says_nights_and_forecast_range(service, start, end, words):
+    assert hint(page(service, **{**DONOSTIA, "start": start, "end": end}), "dates") == words
 
 
 @pytest.mark.parametrize(
@@ -263,8 +262,8 @@ def test_dates_hint_says_nights_and_forecast_range(site, start, end, words):
         ("lang", "d_e", "rest", "lang is 'd_e'; accepted: a BCP 47 tag such as en or de-AT."),
     ],
 )
-def test_wrong_field_is_marked_and_explained_without_code(site, field, value, where, words):
-    text = page(site, **{**DONOSTIA, "place": "", field: value})
+def test_wrong_field_is_marked_and_explained_without_code(service, field, value, where, words):
+    text = page(service, **{**DONOSTIA, "place": "", field: value})
     assert hint(text, where) == words
     assert code(text) == ""
     assert "<iframe" not in text
@@ -277,49 +276,51 @@ def test_wrong_field_is_marked_and_explained_without_code(site, field, value, wh
 @pytest.mark.parametrize(
     "evil", ['"><script>alert(1)</script>', "'-alert(1)-'", "{{ 7 * 7 }}", "javascript:alert(1)"]
 )
-def test_values_in_the_address_are_inert(site, name, evil):
-    text = page(site, **{**DONOSTIA, name: evil})
+def test_values_in_the_address_are_inert(service, name, evil):
+    text = page(service, **{**DONOSTIA, name: evil})
     assert text.count("<script") - code(text).count("<script") <= 2
     assert "alert(1)</script>" not in text
     assert 'href="javascript' not in text
     assert ">49<" not in text
 
 
-def test_name_alone_finds_the_largest_place_and_offers_the_others(site):
-    text = page(site, place="springfield")
+def test_name_alone_finds_the_largest_place_and_offers_the_others(service):
+    text = page(service, place="springfield")
     assert values(text)["place"] == "Springfield"
     assert float(values(text)["lat"]) == pytest.approx(37.2, abs=0.1)
     assert hint(text, "place").endswith("America/Chicago time.")
     others = re.findall(r'<li><a href="\?([^"]+)"><span>(.*?)</span><small>(.*?)</small>', text)
     assert ("Springfield", "IL, United States") in [(name, detail) for _, name, detail in others]
     query = parse_qs(html.unescape(others[0][0]))
-    assert code(page(site, **{name: value for name, (value,) in query.items()}))
+    assert code(page(service, **{name: value for name, (value,) in query.items()}))
 
 
-def test_changed_name_is_looked_up_or_used_as_a_label(site):
+def test_changed_name_is_looked_up_or_used_as_a_label(service):
     was = "43.3183,-1.9812,San Sebastián"
     shown = {**DONOSTIA, "was": was}
-    assert values(page(site, **shown, place="Bilbao"))["lat"].startswith("43.26")
-    text = page(site, **shown, place="Bilbao")
+    assert values(page(service, **shown, place="Bilbao"))["lat"].startswith("43.26")
+    text = page(service, **shown, place="Bilbao")
     back = html.unescape(re.findall(r'<li><a href="\?([^"]+)"', text)[-1])
     assert parse_qs(back)["lat"] == ["43.3183"]
     assert parse_qs(back)["place"] == ["Bilbao"]
-    kept = page(site, **shown, place="Hotel of no such town")
+    kept = page(service, **shown, place="Hotel of no such town")
     assert values(kept)["lat"] == "43.3183"
-    moved = page(site, **{**shown, "lat": "43"}, place="Bilbao")
+    moved = page(service, **{**shown, "lat": "43"}, place="Bilbao")
     assert values(moved)["lat"] == "43", "coordinates typed by hand stay"
 
 
-def test_unknown_name_gets_a_hint_to_type_coordinates(site):
-    assert hint(page(site, place="Qwxyz"), "place") == (
+def test_unknown_name_gets_a_hint_to_type_coordinates(service):
+    assert hint(page(service, place="Qwxyz"), "place") == (
         "No place with that name; enter its coordinates instead."
     )
 
 
-def test_hex_field_counts_without_a_swatch(site):
-    assert 'data-accent="#abcdef"' in code(page(site, **DONOSTIA, accent="", hex="#abcdef"))
-    assert 'data-accent="#1d4ed8"' in code(page(site, **DONOSTIA, accent="#1d4ed8", hex="#abcdef"))
-    assert "accent" not in code(page(site, **DONOSTIA, accent="", hex=""))
+def test_hex_field_counts_without_a_swatch(service):
+    assert 'data-accent="#abcdef"' in code(page(service, **DONOSTIA, accent="", hex="#abcdef"))
+    assert 'data-accent="#1d4ed8"' in code(
+        page(service, **DONOSTIA, accent="#1d4ed8", hex="#abcdef")
+    )
+    assert "accent" not in code(page(service, **DONOSTIA, accent="", hex=""))
 
 
 @pytest.mark.parametrize(
@@ -338,8 +339,8 @@ def test_accent_hint_says_the_contrast_ratio(colour, theme, words):
         assert part in one.sentence
 
 
-def test_builder_policy_allows_its_own_style_and_script_alone(site):
-    answer = site.get("/")
+def test_builder_policy_allows_its_own_style_and_script_alone(service):
+    answer = service.get("/")
     policy = dict(
         part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; ")
     )
@@ -364,26 +365,26 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def test_builder_links_to_documents_and_geonames(site):
-    text = page(site)
+def test_builder_links_to_documents_and_geonames(service):
+    text = page(service)
     for path in ("v1/docs", "v1/openapi.json", "v1/status"):
         assert f'<a href="{path}">' in text
-        assert site.get(f"/{path}").status_code == 200
+        assert service.get(f"/{path}").status_code == 200
     assert "https://www.geonames.org/" in text
     assert "https://creativecommons.org/licenses/by/4.0/" in text
 
 
-def test_builder_is_revalidated_by_etag(site):
-    answer = site.get("/")
+def test_builder_is_revalidated_by_etag(service):
+    answer = service.get("/")
     assert answer.headers["cache-control"] == "no-cache"
     assert "Accept-Language" in answer.headers["vary"]
     assert answer.headers["content-language"] == "en"
-    kept = site.get("/", headers={"If-None-Match": answer.headers["etag"]})
+    kept = service.get("/", headers={"If-None-Match": answer.headers["etag"]})
     assert kept.status_code == 304
 
 
-def test_search_finds_places_by_the_beginning_of_a_name(site):
-    answer = site.get("/v1/places", q="san seb", lang="en")
+def test_search_finds_places_by_the_beginning_of_a_name(service):
+    answer = service.get("/v1/places", q="san seb", lang="en")
     body = answer.json()
     assert body["places"][0] == {
         "name": "Donostia / San Sebastián",
@@ -394,10 +395,10 @@ def test_search_finds_places_by_the_beginning_of_a_name(site):
     assert body["summary"] == f"{len(body['places'])} places found."
     assert answer.headers["cross-origin-resource-policy"] == "same-origin"
     assert "access-control-allow-origin" not in answer.headers
-    assert site.get("/v1/places", q="koln", lang="en").json()["places"][0]["detail"] == "Germany"
-    assert site.get("/v1/places", q="").json() == {"places": [], "summary": "0 places found."}
+    assert service.get("/v1/places", q="koln", lang="en").json()["places"][0]["detail"] == "Germany"
+    assert service.get("/v1/places", q="").json() == {"places": [], "summary": "0 places found."}
 
 
-def test_search_distinguishes_places_of_the_same_name(site):
-    found = site.get("/v1/places", q="san jose", lang="en").json()["places"]
+def test_search_distinguishes_places_of_the_same_name(service):
+    found = service.get("/v1/places", q="san jose", lang="en").json()["places"]
     assert len({(place["name"], place["detail"]) for place in found}) == len(found)

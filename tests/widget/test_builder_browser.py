@@ -9,19 +9,18 @@ from location_context.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.sections.weather.conftest import write_grid
 from tests.serving import free_port, serve
-from tests.widget.browser import host, until
+from tests.widget.browser import SIDEWAYS, host, until
 
-SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 CODE = "document.querySelector('#code code').textContent"
 
 
 @pytest.fixture
-def builder(site, open_page):
+def builder(service, open_page):
     """Opens the builder with a query string, in a window of 1280 px."""
 
     def open_one(query: str = "", **options):
         return open_page(
-            f"{site.url}/{query}", **{"viewport": {"width": 1280, "height": 900}, **options}
+            f"{service.url}/{query}", **{"viewport": {"width": 1280, "height": 900}, **options}
         )
 
     return open_one
@@ -33,7 +32,7 @@ def fitting(page) -> int:
     return page.evaluate("document.getElementById('widget').clientHeight")
 
 
-def test_place_is_picked_with_the_keyboard(site, builder):
+def test_place_is_picked_with_the_keyboard(service, builder):
     watched = builder()
     page = watched.page
     page.focus("#place")
@@ -54,7 +53,7 @@ def test_place_is_picked_with_the_keyboard(site, builder):
     assert "place=Bilbao" in page.url
     assert page.evaluate("document.activeElement.id") == "place"
     assert watched.complaints == []
-    assert watched.elsewhere(site.url) == []
+    assert watched.elsewhere(service.url) == []
 
 
 def test_escape_closes_the_list_and_leaves_the_typed_name(builder):
@@ -106,7 +105,7 @@ def test_place_is_picked_with_the_mouse(builder):
     until(page, f"{CODE}.includes('data-place=\"Tromsø\"')")
 
 
-def test_copy_button_copies_the_code_and_says_so(site, builder):
+def test_copy_button_copies_the_code_and_says_so(service, builder):
     watched = builder(permissions=["clipboard-read", "clipboard-write"])
     page = watched.page
     fitting(page)
@@ -357,7 +356,7 @@ def test_section_buttons_work_without_javascript(builder):
     assert 'data-sections="guide,astronomy,events,weather"' in page.inner_text("#code code")
 
 
-def test_form_works_without_javascript(site, builder):
+def test_form_works_without_javascript(service, builder):
     watched = builder(java_script_enabled=False)
     page = watched.page
     page.fill("#place", "Tromsø")
@@ -369,7 +368,7 @@ def test_form_works_without_javascript(site, builder):
     assert 'data-start="2026-12-20" data-end="2026-12-27"' in page.inner_text("#code code")
     assert "Troms" in page.get_attribute("#widget", "src")
     assert page.is_hidden("#copy")
-    assert watched.elsewhere(site.url) == []
+    assert watched.elsewhere(service.url) == []
 
 
 @pytest.mark.parametrize(
@@ -452,8 +451,8 @@ def test_every_target_is_at_least_24_px(builder):
     assert small == []
 
 
-def test_days_hide_the_date_fields_until_dates_are_chosen(site, open_page):
-    page = open_page(site.url + "/").page
+def test_days_hide_the_date_fields_until_dates_are_chosen(service, open_page):
+    page = open_page(service.url + "/").page
     assert page.input_value("#days") == "7"
     assert page.is_hidden("#start")
     page.select_option("#days", "")
@@ -465,8 +464,8 @@ def test_days_hide_the_date_fields_until_dates_are_chosen(site, open_page):
     assert page.evaluate(f"!{CODE}.includes('data-start')")
 
 
-def test_style_choices_reach_the_code(site, open_page):
-    page = open_page(site.url + "/").page
+def test_style_choices_reach_the_code(service, open_page):
+    page = open_page(service.url + "/").page
     page.select_option("#font", "serif")
     page.fill("#radius", "0")
     page.check("#background")

@@ -8,7 +8,7 @@ import pytest
 
 from location_context.sections.card import PlainCard
 from location_context.sections.contract import NotApplicable
-from tests.widget.full_app import EXTREMES, FORECAST, LANGUAGES, STAY, STRADDLING
+from tests.widget.service import EXTREMES, FORECAST, LANGUAGES, STAY, STRADDLING
 from tests.widget.test_page import Parsed, hash_of, words_of
 
 TALLEST, MOST_BYTES = 720, 8_960
@@ -40,17 +40,17 @@ LAID_OUT = """(widths) => widths.map((width) => {
 })"""
 
 
-def compact(full, given=STAY, headers=None, **more):
-    return full.get(given, headers, layout="compact", **more)
+def compact(service, given=STAY, headers=None, **more):
+    return service.page(given, headers, layout="compact", **more)
 
 
 @pytest.fixture
-def long_names(full):
+def long_names(service):
     """The samples with names as long as real ones become, at another point.
 
     For one test alone: what others ask for meanwhile would be cached with these names.
     """
-    guide, events = full.sample("guide"), full.sample("events")
+    guide, events = service.sample("guide"), service.sample("events")
     made_guide, made_events = guide.make, events.make
 
     def restaurants(query):
@@ -74,18 +74,18 @@ def long_names(full):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_compact_page_with_all_sections_is_under_nine_kilobytes(full, language):
+def test_compact_page_with_all_sections_is_under_nine_kilobytes(service, language):
     for kind, given in KINDS.items():
-        answer = compact(full, given, {"Accept-Encoding": "br"}, lang=language, theme="auto")
+        answer = compact(service, given, {"Accept-Encoding": "br"}, lang=language, theme="auto")
         assert int(answer.headers["content-length"]) <= MOST_BYTES, kind
         assert len(re.findall(r'<section class="sec', answer.text)) == 3  # days, sky, tables
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_compact_page_is_at_most_720_px_tall_and_cuts_nothing(full, open_page, language):
+def test_compact_page_is_at_most_720_px_tall_and_cuts_nothing(service, open_page, language):
     page = open_page("about:blank", viewport={"width": 1300, "height": 1300}).page
     for kind in KINDS if language in EXTREMES else HALF_OF_KINDS:
-        page.goto(full.address(KINDS[kind], layout="compact", lang=language))
+        page.goto(service.address(KINDS[kind], layout="compact", lang=language))
         (tall, _), *others = found = page.evaluate(LAID_OUT, [500, 280, 320, 463, 720, 1200])
         assert tall <= TALLEST, kind
         assert others[0][0] < 2 * TALLEST
@@ -93,38 +93,38 @@ def test_compact_page_is_at_most_720_px_tall_and_cuts_nothing(full, open_page, l
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ar", "ja"])
-def test_compact_page_keeps_its_height_with_long_names(full, long_names, open_page, language):
+def test_compact_page_keeps_its_height_with_long_names(service, long_names, open_page, language):
     page = open_page("about:blank", viewport={"width": 1300, "height": 1300}).page
     for kind in KINDS if language == "en" else HALF_OF_KINDS:
         more = {**long_names, "layout": "compact", "lang": language}
-        page.goto(full.address({**KINDS[kind], **more}))
+        page.goto(service.address({**KINDS[kind], **more}))
         (tall, wrong), (_, narrow) = page.evaluate(LAID_OUT, [500, 280])
         assert (tall <= TALLEST, wrong, narrow) == (True, 0, 0), (kind, tall)
 
 
-def test_compact_page_cuts_nothing_at_double_text_size(full, open_page):
-    page = open_page(full.address(layout="compact", lang="de")).page
+def test_compact_page_cuts_nothing_at_double_text_size(service, open_page):
+    page = open_page(service.address(layout="compact", lang="de")).page
     page.evaluate("document.documentElement.style.fontSize = '32px'")
     assert [wrong for _, wrong in page.evaluate(LAID_OUT, [320, 500, 720])] == [0, 0, 0]
 
 
-def test_compact_page_links_outside_and_to_the_full_widget(full):
-    answer = compact(full, theme="dark", accent="#b45309", lang="fr", sections="guide,weather")
+def test_compact_page_links_outside_and_to_the_full_widget(service):
+    answer = compact(service, theme="dark", accent="#b45309", lang="fr", sections="guide,weather")
     links = [attributes for tag, attributes in Parsed(answer.text).tags if tag == "a"]
     for attributes in links:
         assert attributes["rel"] == "noopener noreferrer nofollow"
         assert attributes["target"] == "_blank"
-    [whole] = [one["href"] for one in links if one["href"].startswith(full.url)]
+    [whole] = [one["href"] for one in links if one["href"].startswith(service.url)]
     assert "Tout sur ce séjour" in words_of(answer.text)
-    shown = full.http.get(whole)
+    shown = service.http.get(whole)
     assert (
         shown.text
-        == full.get(theme="dark", accent="#b45309", lang="fr", sections="guide,weather").text
+        == service.page(theme="dark", accent="#b45309", lang="fr", sections="guide,weather").text
     )
 
 
-def test_compact_page_has_each_source_and_whole_notice(full):
-    whole, low = full.get(lang="en").text, compact(full, lang="en").text
+def test_compact_page_has_each_source_and_whole_notice(service):
+    whole, low = service.page(lang="en").text, compact(service, lang="en").text
     notices, below = (
         text.partition("<footer")[2].partition('<div class="in">')[2].partition("</details>")[0]
         for text in (whole, low)
@@ -135,40 +135,40 @@ def test_compact_page_has_each_source_and_whole_notice(full):
         assert name in words_of(named)
 
 
-def test_compact_page_has_the_full_page_s_policy_and_script(full):
-    answer, page = compact(full), Parsed(compact(full).text)
+def test_compact_page_has_the_full_page_s_policy_and_script(service):
+    answer, page = compact(service), Parsed(compact(service).text)
     policy = answer.headers["content-security-policy"]
     [style], [script] = page.blocks["style"], page.blocks["script"]
     assert f"style-src {hash_of(style)}" in policy
     assert f"script-src {hash_of(script)}" in policy
-    assert Parsed(full.get().text).blocks["script"] == [script]
-    assert answer.headers["cache-control"] == full.get().headers["cache-control"]
+    assert Parsed(service.page().text).blocks["script"] == [script]
+    assert answer.headers["cache-control"] == service.page().headers["cache-control"]
     for _, attributes in page.tags:
         assert not {"style", "src"} & set(attributes)
 
 
-def test_each_layout_is_cached_separately_and_full_is_the_default(full):
-    low, whole = compact(full), full.get()
+def test_each_layout_is_cached_separately_and_full_is_the_default(service):
+    low, whole = compact(service), service.page()
     assert low.headers["etag"] != whole.headers["etag"]
-    assert compact(full).content == low.content
-    again = compact(full, headers={"If-None-Match": low.headers["etag"]})
+    assert compact(service).content == low.content
+    again = compact(service, headers={"If-None-Match": low.headers["etag"]})
     assert again.status_code == 304
-    named = full.get(layout="full").text
+    named = service.page(layout="full").text
     assert named.replace("%26layout%3Dfull", "") == whole.text
 
 
-def test_wrong_layout_is_refused_and_a_misspelt_name_gets_a_hint(full):
-    wrong = full.get(layout="small", lang="en")
+def test_wrong_layout_is_refused_and_a_misspelt_name_gets_a_hint(service):
+    wrong = service.page(layout="small", lang="en")
     assert wrong.status_code == 400
     assert wrong.headers["x-error-code"] == "invalid_layout"
     assert "layout is &#39;small&#39;; accepted: full, compact. -->" in wrong.text
-    assert "did you mean layout?" in full.get(layuot="compact").text
+    assert "did you mean layout?" in service.page(layuot="compact").text
 
 
-def test_discovery_leads_to_the_compact_layout(full):
-    link = re.search(r'href="(\S+oembed\S+)"', compact(full).text)[1]
+def test_discovery_leads_to_the_compact_layout(service):
+    link = re.search(r'href="(\S+oembed\S+)"', compact(service).text)[1]
     assert "layout%3Dcompact" in link
-    assert "layout=compact" in full.http.get(link).json()["html"]
+    assert "layout=compact" in service.http.get(link).json()["html"]
 
 
 def rows_of(text):
@@ -176,54 +176,51 @@ def rows_of(text):
     return re.findall(r'<div class="row"', days)
 
 
-def test_compact_page_marks_typical_days_beside_forecast_days(full):
-    text = compact(full, STRADDLING, lang="en").text
+def test_compact_page_marks_typical_days_beside_forecast_days(service):
+    text = compact(service, STRADDLING, lang="en").text
     assert len(rows_of(text)) == 5  # four of the forecast; the rest is one of its kind
     assert len(re.findall(r'<li class="\s*typ">', text)) == 1
     assert "Forecast to" in words_of(text)
 
 
 @pytest.mark.parametrize(("days", "rows"), [(1, 0), (10, 0), (11, 2), (35, 5), (36, 4), (92, 4)])
-def test_compact_page_of_a_long_stay_has_weeks_and_refers_to_the_full_page(full, days, rows):
+def test_compact_page_of_a_long_stay_has_weeks_and_refers_to_the_full_page(service, days, rows):
     """Up to ten typical days are facts and dates; of weeks there is room for five."""
     end = date(2027, 8, 7) + timedelta(days=days - 1)
-    text = compact(full, {**STAY, "end": f"{end}"}, lang="en").text
+    text = compact(service, {**STAY, "end": f"{end}"}, lang="en").text
     assert len(rows_of(text)) == rows
     assert ("on the full page" in text) == (days > 35)
     assert ('<ul class="dated">' in text) == (rows == 0)
 
 
-def test_compact_page_shows_the_best_restaurants_and_a_holiday(full):
-    said = words_of(compact(full, lang="en").text)
+def test_compact_page_shows_the_best_restaurants_and_a_holiday(service):
+    said = words_of(compact(service, lang="en").text)
     for name in ("Goizargi", "Ataria 1899", "Kresala", "Assumption Day"):
         assert name in said
-    assert "Three stars" in compact(full, lang="en").text
+    assert "Three stars" in compact(service, lang="en").text
 
 
-def test_compact_page_omits_a_section_without_an_answer(full):
-    guide = full.sample("guide")
-    make, guide.make = guide.make, lambda _: NotApplicable(reason="no_guide_loaded", message="-")
-    try:
-        text = compact(full, lat="43.9").text
-    finally:
-        guide.make = make
+def test_compact_page_omits_a_section_without_an_answer(service):
+    absent = NotApplicable(reason="no_guide_loaded", message="-")
+    with service.answering("guide", lambda _: absent):
+        text = compact(service, lat="43.9").text
     assert 'aria-labelledby="h-astronomy"' in text
     assert 'aria-labelledby="h-guide"' not in text
 
 
-def test_compact_page_prefers_a_title_that_fits(full, long_names):
-    text = compact(full, {**FORECAST, **long_names}, lang="en").text
+def test_compact_page_prefers_a_title_that_fits(service, long_names):
+    text = compact(service, {**FORECAST, **long_names}, lang="en").text
     assert LONG_TITLE not in text
     assert LONG_NAME in text
 
 
-def test_axe_finds_nothing(full, open_page):
+def test_axe_finds_nothing(service, open_page):
     for theme, lang in (("light", "de"), ("dark", "ar")):
-        address = full.address(STRADDLING, layout="compact", theme=theme, lang=lang)
+        address = service.address(STRADDLING, layout="compact", theme=theme, lang=lang)
         watched = open_page(address, viewport={"width": 500, "height": 720})
         assert watched.axe() == []
         assert watched.complaints == []
-        assert watched.elsewhere(full.url) == []
+        assert watched.elsewhere(service.url) == []
 
 
 def test_plain_card_has_a_brief():

@@ -3,55 +3,50 @@
 import re
 from datetime import UTC, datetime, timedelta
 
-from tests.widget.full_app import STAY
+from tests.widget.service import STAY
 
 POINT = {name: STAY[name] for name in ("lat", "lng", "place")}
 EVENING = datetime(2026, 11, 22, 22, 30, tzinfo=UTC)  # half an hour before midnight at the point
 
 
-def test_widget_of_seven_days_equals_the_widget_with_these_dates(full):
-    dated = full.get(POINT, start="2026-11-21", end="2026-11-27", sections="weather,astronomy")
-    living = full.get(POINT, days="7", sections="weather,astronomy")
+def test_widget_of_seven_days_equals_the_widget_with_these_dates(service):
+    dated = service.page(POINT, start="2026-11-21", end="2026-11-27", sections="weather,astronomy")
+    living = service.page(POINT, days="7", sections="weather,astronomy")
     assert living.status_code == 200
     assert body_of(living) == body_of(dated)
 
 
-def test_stay_of_days_moves_by_a_day_at_local_midnight(full):
-    shown, before = [], full.clock.now
-    try:
-        for moment in (EVENING, EVENING + timedelta(minutes=31)):
-            full.clock.now = moment
-            shown.append(dates_of(full.get(POINT, days="3", lang="en")))
-    finally:
-        full.clock.now = before
-    assert shown[0] == dates_of(full.get(POINT, start="2026-11-22", end="2026-11-24", lang="en"))
-    assert shown[1] == dates_of(full.get(POINT, start="2026-11-23", end="2026-11-25", lang="en"))
+def test_stay_of_days_moves_by_a_day_at_local_midnight(service):
+    shown = []
+    for moment in (EVENING, EVENING + timedelta(minutes=31)):
+        with service.at(moment):
+            shown.append(dates_of(service.page(POINT, days="3", lang="en")))
+    stays = (("2026-11-22", "2026-11-24"), ("2026-11-23", "2026-11-25"))
+    assert shown == [
+        dates_of(service.page(POINT, start=start, end=end, lang="en")) for start, end in stays
+    ]
 
 
-def test_widget_of_days_is_cached_until_local_midnight_at_most(full):
-    before = full.clock.now
-    try:
-        full.clock.now = EVENING
-        control = full.get(POINT, days="5", sections="guide").headers["cache-control"]
-    finally:
-        full.clock.now = before
+def test_widget_of_days_is_cached_until_local_midnight_at_most(service):
+    with service.at(EVENING):
+        control = service.page(POINT, days="5", sections="guide").headers["cache-control"]
     ages = [int(part.partition("=")[2]) for part in control.split(", ") if "max" in part]
     assert ages
     assert max(ages) <= 30 * 60
 
 
-def test_picture_and_oembed_accept_days(full):
-    address = full.address(POINT, days="7", lang="en")
-    picture = full.http.get(address.replace("/v1/pulse?", "/v1/pulse.svg?"))
-    dated = full.address(POINT, start="2026-11-21", end="2026-11-27", lang="en")
-    assert picture.content == full.http.get(dated.replace("pulse?", "pulse.svg?")).content
-    embed = full.http.get(f"{full.url}/v1/oembed", params={"url": address}).json()
+def test_picture_and_oembed_accept_days(service):
+    address = service.address(POINT, days="7", lang="en")
+    picture = service.http.get(address.replace("/v1/pulse?", "/v1/pulse.svg?"))
+    dated = service.address(POINT, start="2026-11-21", end="2026-11-27", lang="en")
+    assert picture.content == service.http.get(dated.replace("pulse?", "pulse.svg?")).content
+    embed = service.http.get(f"{service.url}/v1/oembed", params={"url": address}).json()
     assert "&amp;days=7" in embed["html"]
     assert "start=" not in embed["html"]
 
 
-def test_widget_with_days_and_dates_says_to_choose_dates(full):
-    answer = full.get(STAY, days="7")
+def test_widget_with_days_and_dates_says_to_choose_dates(service):
+    answer = service.page(STAY, days="7")
     assert answer.status_code == 400
     assert answer.headers["x-error-code"] == "conflicting_parameters"
     assert "Choose the dates of your stay." in answer.text

@@ -6,8 +6,6 @@ from importlib import resources
 
 import pytest
 
-from tests.widget.browser import host
-
 SPEAKS = """<!doctype html><style>html,body{margin:0}</style><p>widget</p><script>
 const say = (height) => parent.postMessage({type: "pulse:resize", version: 1, height}, "*");
 const tall = +new URLSearchParams(location.search).get("tall") || 640;
@@ -45,36 +43,26 @@ HEIGHT = "document.querySelector('iframe').offsetHeight"
 
 
 @pytest.fixture
-def embedded(site, open_page):
+def embedded(service, open_page, serve_host):
     """Opens a host's page with a body; the widget's page is stood in for by `widget`."""
-    hosts = []
 
     def open_one(body: str, widget: str = WIDGET):
-        served = host({"/": f"<!doctype html><title>A host</title><body>{body}"})
-        origin = served.__enter__()
-        hosts.append(served)
         watched = open_page("about:blank", viewport={"width": 900, "height": 700})
         watched.page.route(
-            f"{site.url}/v1/pulse**",
+            f"{service.url}/v1/pulse**",
             lambda route: route.fulfill(body=widget, content_type="text/html"),
         )
-        watched.page.goto(origin)
+        watched.page.goto(serve_host(body))
         return watched
 
-    yield open_one
-    for served in hosts:
-        served.__exit__(None, None, None)
+    return open_one
 
 
-def frame(site, more: str = "", query: str = "", sandbox: str = 'sandbox="allow-scripts"') -> str:
-    return f'<iframe src="{site.url}/v1/pulse?{query}" {sandbox} {more}></iframe>'
+def frame(service, more: str = 'style="border:0"', query: str = "") -> str:
+    return f'<iframe src="{service.url}/v1/pulse?{query}" sandbox="allow-scripts" {more}></iframe>'
 
 
-def script(site) -> str:
-    return f'<script src="{site.url}/v1/embed.js" async></script>'
-
-
-def told(page, frame: int, messages: list[object]) -> None:
+def send(page, frame: int, messages: list[object]) -> None:
     """Let a widget send messages to the host, and wait until the last has arrived."""
     page.evaluate(
         """([frame, messages]) => new Promise((arrived) => {
@@ -86,88 +74,91 @@ def told(page, frame: int, messages: list[object]) -> None:
 
 
 @pytest.mark.parametrize("script", ["embed.js", "resize.js"])
-def test_script_is_sent_line_by_line_as_written(site, script):
+def test_script_is_sent_line_by_line_as_written(service, script):
     """A shortener that removes blanks around operators turns `a + +b` into `a++b`."""
     text = (resources.files("location_context.widget") / script).read_text("utf-8")
     written = [line.strip() for line in text.splitlines() if not line.strip().startswith("//")]
-    sent = site.get("/v1/embed.js" if script == "embed.js" else "/v1/pulse?lat=41.9&lng=12.5").text
+    sent = service.get(
+        "/v1/embed.js" if script == "embed.js" else "/v1/pulse?lat=41.9&lng=12.5"
+    ).text
     text = "\n".join(written)
     for part in re.split("HEIGHTS|SANDBOX", text):
         assert part in sent
 
 
-def test_script_is_small_and_names_its_licence(site):
-    answer = site.get("/v1/embed.js", headers={"Accept-Encoding": "identity"})
+def test_script_is_small_and_names_its_licence(service):
+    answer = service.get("/v1/embed.js", headers={"Accept-Encoding": "identity"})
     assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
     assert "MIT License" in answer.text.splitlines()[0]
     assert len(gzip.compress(answer.content, 6)) < 3000
     for coding in ("gzip", "br"):
-        packed = site.get("/v1/embed.js", headers={"Accept-Encoding": coding})
+        packed = service.get("/v1/embed.js", headers={"Accept-Encoding": coding})
         assert packed.headers["content-encoding"] == coding
         assert int(packed.headers["content-length"]) < 3000
 
 
-def test_script_may_be_used_and_cached_by_each_host(site):
-    headers = site.get("/v1/embed.js").headers
+def test_script_may_be_used_and_cached_by_each_host(service):
+    headers = service.get("/v1/embed.js").headers
     assert headers["cross-origin-resource-policy"] == "cross-origin"
     assert headers["referrer-policy"] == "no-referrer"
     assert headers["x-robots-tag"] == "noindex"
     assert "frame-ancestors *" in headers["content-security-policy"]
     assert "x-frame-options" not in headers
     assert headers["cache-control"].startswith("public, max-age=")
-    kept = site.get("/v1/embed.js", headers={"If-None-Match": headers["etag"]})
+    kept = service.get("/v1/embed.js", headers={"If-None-Match": headers["etag"]})
     assert (kept.status_code, kept.content) == (304, b"")
 
 
-def test_iframe_takes_the_height_of_its_widget(site, embedded):
-    watched = embedded(frame(site, 'style="border:0"') + script(site))
-    watched.page.wait_for_function(f"{HEIGHT} === 640")
+@pytest.mark.parametrize(
+    "style",
+    [
+        "border:0",
+        "box-sizing:border-box;border:7px solid",
+        *(f"box-sizing:{box};padding:10.3px 7px 9px;border:1.5px solid"
+          for box in ("content-box", "border-box")),
+    ],
+)  # fmt: skip
+def test_content_of_an_iframe_gets_the_height_of_its_widget(service, embedded, style):
+    watched = embedded(frame(service, f'style="{style}"') + service.script)
+    watched.page.wait_for_function("document.querySelector('iframe').style.height")
+    assert 640 <= watched.page.frames[1].evaluate("innerHeight") <= 641
     assert watched.complaints == []
 
 
-def test_two_widgets_take_their_own_heights(site, embedded):
-    watched = embedded(
-        frame(site, 'style="border:0"', "tall=500")
-        + frame(site, 'style="border:0"', "tall=900")
-        + script(site)
-    )
+def test_two_widgets_take_their_own_heights(service, embedded):
+    frames = "".join(frame(service, query=f"tall={tall}") for tall in (500, 900))
     heights = "[...document.querySelectorAll('iframe')].map((one) => one.offsetHeight).join()"
-    watched.page.wait_for_function(f"{heights} === '500,900'")
+    page = embedded(frames + service.script).page
+    page.wait_for_function(f"{heights} === '500,900'")
 
 
-def test_border_inside_the_height_is_added(site, embedded):
-    style = 'style="box-sizing:border-box;border:7px solid"'
-    watched = embedded(frame(site, style) + script(site))
-    watched.page.wait_for_function("document.querySelector('iframe').clientHeight === 640")
-
-
-def test_widget_added_later_is_sized(site, embedded):
-    watched = embedded(script(site))
+def test_widget_added_later_is_sized(service, embedded):
+    watched = embedded(service.script)
     watched.page.wait_for_load_state("networkidle")
     watched.page.evaluate(
-        "(html) => document.body.insertAdjacentHTML('beforeend', html)", frame(site)
+        "(html) => document.body.insertAdjacentHTML('beforeend', html)", frame(service)
     )
     watched.page.wait_for_function("document.querySelector('iframe').clientHeight === 640")
 
 
-def test_script_requests_the_height_of_an_earlier_widget(site, embedded):
-    watched = embedded(frame(site), widget=SILENT)
+def test_script_requests_the_height_of_an_earlier_widget(service, embedded):
+    watched = embedded(frame(service), widget=SILENT)
     watched.page.wait_for_load_state("networkidle")
-    watched.page.add_script_tag(url=f"{site.url}/v1/embed.js")
+    watched.page.add_script_tag(url=f"{service.url}/v1/embed.js")
     watched.page.wait_for_function("document.querySelector('iframe').clientHeight === 640")
 
 
-def test_script_ignores_messages_without_a_valid_height(site, embedded):
-    watched = embedded(frame(site, 'style="border:0"') + script(site))
+def test_script_ignores_messages_without_a_valid_height(service, embedded):
+    watched = embedded(frame(service) + service.script)
     watched.page.wait_for_function(f"{HEIGHT} === 640")
-    told(watched.page, 0, NO_MESSAGES)
+    send(watched.page, 0, NO_MESSAGES)
     assert watched.page.evaluate(HEIGHT) == 640
     assert watched.complaints == []
 
 
-def test_script_sizes_only_iframes_of_the_widget(site, embedded):
-    other = f'<iframe src="{site.url}/v1/status"></iframe><iframe src="http://["></iframe>'
-    watched = embedded(other + '<iframe srcdoc="x"></iframe>' + frame(site) + script(site))
+def test_script_sizes_only_iframes_of_the_widget(service, embedded):
+    other = f'<iframe src="{service.url}/v1/status"></iframe><iframe src="http://["></iframe>'
+    watched = embedded(other + '<iframe srcdoc="x"></iframe>' + frame(service) + service.script)
     page = watched.page
     page.wait_for_function("document.querySelectorAll('iframe')[3].clientHeight === 640")
     page.evaluate(
@@ -177,23 +168,23 @@ def test_script_sizes_only_iframes_of_the_widget(site, embedded):
             frames[2].eval(`parent.postMessage(${JSON.stringify(lie)}, "*")`);
         }"""
     )
-    told(page, 3, [])
+    send(page, 3, [])
     heights = "[...document.querySelectorAll('iframe')].map((one) => one.clientHeight)"
     assert page.evaluate(heights) == [150, 150, 150, 640]
 
 
-def test_script_adds_a_missing_title(site, embedded):
-    named = frame(site, 'title="My own"') + frame(site, "", "place=R%C3%ADo%20%26%20Sol")
-    watched = embedded(named + frame(site) + script(site))
+def test_script_adds_a_missing_title(service, embedded):
+    named = frame(service, 'title="My own"') + frame(service, "", "place=R%C3%ADo%20%26%20Sol")
+    watched = embedded(named + frame(service) + service.script)
     titles = "[...document.querySelectorAll('iframe')].map((one) => one.title)"
     watched.page.wait_for_function(f"{titles}[1]")
     words = "About the stay"
     assert watched.page.evaluate(titles) == ["My own", f"{words}: Río & Sol", words]
 
 
-def test_oscillating_height_settles(site, embedded):
+def test_oscillating_height_settles(service, embedded):
     counter = """<script>let spoken = 0; addEventListener("message", () => spoken++)</script>"""
-    watched = embedded(counter + frame(site, 'style="border:0"') + script(site), widget=OSCILLATES)
+    watched = embedded(counter + frame(service) + service.script, widget=OSCILLATES)
     page = watched.page
     page.wait_for_function("spoken >= 6")
     page.wait_for_function(
@@ -206,11 +197,11 @@ def test_oscillating_height_settles(site, embedded):
     assert page.evaluate(HEIGHT) == 400
 
 
-def test_slowly_oscillating_height_settles_at_the_taller(site, embedded):
+def test_slowly_oscillating_height_settles_at_the_taller(service, embedded):
     """As where the host's scrollbar comes with one height of the widget and goes with the other."""
     counter = """<script>let spoken = 0, last; addEventListener("message", () => {
         spoken++; last = performance.now(); });</script>"""
-    watched = embedded(counter + frame(site, 'style="border:0"') + script(site), widget=SWINGS)
+    watched = embedded(counter + frame(service) + service.script, widget=SWINGS)
     page = watched.page
     page.wait_for_function("spoken >= 4")
     page.wait_for_function("performance.now() - last > 2000", timeout=15_000)
@@ -219,31 +210,21 @@ def test_slowly_oscillating_height_settles_at_the_taller(site, embedded):
 
 
 @pytest.mark.parametrize("late", ["display:none", "width:0"])
-def test_script_ignores_the_height_of_a_frame_without_a_width(site, embedded, late):
-    watched = embedded(frame(site, f'style="border:0;{late}"', "tall=16270") + script(site))
+def test_script_ignores_the_height_of_a_frame_without_a_width(service, embedded, late):
+    watched = embedded(frame(service, f'style="border:0;{late}"', "tall=16270") + service.script)
     page = watched.page
     page.wait_for_load_state("networkidle")
-    told(page, 0, [{"type": "pulse:resize", "version": 1, "height": 16270}])
+    send(page, 0, [{"type": "pulse:resize", "version": 1, "height": 16270}])
     assert page.evaluate("document.querySelector('iframe').style.height") == ""
     page.evaluate("document.querySelector('iframe').style = 'border:0;width:400px'")
     page.wait_for_function(f"{HEIGHT} === 16270")
 
 
-@pytest.mark.parametrize("sizing", ["content-box", "border-box"])
-def test_padding_and_border_leave_the_content_its_height(site, embedded, sizing):
-    style = f"box-sizing:{sizing};padding:10.3px 7px 9px;border:1.5px solid"
-    watched = embedded(frame(site, f'style="{style}"') + script(site))
-    page = watched.page
-    page.wait_for_function("document.querySelector('iframe').style.height")
-    inner = page.frames[1].evaluate("innerHeight")
-    assert 640 <= inner <= 641
-
-
-def test_often_resized_widget_settles_at_its_content_height(site, embedded):
-    watched = embedded(frame(site, 'style="border:0"') + script(site))
+def test_often_resized_widget_settles_at_its_content_height(service, embedded):
+    watched = embedded(frame(service) + service.script)
     page = watched.page
     page.wait_for_function(f"{HEIGHT} === 640")
     many = [{"type": "pulse:resize", "version": 1, "height": 1000 - n} for n in range(60)]
-    told(page, 0, many)
+    send(page, 0, many)
     assert page.evaluate(HEIGHT) > 940
     page.wait_for_function(f"{HEIGHT} === 640")

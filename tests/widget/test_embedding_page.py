@@ -11,9 +11,8 @@ import pytest
 
 from location_context.parameters import WIDGET
 from tests.serving import free_port
-from tests.widget.browser import host, until
+from tests.widget.browser import fits, shown, until
 from tests.widget.embedding_page import blocks, code, sections, snippet
-from tests.widget.full_app import STAY
 
 NEED_NPM = {"React", "Vue", "Shopify"}
 RUN_HERE = {
@@ -23,7 +22,7 @@ RUN_HERE = {
 }  # fmt: skip
 RUN_BY_TEST_BREAKAGES = {"What breaks it"}
 FRAME = "document.querySelector('iframe')"
-OUTER = "innerWidth - document.documentElement.clientWidth"
+SCROLLBAR = "innerWidth - document.documentElement.clientWidth"
 AMP_IFRAME = """<script>
 customElements.define("amp-iframe", class extends HTMLElement {
   connectedCallback() {
@@ -54,93 +53,74 @@ customElements.define("amp-iframe", class extends HTMLElement {
 </script>"""
 
 
-def page(body: str) -> dict[str, str]:
-    return {"/": f"<!doctype html><html lang=en><title>A host</title>{body}"}
-
-
-def comes(page, part: str = "/v1/pulse"):
-    """Wait until the last frame shows an address with this part; gives the frame."""
-    for _ in range(500):
-        if part in page.frames[-1].url:
-            return page.frames[-1]
-        page.wait_for_timeout(20)
-    pytest.fail(f"in vain: {part}")
-
-
-def fits(page) -> None:
-    """Wait until the last frame is as tall as its content, without a scrollbar."""
-    frame = comes(page)
-    until(frame, "document.getElementById('w') !== null")
-    whole = "Math.abs(innerHeight - document.getElementById('w').clientHeight) < 1"
-    until(frame, f"{whole} && {OUTER} === 0")
-
-
 def test_each_snippet_is_run_by_a_test():
     assert set(blocks()) == RUN_HERE | NEED_NPM | RUN_BY_TEST_BREAKAGES
 
 
-def test_two_lines_size_the_widget(full, open_page):
-    frame, script = snippet(full.url)
-    with host(page(frame + script)) as origin:
-        watched = open_page(origin)
+@pytest.fixture
+def opened(service, open_host):
+    """Opens a host's page with a body once the widget fits, without a complaint."""
+
+    def open_one(body: str, headers: dict[str, str] | None = None, **options):
+        watched = open_host(body, headers, **options)
         fits(watched.page)
         assert watched.complaints == []
-        assert watched.elsewhere(full.url, origin) == []
-        assert watched.page.context.cookies() == []
+        return watched
+
+    return open_one
 
 
-def made(full, own: str, part: str = "", **more: str) -> str:
-    """What the page at `/` gives for the stay in the address of the guide's own code."""
+def test_two_lines_size_the_widget(service, opened):
+    watched = opened("".join(snippet(service.url)))
+    assert watched.elsewhere(service.url, watched.origin) == []
+    assert watched.page.context.cookies() == []
+
+
+def builders_code(service, own: str, **more: str) -> str:
+    """Return the builder's code for the stay in the address of the page's own code."""
     query = parse_qs(urlsplit(unescape(re.search(r'(?:src|href)="([^"]+)', own)[1])).query)
-    return builders_code(full, {**query, "code": part, **more})
+    return service.code({name: value for name, (value,) in query.items()}, **more)
 
 
-def builders_code(full, asked: dict) -> str:
-    text = full.http.get(f"{full.url}/", params=asked).text
-    found = re.search(r"<pre[^>]*><code>(.*?)</code></pre>", text, re.DOTALL)[1]
-    return unescape(re.sub(r"</?[bi][^>]*>", "", found))
-
-
-def test_documented_lines_are_those_of_the_builder(full):
-    two = code("The two lines", full.url)
-    asked = {"lat": "43.3183", "lng": "-1.9812", "days": "7", "lang": "en"}
-    assert two.split() == builders_code(full, asked).split()
-    own, _ = snippet(full.url)
+def test_documented_lines_are_those_of_the_builder(service):
+    query = {"lat": "43.3183", "lng": "-1.9812", "days": "7", "lang": "en"}
+    assert code("The two lines", service.url).split() == service.code(query).split()
+    own, _ = snippet(service.url)
     plain = [
         re.sub(r"\s", "", re.sub(r' height="\d+"', "", one))
-        for one in (own, made(full, own, plain="1"))
+        for one in (own, builders_code(service, own, plain="1"))
     ]
     assert plain[0] == plain[1]
 
 
-def test_two_lines_show_the_widget_and_follow_a_form(full, open_page):
+def test_two_lines_show_the_widget_and_follow_a_form(service, opened):
     headings = ("The two lines", "A booking form", "What guests open")
-    two, form, listener = (code(one, full.url) for one in headings)
+    two, form, listener = (code(one, service.url) for one in headings)
     _, _, script = two.partition("\n")
     fields = "<input id=checkin type=date><input id=checkout type=date>"
-    with host(page(f"{fields}{form}{script}<script>{listener}</script>")) as origin:
-        watched = open_page(origin)
-        fits(watched.page)
-        assert "days=7" in watched.page.frames[-1].url
-        watched.page.fill("#checkin", "2026-11-28")
-        watched.page.fill("#checkout", "2026-12-01")
-        watched.page.locator("#checkout").dispatch_event("change")
-        comes(watched.page, "start=2026-11-28&end=2026-12-01")
-        assert watched.complaints == []
+    watched = opened(f"{fields}{form}{script}<script>{listener}</script>")
+    page = watched.page
+    assert "days=7" in page.frames[-1].url
+    page.fill("#checkin", "2026-11-28")
+    page.fill("#checkout", "2026-12-01")
+    page.locator("#checkout").dispatch_event("change")
+    shown(page, "start=2026-11-28&end=2026-12-01")
+    assert watched.complaints == []
 
 
-def test_documented_mail_code_is_that_of_the_builder(full, open_page):
-    own = code("E-mail", full.url)
-    given = made(full, own, "mail")
-    said = r'(?<=alt=")[^"]*|(?<= height=")\w+'
-    plain = [re.sub(r"\s+", " ", re.sub(said, "", one)).strip() for one in (own, given)]
+def test_documented_mail_code_is_that_of_the_builder(service, open_host):
+    own = code("E-mail", service.url)
+    of_the_stay = r'(?<=alt=")[^"]*|(?<= height=")\w+'
+    plain = [
+        re.sub(r"\s+", " ", re.sub(of_the_stay, "", one)).strip()
+        for one in (own, builders_code(service, own, code="mail"))
+    ]
     assert plain[0] == plain[1]
-    with host(page(own)) as origin:
-        watched = open_page(origin)
-        until(watched.page, "document.images[0].complete && document.images[0].naturalWidth >= 600")
-        watched.page.click("a")
-        watched.page.wait_for_url("**/v1/pulse?**")
-        assert watched.complaints == []
+    watched = open_host(own)
+    until(watched.page, "document.images[0].complete && document.images[0].naturalWidth >= 600")
+    watched.page.click("a")
+    watched.page.wait_for_url("**/v1/pulse?**")
+    assert watched.complaints == []
 
 
 def test_table_of_parameters_is_complete():
@@ -149,148 +129,117 @@ def test_table_of_parameters_is_complete():
     assert sorted(names) == sorted(WIDGET)
 
 
-@pytest.mark.parametrize("late", [False, True], ids=["at once", "after the widget spoke"])
-def test_documented_listener_sizes_the_widget(full, open_page, late):
-    frame, _ = snippet(full.url)
-    listener = code("Without our script", full.url)
-    with host(page(frame + ("" if late else listener))) as origin:
-        watched = open_page(origin)
-        if late:
-            until(comes(watched.page), "document.readyState === 'complete'")
-            watched.page.evaluate(re.sub(r"</?script>", "", listener))
-        fits(watched.page)
-        assert watched.complaints == []
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "after the widget's message"])
+def test_documented_listener_sizes_the_widget(service, open_host, late):
+    frame, _ = snippet(service.url)
+    listener = code("Without our script", service.url)
+    watched = open_host(frame + ("" if late else listener))
+    if late:
+        until(shown(watched.page), "document.readyState === 'complete'")
+        watched.page.evaluate(re.sub(r"</?script>", "", listener))
+    fits(watched.page)
+    assert watched.complaints == []
 
 
-def test_documented_change_leaves_the_history_alone(full, open_page):
-    change = code("Another stay, theme or language", full.url)
-    frame, script = snippet(full.url)
-    with host({**page("before"), "/stay": page(frame + script)["/"]}) as origin:
-        there = open_page(origin, fresh=True).page
-        there.goto(f"{origin}/stay")
-        fits(there)
-        there.add_script_tag(content=change)
-        for choices, said in (
-            ({"start": "2027-09-03", "end": "2027-09-10"}, "start=2027-09-03&end=2027-09-10"),
-            ({"theme": "dark"}, "end=2027-09-10&lang=en&theme=dark"),
-            ({"lang": "de"}, "lang=de&theme=dark"),
-        ):
-            there.evaluate(f"(choices) => change({FRAME}, choices)", choices)
-            comes(there, said)
-            fits(there)
-        there.go_back()
-        assert there.url == f"{origin}/"
+def test_documented_change_leaves_the_history_alone(service, open_page, serve_host):
+    origin = serve_host("".join(snippet(service.url)))
+    page = open_page(f"{origin}/?before", fresh=True).page
+    page.goto(origin)
+    fits(page)
+    page.add_script_tag(content=code("Another stay, theme or language", service.url))
+    for choices, query in (
+        ({"start": "2027-09-03", "end": "2027-09-10"}, "start=2027-09-03&end=2027-09-10"),
+        ({"theme": "dark"}, "end=2027-09-10&lang=en&theme=dark"),
+        ({"lang": "de"}, "lang=de&theme=dark"),
+    ):
+        page.evaluate(f"(choices) => change({FRAME}, choices)", choices)
+        shown(page, query)
+        fits(page)
+    page.go_back()
+    assert page.url == f"{origin}/?before"
 
 
-def test_changed_src_adds_a_history_entry(full, open_page):
-    frame, script = snippet(full.url)
-    with host(page(frame + script)) as origin:
-        there = open_page(origin, fresh=True).page
-        fits(there)
-        before = there.evaluate("history.length")
-        there.evaluate(f"{FRAME}.src += '&theme=dark'")
-        comes(there, "theme=dark")
-        assert there.evaluate("history.length") == before + 1
+def test_changed_src_adds_a_history_entry(service, opened):
+    page = opened("".join(snippet(service.url)), fresh=True).page
+    before = page.evaluate("history.length")
+    page.evaluate(f"{FRAME}.src += '&theme=dark'")
+    shown(page, "theme=dark")
+    assert page.evaluate("history.length") == before + 1
 
 
-def test_moved_iframe_is_sized_again(full, open_page):
-    frame, script = snippet(full.url)
-    with host(page(f"<main></main><div>{frame}</div>{script}")) as origin:
-        there = open_page(origin).page
-        fits(there)
-        for turn in (
-            "document.querySelector('main').append(frame)",
-            "frame.remove(); frame.style.height = ''; document.querySelector('div').append(frame)",
-        ):
-            with there.expect_event("framenavigated", lambda one: "/v1/pulse" in one.url):
-                there.evaluate(f"{{ const frame = {FRAME}; {turn} }}")
-            fits(there)
+def test_moved_iframe_is_sized_again(service, opened):
+    frame, script = snippet(service.url)
+    page = opened(f"<main></main><div>{frame}</div>{script}").page
+    for turn in (
+        "document.querySelector('main').append(frame)",
+        "frame.remove(); frame.style.height = ''; document.querySelector('div').append(frame)",
+    ):
+        with page.expect_event("framenavigated", lambda one: "/v1/pulse" in one.url):
+            page.evaluate(f"{{ const frame = {FRAME}; {turn} }}")
+        fits(page)
 
 
-def test_documented_element_sizes_the_widget_in_its_shadow_root(full, open_page):
-    define = code("Other single-page apps", full.url)
-    address = escape(full.address(STAY))
-    body = f'<stay-widget title="A stay" src="{address}"></stay-widget><script>{define}</script>'
-    with host(page(body)) as origin:
-        watched = open_page(origin)
-        fits(watched.page)
-        assert watched.complaints == []
+def test_documented_element_sizes_the_widget_in_its_shadow_root(service, opened):
+    define, address = code("Other single-page apps", service.url), escape(service.address())
+    opened(f'<stay-widget title="A stay" src="{address}"></stay-widget><script>{define}</script>')
 
 
-def test_code_in_an_iframe_of_the_host_scrolls_in_a_single_place(full, open_page):
+def test_code_in_an_iframe_of_the_host_scrolls_in_a_single_place(service, opened, serve_host):
     """As in Wix: a box of a fixed size on another origin, which the code inside cannot change."""
     sandbox = 'sandbox="allow-scripts allow-same-origin allow-popups" width="700" height="600"'
-    pages = {"/": ""}
-    with host(page("".join(snippet(full.url)))) as block, host(pages) as origin:
-        pages |= page(f'<iframe title="x" {sandbox} src="{block}"></iframe>')
-        watched = open_page(origin)
-        fits(watched.page)
-        assert watched.page.frames[1].evaluate(OUTER) > 0
-        assert watched.page.evaluate(OUTER) == 0
-        assert watched.complaints == []
+    block = serve_host("".join(snippet(service.url)))
+    page = opened(f'<iframe title="x" {sandbox} src="{block}"></iframe>').page
+    assert page.frames[1].evaluate(SCROLLBAR) > 0
+    assert page.evaluate(SCROLLBAR) == 0
 
 
-def test_address_in_an_iframe_of_the_host_scrolls_inside(full, open_page):
-    box = f'<iframe title="x" src="{escape(full.address(STAY))}" width="700" height="600"></iframe>'
-    with host(page(box)) as origin:
-        watched = open_page(origin)
-        until(comes(watched.page), f"{OUTER} > 0")
-        assert watched.complaints == []
+def test_address_in_an_iframe_of_the_host_scrolls_inside(service, open_host):
+    size = 'width="700" height="600"'
+    watched = open_host(f'<iframe title="x" src="{escape(service.address())}" {size}></iframe>')
+    until(shown(watched.page), f"{SCROLLBAR} > 0")
+    assert watched.complaints == []
 
 
 @pytest.mark.parametrize("place", ["in view", "below"])
-def test_amp_sizes_the_widget_or_offers_to(full, open_page, place):
+def test_amp_sizes_the_widget_or_offers_to(service, open_host, place):
     """A stand-in for AMP's runtime that keeps the documented rules of `amp-iframe`."""
     above = '<div style="height:3000px">Above</div>' if place == "below" else ""
-    with host(page(AMP_IFRAME + above + code("AMP", full.url))) as origin:
-        watched = open_page(origin)
-        there = watched.page
-        if place == "in view":
-            button = there.get_by_role("button", name="Show the whole widget")
-            button.wait_for()
-            assert there.evaluate(f"{FRAME}.clientHeight") == 600
-            button.click()
-        else:
-            until(there, f"{FRAME}.clientHeight > 700")
-        there.query_selector("iframe").scroll_into_view_if_needed()
-        fits(there)
-        assert there.frames[-1].url.endswith("#amp=1")
-        assert there.query_selector("[placeholder]") is None
-        assert watched.complaints == []
+    watched = open_host(AMP_IFRAME + above + code("AMP", service.url))
+    page = watched.page
+    if place == "in view":
+        button = page.get_by_role("button", name="Show the whole widget")
+        button.wait_for()
+        assert page.evaluate(f"{FRAME}.clientHeight") == 600
+        button.click()
+    else:
+        until(page, f"{FRAME}.clientHeight > 700")
+    page.query_selector("iframe").scroll_into_view_if_needed()
+    fits(page)
+    assert page.frames[-1].url.endswith("#amp=1")
+    assert page.query_selector("[placeholder]") is None
+    assert watched.complaints == []
 
 
-def test_documented_policy_needs_only_the_service(full, open_page):
-    name, _, policy = code("Security policies", full.url).strip().partition(": ")
-    frame, script = snippet(full.url)
-    body = f"{frame}{script}"
+def test_documented_policy_needs_only_the_service(service, opened):
+    name, _, policy = code("Security policies", service.url).strip().partition(": ")
     denied = "camera=(), geolocation=(), clipboard-write=(), fullscreen=(), microphone=()"
-    headers = {name: policy, "Permissions-Policy": denied}
-    with host(page(body), headers) as origin:
-        watched = open_page(origin)
-        fits(watched.page)
-        assert watched.complaints == []
+    opened("".join(snippet(service.url)), {name: policy, "Permissions-Policy": denied})
 
 
-def test_nonce_with_strict_dynamic_loads_the_script(full, open_page):
-    frame, script = snippet(full.url)
-    policy = "script-src 'nonce-abc' 'strict-dynamic'"
-    body = frame + script.replace("<script", '<script nonce="abc"')
-    with host(page(body), {"Content-Security-Policy": policy}) as origin:
-        watched = open_page(origin)
-        fits(watched.page)
-        assert watched.complaints == []
+def test_nonce_with_strict_dynamic_loads_the_script(service, opened):
+    body = "".join(snippet(service.url)).replace("<script", '<script nonce="abc"')
+    opened(body, {"Content-Security-Policy": "script-src 'nonce-abc' 'strict-dynamic'"})
 
 
 @pytest.mark.parametrize("up", [True, False])
-def test_documented_code_hides_a_widget_whose_service_is_down(full, open_page, up):
-    service = full.url if up else f"http://127.0.0.1:{free_port()}"
-    frame, _ = snippet(service)
-    _, _, script = code("Good to know", service).partition("<script>")
-    there = open_page("about:blank").page
-    there.clock.install()
-    with host(page(f"{frame}<script>{script}")) as origin:
-        there.goto(origin)
-        assert there.is_visible("iframe")
-        there.clock.fast_forward(5001)
-        until(there, f"{FRAME}.hidden === {'false' if up else 'true'}")
-        assert there.is_visible("iframe") == up
+def test_documented_code_hides_a_widget_whose_service_is_down(service, open_page, serve_host, up):
+    url = service.url if up else f"http://127.0.0.1:{free_port()}"
+    frame, _ = snippet(url)
+    _, _, script = code("Good to know", url).partition("<script>")
+    page = open_page("about:blank").page
+    page.clock.install()
+    page.goto(serve_host(f"{frame}<script>{script}"))
+    assert page.is_visible("iframe")
+    page.clock.fast_forward(5001)
+    until(page, f"{FRAME}.hidden === {'false' if up else 'true'}")
+    assert page.is_visible("iframe") == up

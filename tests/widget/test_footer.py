@@ -2,6 +2,7 @@
 
 import re
 from datetime import date
+from functools import partial
 from html import unescape
 
 import msgspec
@@ -16,7 +17,7 @@ from location_context.sections.weather.providers.nasa_power import NASA_POWER, n
 from location_context.sections.weather.providers.open_meteo import OPEN_METEO, copernicus
 from location_context.sections.weather.retrieval.elevations import DEM
 from location_context.widget.content import Part, source
-from tests.widget.full_app import FORECAST, STAY
+from tests.widget.service import FORECAST, STAY
 
 CC_BY = "https://creativecommons.org/licenses/by/4.0/"
 ODBL = "https://opendatacommons.org/licenses/odbl/1-0/"
@@ -24,10 +25,10 @@ OPEN_HOLIDAYS = OpenHolidays.attribution
 HOLIDAYS = Holidays.attribution
 
 
-def footer_of(full, given=STAY, **more: str) -> str:
+def footer_of(service, given=STAY, **more: str) -> str:
     [found] = re.findall(
         r'<div class="in">((?:(?!<div).)*)</div></details></footer>',
-        full.get(given, **more).text,
+        service.page(given, **more).text,
         flags=re.DOTALL,
     )
     return re.sub(r'<span class="vh"[^>]*>.*?</span>', "", unescape(found))
@@ -41,16 +42,16 @@ def text_of(html: str) -> str:
     return words_of(re.sub(r"<(?!/p)[^>]+>", "", html))
 
 
-def test_footer_has_each_notice_once_and_the_time_of_the_data(full):
-    said = text_of(footer_of(full, lang="en"))
+def test_footer_has_each_notice_once_and_the_time_of_the_data(service):
+    said = text_of(footer_of(service, lang="en"))
     wanted = [OPEN_METEO, copernicus(2026), DEM, HOLIDAYS]
     for text in (*(one.text for one in wanted), "Sample guide 2026, not current"):
         assert said.count(text) == 1
-    assert "Updated today, 11:00" in full.get(lang="en-GB").text
+    assert "Updated today, 11:00" in service.page(lang="en-GB").text
 
 
-def test_footer_names_each_source_without_a_click(full):
-    text = full.get(lang="en").text
+def test_footer_names_each_source_without_a_click(service):
+    text = service.page(lang="en").text
     names = text[text.index("<footer") : text.index("<details", text.index("<footer"))]
     for name in (
         "Open-Meteo",
@@ -64,8 +65,8 @@ def test_footer_names_each_source_without_a_click(full):
     assert names.count("OpenStreetMap") == 1
 
 
-def test_footer_links_sources_and_licences_and_says_adapted(full):
-    html = footer_of(full, FORECAST, lang="en")
+def test_footer_links_sources_and_licences_and_says_adapted(service):
+    html = footer_of(service, FORECAST, lang="en")
     assert text_of(html).startswith(
         "Weather: Weather data by Open-Meteo.com, CC BY 4.0, adapted · Elevation: Copernicus DEM, "
     )
@@ -81,24 +82,22 @@ def test_footer_links_sources_and_licences_and_says_adapted(full):
 @pytest.mark.parametrize(
     ("language", "word"), [("de", "bearbeitet"), ("fr", "adaptées"), ("ar", "معدّلة")]
 )
-def test_footer_translates_adapted(full, language, word):
+def test_footer_translates_adapted(service, language, word):
     assert f"CC BY 4.0</a></bdi>, {word}".replace(", ", "، " if language == "ar" else ", ") in (
-        footer_of(full, lang=language)
+        footer_of(service, lang=language)
     )
 
 
-def test_notice_that_ends_with_a_full_stop_gets_no_comma(full, monkeypatch):
-    sample, notice = full.sample("weather"), nasa_power(date(2026, 11, 21), "2.9.7")
-    make = sample.make
-    monkeypatch.setattr(
-        sample, "make", lambda query: msgspec.structs.replace(make(query), attribution=[notice])
-    )
-    said = text_of(footer_of(full, {**FORECAST, "lat": "44.4"}, lang="en"))
+def test_notice_that_ends_with_a_full_stop_gets_no_comma(service):
+    notice = nasa_power(date(2026, 11, 21), "2.9.7")
+    change = partial(msgspec.structs.replace, attribution=[notice])
+    with service.answering("weather", change):
+        said = text_of(footer_of(service, {**FORECAST, "lat": "44.4"}, lang="en"))
     assert said.startswith(f"Weather: NASA POWER: {notice.text} (adapted) Sky:")
 
 
-def test_footer_names_a_shared_source_once_at_its_end(full):
-    said = text_of(footer_of(full, lang="en"))
+def test_footer_names_a_shared_source_once_at_its_end(service):
+    said = text_of(footer_of(service, lang="en"))
     shared = (
         "Time zones: © OpenStreetMap contributors, ODbL · Regions: GeoNames, CC BY 4.0, adapted"
     )

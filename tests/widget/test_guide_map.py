@@ -14,9 +14,9 @@ from location_context.sections.guide import map as drawing
 from location_context.sections.guide.response import GuideBody, RestaurantBody
 from location_context.sections.guide.travel import estimate, reach
 from location_context.widget.render import Renderer
-from tests.widget.full_app import LANGUAGES, STAY
 from tests.widget.queries import WORDS, query, words_in
 from tests.widget.samples.tables import destination, guide
+from tests.widget.service import LANGUAGES, STAY
 
 WIDE = {"width": 1100, "height": 900}
 RING = re.compile(r'<use href="#(walk|drive)"[^>]*/><text x="7" y="4">(\d+)')
@@ -256,8 +256,8 @@ INSIDE = """() => {
 
 
 @pytest.mark.parametrize("language", ["en", "ja", "ar"])
-def test_map_lies_inside_its_card_with_letters_of_at_least_11_px(full, open_page, language):
-    page = open_page(full.address(STAY, lang=language, sections="guide")).page
+def test_map_lies_inside_its_card_with_letters_of_at_least_11_px(service, open_page, language):
+    page = open_page(service.address(STAY, lang=language, sections="guide")).page
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     for width in (280, 320, 360, 500, 640, 720, 960, 1200):
         page.set_viewport_size({"width": width, "height": 3000})
@@ -266,19 +266,19 @@ def test_map_lies_inside_its_card_with_letters_of_at_least_11_px(full, open_page
         assert letters >= 10.9, width
 
 
-def test_map_has_east_on_the_right_in_right_to_left_text(full, open_page):
+def test_map_has_east_on_the_right_in_right_to_left_text(service, open_page):
     where = """() => {
       const at = (one) => one.getBoundingClientRect().left, map = document.querySelector(".map");
       const mark = [...map.querySelectorAll(".mt")].find((one) => one.textContent == "4");
       return at(mark) - at(map.querySelector(".hm"));
     }"""
     for language in ("en", "ar"):
-        page = open_page(full.address(STAY, lang=language), viewport=WIDE).page
+        page = open_page(service.address(STAY, lang=language), viewport=WIDE).page
         assert page.evaluate(where) > 20, language  # Kresala lies to the east
 
 
-def test_map_keeps_marks_and_rings_in_forced_colours(full, open_page):
-    page = open_page(full.address(STAY), forced_colors="active", viewport=WIDE).page
+def test_map_keeps_marks_and_rings_in_forced_colours(service, open_page):
+    page = open_page(service.address(STAY), forced_colors="active", viewport=WIDE).page
     colours = """() => ["circle.g", "circle.mk", "text.mt"].map((one) => {
       const style = getComputedStyle(document.querySelector(`.map ${one}`));
       return style[one == "text.mt" ? "fill" : "stroke"];

@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Error as PlaywrightError
 
-from tests.widget.browser import host, until
-from tests.widget.live_app import DONOSTIA
+from tests.widget.browser import shown, until
+from tests.widget.service import DONOSTIA
 
 COUNT = """<script>
 var messages = 0;
@@ -36,22 +36,17 @@ CONTENT_BOX = """(one) => {
 }"""
 
 
-def snippet(site, **fields: str) -> list[str]:
-    """The frame, as the builder gives it for a page without scripts, and the script."""
-    text = site.get("/", **{**DONOSTIA, **fields, "plain": "1"}).text
-    code = re.search(r"<pre[^>]*><code>(.*?)</code></pre>", text, re.DOTALL)[1]
-    frame = html.unescape(re.sub(r"</?[bi][^>]*>", "", code)).strip()
-    return [frame, f'<script src="{site.url}/v1/embed.js" async></script>']
-
-
 def bare(frame: str) -> str:
     """The iframe without a style of its own, so that the host's holds."""
     return re.sub(r' style="[^"]*"', "", frame)
 
 
-def body(site, kind: str) -> str:
-    frame, script = snippet(site)
-    later, _ = snippet(site, place="Tokyo", lat="35.69", lng="139.69", end="2026-11-29")
+def body(service, kind: str) -> str:
+    frame, script = service.code(DONOSTIA, plain="1").strip(), service.script
+    arabic = service.code(DONOSTIA, plain="1", lang="ar")
+    later = service.code(
+        DONOSTIA, plain="1", place="Tokyo", lat="35.69", lng="139.69", end="2026-11-29"
+    )
     return {
         "plain": re.sub(r' sandbox="[^"]*"', "", frame) + script,
         "sandboxed": frame + script,
@@ -60,28 +55,22 @@ def body(site, kind: str) -> str:
         "percent": PERCENT + frame + script,
         "tight": TIGHT + bare(frame) + script,
         "padded": PADDED + bare(frame) + script,
-        "rtl": f'<div dir="rtl" style="columns:1">{snippet(site, lang="ar")[0]}</div>{script}',
+        "rtl": f'<div dir="rtl" style="columns:1">{arabic}</div>{script}',
     }[kind]
 
 
 @pytest.fixture
-def hosted(site, open_page):
-    """Opens a host's page of a kind and waits until its widgets have their heights."""
-    served = []
+def hosted(service, open_host):
+    """Opens a host's page of a kind, with its widgets in view."""
 
-    def open_one(kind: str, **options):
-        page = f"<!doctype html><html lang=en><title>A host</title><body>{COUNT}{body(site, kind)}"
-        one = host({"/": page})
-        origin = one.__enter__()
-        served.append(one)
-        watched = open_page(origin, viewport={"width": 1000, "height": 700}, **options)
+    def open_kind(kind: str, **options):
+        size = {"width": 1000, "height": 700}
+        watched = open_host(COUNT + body(service, kind), viewport=size, **options)
         for frame in watched.page.query_selector_all("iframe"):
             frame.scroll_into_view_if_needed()  # a lazy one waits for it
-        return watched, origin
+        return watched
 
-    yield open_one
-    for one in served:
-        one.__exit__(None, None, None)
+    return open_kind
 
 
 def misfits(page) -> list[str]:
@@ -120,8 +109,8 @@ def at_rest(page) -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_widget_is_as_tall_as_its_content_on_each_host(site, hosted, kind):
-    watched, origin = hosted(kind)
+def test_widget_is_as_tall_as_its_content_on_each_host(service, hosted, kind):
+    watched = hosted(kind)
     page = watched.page
     fits(page)
     for width in (400, 700, 1000):
@@ -131,14 +120,14 @@ def test_widget_is_as_tall_as_its_content_on_each_host(site, hosted, kind):
     assert at_rest(page) <= 12 * widgets
     assert misfits(page) == []
     assert watched.complaints == []
-    assert watched.elsewhere(site.url, origin) == []
-    assert len([url for url in watched.requests if url.startswith(site.url)]) == widgets + (
+    assert watched.elsewhere(service.url, watched.origin) == []
+    assert len([url for url in watched.requests if url.startswith(service.url)]) == widgets + (
         kind != "amp"
     )
 
 
 def test_widget_fits_at_each_zoom(hosted):
-    watched, _ = hosted("sandboxed", fresh=True)
+    watched = hosted("sandboxed", fresh=True)
     session = watched.page.context.new_cdp_session(watched.page)
     fits(watched.page)
     for zoom in (0.67, 1.25, 1.5, 2):
@@ -150,7 +139,7 @@ def test_widget_fits_at_each_zoom(hosted):
 
 
 def test_widget_height_follows_opened_and_closed_details(hosted):
-    watched, _ = hosted("sandboxed")
+    watched = hosted("sandboxed")
     page = watched.page
     fits(page)
     before = page.evaluate("document.querySelector('iframe').clientHeight")
@@ -167,42 +156,29 @@ def test_widget_height_follows_opened_and_closed_details(hosted):
     assert at_rest(page) <= 8 * len(summaries)
 
 
-def test_error_page_takes_its_own_height(site, open_page):
+def test_error_page_takes_its_own_height(service, open_host):
     query = html.escape(urlencode({**DONOSTIA, "lat": "north"}))
-    frame = f'<iframe title="x" src="{site.url}/v1/pulse?{query}" height="2000"></iframe>'
-    page = f"<!doctype html><title>A host</title>{frame}{snippet(site)[1]}"
-    with host({"/": page}) as origin:
-        watched = open_page(origin)
-        fits(watched.page)
-        until(watched.page, "document.querySelector('iframe').clientHeight < 600")
+    frame = f'<iframe title="x" src="{service.url}/v1/pulse?{query}" height="2000"></iframe>'
+    page = open_host(frame + service.script).page
+    fits(page)
+    until(page, "document.querySelector('iframe').clientHeight < 600")
 
 
 @pytest.mark.parametrize("policy", ["require-corp", "credentialless"])
 @pytest.mark.parametrize("query", [DONOSTIA, {**DONOSTIA, "lat": "north"}], ids=["good", "error"])
-def test_host_with_an_embedder_policy_shows_and_sizes_the_widget(site, open_page, policy, query):
-    address = html.escape(f"{site.url}/v1/pulse?{urlencode(query)}")
+def test_host_with_an_embedder_policy_shows_and_sizes_the_widget(service, open_host, policy, query):
+    address = html.escape(f"{service.url}/v1/pulse?{urlencode(query)}")
     frame = f'<iframe title="x" src="{address}" sandbox="allow-scripts" height="99"></iframe>'
-    text = f"<!doctype html><title>A host</title>{frame}{snippet(site)[1]}"
     isolated = {
         "Cross-Origin-Embedder-Policy": policy,
         "Cross-Origin-Opener-Policy": "same-origin",
     }
-    with host({"/": text}, isolated) as origin:
-        watched = open_page(origin)
-        until(watched.page, "document.querySelector('iframe').style.height")
-        fits(watched.page)
-        assert watched.page.evaluate("crossOriginIsolated")
-        assert watched.page.frames[1].inner_text(".card")
-    assert [said for said in watched.complaints if "400" not in said] == []
-
-
-def shown(page, address: str) -> None:
-    """Wait until the last frame shows an address."""
-    for _ in range(500):
-        if page.frames[-1].url == address:
-            return
-        page.wait_for_timeout(20)
-    pytest.fail(f"in vain: {address}")
+    watched = open_host(frame + service.script, isolated)
+    until(watched.page, "document.querySelector('iframe').style.height")
+    fits(watched.page)
+    assert watched.page.evaluate("crossOriginIsolated")
+    assert watched.page.frames[1].inner_text(".card")
+    assert [text for text in watched.complaints if "400" not in text] == []
 
 
 @pytest.mark.parametrize(
@@ -213,13 +189,13 @@ def shown(page, address: str) -> None:
     ],
     ids=["replace the address", "replace the element"],
 )
-def test_another_stay_adds_no_history_entry(site, hosted, turn):
-    watched, _ = hosted("sandboxed", fresh=True)
+def test_another_stay_adds_no_history_entry(service, hosted, turn):
+    watched = hosted("sandboxed", fresh=True)
     page = watched.page
     fits(page)
     before = page.evaluate("history.length")
     for nights in ("2026-11-29", "2026-12-12"):
-        address = f"{site.url}/v1/pulse?{urlencode({**DONOSTIA, 'end': nights})}"
+        address = f"{service.url}/v1/pulse?{urlencode({**DONOSTIA, 'end': nights})}"
         page.evaluate(
             f"(next) => {{ const frame = document.querySelector('iframe'); {turn} }}", address
         )
@@ -228,9 +204,9 @@ def test_another_stay_adds_no_history_entry(site, hosted, turn):
     assert page.evaluate("history.length") == before
 
 
-def test_widget_has_its_reserved_height_without_javascript(site, hosted):
-    watched, origin = hosted("sandboxed", java_script_enabled=False)
+def test_widget_has_its_reserved_height_without_javascript(service, hosted):
+    watched = hosted("sandboxed", java_script_enabled=False)
     frame = watched.page.frames[1]
     assert frame.inner_text("h1")
     assert frame.frame_element().bounding_box()["height"] >= 900
-    assert watched.elsewhere(site.url, origin) == []
+    assert watched.elsewhere(service.url, watched.origin) == []

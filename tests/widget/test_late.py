@@ -1,4 +1,4 @@
-"""A page made without what was on its way asks for it once more, and nobody holds the first."""
+"""A page made without late data requests them once more, and no cache keeps the first page."""
 
 import asyncio
 import threading
@@ -6,15 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from location_context.settings import Settings
-from tests.moved_clock import MovedClock
-from tests.serving import free_port, serve
-from tests.widget.browser import host, until
-from tests.widget.full_app import FORECAST, Full
-from tests.widget.samples.sections import SampleWeather, sample_sections
+from tests.widget.browser import until
+from tests.widget.samples.sections import SampleWeather
+from tests.widget.service import FORECAST, Service, serving
 
 HAS_DAYS = "!!document.querySelector('.days')"
-PHONE = {"width": 390, "height": 800}
+IS_LATE = "'late' in document.getElementById('w').dataset"
 HOLD = """(() => {  // the page's own wait of four seconds, which the test ends
   const wait = window.setTimeout;
   window.setTimeout = (done, after) => after === 4000 ? (window.wake = done) : wait(done, after);
@@ -22,7 +19,7 @@ HOLD = """(() => {  // the page's own wait of four seconds, which the test ends
 
 
 class LateWeather(SampleWeather):
-    """Answers once the test lets it."""
+    """Answers once the test opens its gate."""
 
     def __init__(self, clock, make) -> None:
         super().__init__(clock, make)
@@ -34,67 +31,61 @@ class LateWeather(SampleWeather):
 
 
 @pytest.fixture
-def late(tmp_path) -> Iterator[Full]:
-    """Its weather is late until the gate is opened."""
-    clock, port = MovedClock(), free_port()
-    settings = Settings(
-        data_dir=tmp_path,
-        public_url=f"http://127.0.0.1:{port}",
-        widget_per_minute=100_000,
-        widget_deadline=0.5,
-    )
-    weather, *others = sample_sections(clock)
-    weather = LateWeather(clock, weather.make)
-    with serve(settings, clock=clock, sections=[weather, *others], port=port) as served:
-        yield Full(served.url, clock, [weather, *others], None)
-        weather.gate.set()
+def late(tmp_path) -> Iterator[Service]:
+    """A service whose weather is late until the gate is opened."""
+
+    def delay(sections):
+        weather, *others = sections
+        return [LateWeather(weather.clock, weather.make), *others]
+
+    with serving(tmp_path, delay, widget_deadline=0.5) as service:
+        yield service
+        service.sample("weather").gate.set()
 
 
 @pytest.fixture
-def asked():
-    """The pages of the widget that a browser asks for."""
-
-    def watch(page) -> list[str]:
-        found = list[str]()
-        page.on("request", lambda one: found.append(one.url) if "/v1/pulse?" in one.url else None)
-        return found
-
-    return watch
+def page(open_page):
+    """A tab of a phone in which the page waits until the test wakes it."""
+    tab = open_page("about:blank", fresh=True, viewport={"width": 390, "height": 800}).page
+    tab.add_init_script(HOLD)
+    return tab
 
 
-def test_page_shows_late_weather_after_a_second_request(late, open_page, asked):
-    page = open_page("about:blank", fresh=True, viewport=PHONE).page
-    page.add_init_script(HOLD)
-    requests = asked(page)
+@pytest.fixture
+def requests(page) -> list[str]:
+    """The addresses of the widget that the tab has requested."""
+    found = list[str]()
+    page.on("request", lambda one: found.append(one.url) if "/v1/pulse?" in one.url else None)
+    return found
+
+
+def reload(late, page) -> None:
+    """Let the page's wait of four seconds end."""
+    late.clock.advance(seconds=4)
+    with page.expect_navigation():
+        page.evaluate("wake()")
+
+
+def test_page_shows_late_weather_after_a_second_request(late, page, requests):
     first = page.goto(late.address(FORECAST))
     assert first.headers["cache-control"] == "public, max-age=3"
     assert not page.evaluate(HAS_DAYS)
     late.sample("weather").gate.set()
-    late.clock.advance(seconds=4)
-    with page.expect_navigation():
-        page.evaluate("wake()")
+    reload(late, page)
     assert page.evaluate(HAS_DAYS)
-    assert not page.evaluate("'late' in document.getElementById('w').dataset")
+    assert not page.evaluate(IS_LATE)
     assert len(requests) == 2
 
 
-def test_late_page_sends_no_third_request(late, open_page, asked):
-    page = open_page("about:blank", fresh=True, viewport=PHONE).page
-    page.add_init_script(HOLD)
-    requests = asked(page)
+def test_late_page_sends_no_third_request(late, page, requests):
     page.goto(late.address(FORECAST))
-    late.clock.advance(seconds=4)
-    with page.expect_navigation():
-        page.evaluate("wake()")
-    assert page.evaluate("'late' in document.getElementById('w').dataset")
+    reload(late, page)
+    assert page.evaluate(IS_LATE)
     assert page.evaluate("window.wake") is None
     assert len(requests) == 2
 
 
-def test_late_page_with_an_opened_list_does_not_reload(late, open_page, asked):
-    page = open_page("about:blank", fresh=True, viewport=PHONE).page
-    page.add_init_script(HOLD)
-    requests = asked(page)
+def test_late_page_with_an_opened_list_does_not_reload(late, page, requests):
     page.goto(late.address(FORECAST))
     page.locator("summary").first.click()
     page.evaluate("wake()")
@@ -102,26 +93,20 @@ def test_late_page_with_an_opened_list_does_not_reload(late, open_page, asked):
     assert len(requests) == 1
 
 
-def test_framed_late_page_grows_and_adds_no_history(late, open_page, asked):
-    script = f'<script src="{late.url}/v1/embed.js" async></script>'
-    given = "".join(f' data-{name}="{value}"' for name, value in FORECAST.items())
-    page = open_page("about:blank", fresh=True, viewport=PHONE).page
-    page.add_init_script(HOLD)
-    requests = asked(page)
-    markup = f"<!doctype html><title>A host</title><div data-location-context{given}></div>{script}"
-    with host({"/": markup}) as origin:
-        page.goto(origin)
-        until(page, "!!document.querySelector('iframe')")
-        frame = page.frame_locator("iframe")
-        frame.locator("#p").wait_for()
-        before, entries = page.evaluate(
-            "[document.querySelector('iframe').clientHeight, history.length]"
-        )
-        late.sample("weather").gate.set()
-        late.clock.advance(seconds=4)
-        page.frames[1].evaluate("wake()")
-        frame.locator(".days").wait_for()
-        assert page.evaluate("history.length") == entries
-        assert len(requests) == 2
-        until(page.frames[1], "innerHeight >= document.getElementById('w').clientHeight - 1")
-        assert page.evaluate("document.querySelector('iframe').clientHeight") != before
+def test_framed_late_page_grows_and_adds_no_history(late, page, requests, serve_host):
+    data = "".join(f' data-{name}="{value}"' for name, value in FORECAST.items())
+    page.goto(serve_host(f"<div data-location-context{data}></div>{late.script}"))
+    until(page, "!!document.querySelector('iframe')")
+    frame = page.frame_locator("iframe")
+    frame.locator("#p").wait_for()
+    before, entries = page.evaluate(
+        "[document.querySelector('iframe').clientHeight, history.length]"
+    )
+    late.sample("weather").gate.set()
+    late.clock.advance(seconds=4)
+    page.frames[1].evaluate("wake()")
+    frame.locator(".days").wait_for()
+    assert page.evaluate("history.length") == entries
+    assert len(requests) == 2
+    until(page.frames[1], "innerHeight >= document.getElementById('w').clientHeight - 1")
+    assert page.evaluate("document.querySelector('iframe').clientHeight") != before

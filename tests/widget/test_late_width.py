@@ -4,11 +4,11 @@ from html import escape
 
 import pytest
 
-from tests.widget.browser import host, until
-from tests.widget.full_app import FORECAST
+from tests.widget.browser import until
+from tests.widget.service import FORECAST
 
 TALLEST = 5000  # px; the samples are 2,300 px high at 720 px, and 25,000 px without a width
-HEARD = """if (parent === window) {
+RECORD = """if (parent === window) {
   window.heights = [];
   window.latest = new Map();
   window.answered = new Set();
@@ -25,51 +25,51 @@ KNOCK = f"""() => {{
 }}"""
 
 
+@pytest.fixture
+def page(open_page):
+    """A tab that records the heights which its frames send."""
+    page = open_page("about:blank", fresh=True, viewport={"width": 800, "height": 600}).page
+    page.add_init_script(RECORD)
+    return page
+
+
+def slow_down(page) -> None:
+    """Let the tab have a quarter of the processor."""
+    session = page.context.new_cdp_session(page)
+    session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+
+
 @pytest.mark.parametrize("asks", ["load", "again"])
-def test_frame_without_a_width_sends_no_height(full, open_page, asks):
-    address = escape(full.address(FORECAST))
+def test_frame_without_a_width_sends_no_height(service, page, serve_host, asks):
+    address = escape(service.address(FORECAST))
     frames = "".join(
         f'<iframe title="x" style="border:0;{late}" src="{address}"></iframe>'
         for late in ("display:none", "width:0", "width:1px", "width:40px")
     )
-    script = f'<script src="{full.url}/v1/embed.js"></script>'
-    page = open_page("about:blank", fresh=True, viewport={"width": 800, "height": 600}).page
-    page.add_init_script(HEARD)
-    with host({"/": f"<!doctype html><title>A host</title>{frames}{script}"}) as origin:
-        page.goto(origin)
+    page.goto(serve_host(frames + service.script.replace(" async", "")))
+    until(page, KNOCK)
+    if asks == "again":
+        page.set_viewport_size({"width": 820, "height": 600})
+        page.evaluate("answered.clear()")
         until(page, KNOCK)
-        if asks == "again":
-            page.set_viewport_size({"width": 820, "height": 600})
-            page.evaluate("answered.clear()")
-            until(page, KNOCK)
-        assert page.evaluate("heights") == []
-        page.evaluate(f"{FRAMES}.forEach((one) => one.style = 'border:0;width:720px')")
-        until(page, FITS)
-        assert max(page.evaluate("heights")) < TALLEST
+    assert page.evaluate("heights") == []
+    page.evaluate(f"{FRAMES}.forEach((one) => one.style = 'border:0;width:720px')")
+    until(page, FITS)
+    assert max(page.evaluate("heights")) < TALLEST
 
 
-def test_builder_copies_no_height_without_a_width_on_a_slow_processor(full, open_page):
-    seen = []
-    for _ in range(3):
-        page = open_page("about:blank", fresh=True, viewport={"width": 1280, "height": 900}).page
-        page.add_init_script(HEARD)
-        session = page.context.new_cdp_session(page)
-        session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
-        page.goto(f"{full.url}/?lat=43&lng=-2&place=x&start=2026-11-28&end=2026-12-05")
-        until(page, FITS)
-        seen += page.evaluate("heights")
-        page.close()
-    assert max(seen) < TALLEST
+@pytest.mark.parametrize("turn", range(3))
+def test_builder_copies_no_height_without_a_width_on_a_slow_processor(service, page, turn):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    slow_down(page)
+    page.goto(f"{service.url}/?lat=43&lng=-2&place=x&start=2026-11-28&end=2026-12-05")
+    until(page, FITS)
+    assert max(page.evaluate("heights")) < TALLEST
 
 
-def test_eager_frame_without_a_width_sends_no_height_on_a_slow_processor(full, open_page):
-    frame = f'<iframe title="x" width="700" src="{escape(full.address(FORECAST))}"></iframe>'
-    script = f'<script src="{full.url}/v1/embed.js" async></script>'
-    page = open_page("about:blank", fresh=True).page
-    page.add_init_script(HEARD)
-    session = page.context.new_cdp_session(page)
-    session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
-    with host({"/": f"<!doctype html><title>A host</title>{frame * 5}{script}"}) as origin:
-        page.goto(origin)
-        until(page, "[...document.querySelectorAll('iframe')].every((one) => one.style.height)")
+def test_eager_frame_without_a_width_sends_no_height_on_a_slow_processor(service, page, serve_host):
+    frame = f'<iframe title="x" width="700" src="{escape(service.address(FORECAST))}"></iframe>'
+    slow_down(page)
+    page.goto(serve_host(frame * 5 + service.script))
+    until(page, f"{FRAMES}.every((one) => one.style.height)")
     assert max(page.evaluate("heights")) < TALLEST

@@ -5,8 +5,8 @@ Chromium knows `frame-sizing` since 2026; with an older one these tests are skip
 
 import pytest
 
-from tests.widget.browser import host, until
-from tests.widget.full_app import FORECAST, STAY, STRADDLING
+from tests.widget.browser import HEIGHTS, host, until
+from tests.widget.service import FORECAST, STAY, STRADDLING
 
 WIDTHS = [*range(300, 1300, 37)]
 INNER = """<!doctype html><html lang=en><title>x</title>
@@ -17,11 +17,6 @@ new ResizeObserver(() => self.requestResize?.()).observe(document.getElementById
 OUTER = """<!doctype html><html lang=en><title>A host</title><iframe title="x" src="{}"
 style="frame-sizing:content-height;height:auto;width:720px" sandbox="allow-scripts"></iframe>"""
 TALL_FRAME = "document.querySelector('iframe').offsetHeight"
-TALL = """(widths) => widths.map((width) => {
-  const page = document.getElementById("w");
-  page.style.width = width + "px";
-  return page.getBoundingClientRect().height;
-})"""
 
 
 @pytest.mark.parametrize(
@@ -29,15 +24,15 @@ TALL = """(widths) => widths.map((width) => {
     [(FORECAST, True), (STRADDLING, False), (STAY, True), (STAY, False)],
     ids=["near", "both, no scripts", "far", "far, no scripts"],
 )
-def test_page_is_a_whole_number_of_pixels_tall_at_each_width(full, open_page, given, scripts):
-    watched = open_page(full.address(given), java_script_enabled=scripts)
+def test_page_is_a_whole_number_of_pixels_tall_at_each_width(service, open_page, given, scripts):
+    watched = open_page(service.address(given), java_script_enabled=scripts)
     page = watched.page
     if not page.evaluate("CSS.supports('height', 'calc-size(auto, size)')"):
         pytest.skip("this Chromium has no calc-size()")
-    tall = page.evaluate(TALL, WIDTHS)
+    tall = page.evaluate(HEIGHTS, WIDTHS)
     assert [height for height in tall if height % 1] == []
     page.evaluate("document.getElementById('w').style.height = 'auto'")
-    natural = page.evaluate(TALL, WIDTHS)
+    natural = page.evaluate(HEIGHTS, WIDTHS)
     assert all(0 <= whole - own < 1 for whole, own in zip(tall, natural, strict=True))
     assert any(own % 1 for own in natural), "so that it would be cut"
 

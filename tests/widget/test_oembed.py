@@ -16,12 +16,12 @@ from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.widget import embedding, oembed
 from tests.moved_clock import MovedClock
-from tests.widget.live_app import DONOSTIA, Site
 from tests.widget.samples.sections import sample_sections
+from tests.widget.service import DONOSTIA, Service
 
 
-def widget_url(site: Site, **more: str) -> str:
-    return f"{site.url}/v1/pulse?{urlencode({**DONOSTIA, **more})}"
+def widget_url(service: Service, **more: str) -> str:
+    return f"{service.url}/v1/pulse?{urlencode({**DONOSTIA, **more})}"
 
 
 class Tags(HTMLParser):
@@ -36,8 +36,10 @@ class Tags(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
 
-def test_oembed_answers_with_a_rich_embed(site):
-    answer = site.get("/v1/oembed", url=widget_url(site, place="Donostia & bay", accent="#1d4ed8"))
+def test_oembed_answers_with_a_rich_embed(service):
+    answer = service.get(
+        "/v1/oembed", url=widget_url(service, place="Donostia & bay", accent="#1d4ed8")
+    )
     assert answer.status_code == 200
     body = answer.json()
     assert (body["type"], body["version"], body["provider_name"]) == (
@@ -45,26 +47,26 @@ def test_oembed_answers_with_a_rich_embed(site):
         "1.0",
         "Location Context",
     )
-    assert body["provider_url"] == f"{site.url}/"
+    assert body["provider_url"] == f"{service.url}/"
     assert body["title"] == "Weather, sky, restaurants and events in Donostia & bay"
     _, _, (frame, attributes), (script, source) = Tags(body["html"]).tags
     assert (frame, script) == ("iframe", "script")
     assert attributes["title"] == body["title"]
     assert attributes["sandbox"] == "allow-scripts allow-popups allow-popups-to-escape-sandbox"
     assert (attributes["width"], attributes["height"]) == (str(body["width"]), str(body["height"]))
-    assert source == {"src": f"{site.url}/v1/embed.js", "async": None}
+    assert source == {"src": f"{service.url}/v1/embed.js", "async": None}
 
 
-def test_oembed_shows_the_requested_widget(site):
+def test_oembed_shows_the_requested_widget(service):
     asked = {"place": "Donostia & bay", "accent": "#1d4ed8", "theme": "auto", "lang": "en-US"}
-    body = site.get("/v1/oembed", url=widget_url(site, units="imperial", **asked)).json()
+    body = service.get("/v1/oembed", url=widget_url(service, units="imperial", **asked)).json()
     source = urlsplit(Tags(body["html"]).tags[2][1]["src"])
     expected = {**DONOSTIA, **asked, "units": "imperial"}
     assert parse_qs(source.query) == {name: [value] for name, value in expected.items()}
 
 
-def test_oembed_names_the_language_so_that_a_cdn_can_cache_the_page(site):
-    body = site.get("/v1/oembed", url=widget_url(site)).json()
+def test_oembed_names_the_language_so_that_a_cdn_can_cache_the_page(service):
+    body = service.get("/v1/oembed", url=widget_url(service)).json()
     query = parse_qs(urlsplit(Tags(body["html"]).tags[2][1]["src"]).query)
     assert query["lang"] == ["en"], "that of its title"
 
@@ -85,34 +87,34 @@ def test_oembed_names_the_language_so_that_a_cdn_can_cache_the_page(site):
         "http://127.0.0.1:99999/v1/pulse",
     ],
 )
-def test_oembed_of_another_address_is_not_found(site, address):
-    address = address.format(url=site.url, host=site.url.removeprefix("http://"))
-    answer = site.get("/v1/oembed", url=f"{address}?{urlencode(DONOSTIA)}")
+def test_oembed_of_another_address_is_not_found(service, address):
+    address = address.format(url=service.url, host=service.url.removeprefix("http://"))
+    answer = service.get("/v1/oembed", url=f"{address}?{urlencode(DONOSTIA)}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
 
 
-def test_oembed_of_a_wrong_parameter_is_not_found_and_says_why(site):
-    answer = site.get("/v1/oembed", url=widget_url(site, theme="blue"))
+def test_oembed_of_a_wrong_parameter_is_not_found_and_says_why(service):
+    answer = service.get("/v1/oembed", url=widget_url(service, theme="blue"))
     assert answer.status_code == 404
     assert "theme is 'blue'; accepted: light, dark, auto." in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("form", ["xml", "yaml", "JSON"])
-def test_oembed_supports_json_alone(site, form):
-    answer = site.get("/v1/oembed", url=widget_url(site), format=form)
+def test_oembed_supports_json_alone(service, form):
+    answer = service.get("/v1/oembed", url=widget_url(service), format=form)
     assert (answer.status_code, answer.json()["error"]["code"]) == (501, "format_not_implemented")
-    assert site.get("/v1/oembed", url=widget_url(site), format="json").status_code == 200
+    assert service.get("/v1/oembed", url=widget_url(service), format="json").status_code == 200
 
 
-def test_oembed_requires_exactly_one_url(site):
-    assert site.get("/v1/oembed").json()["error"]["code"] == "missing_parameter"
-    assert site.get("/v1/oembed?url=a&url=b").json()["error"]["code"] == "duplicate_parameter"
+def test_oembed_requires_exactly_one_url(service):
+    assert service.get("/v1/oembed").json()["error"]["code"] == "missing_parameter"
+    assert service.get("/v1/oembed?url=a&url=b").json()["error"]["code"] == "duplicate_parameter"
 
 
-def test_oembed_obeys_maxwidth_and_maxheight(site):
-    free = site.get("/v1/oembed", url=widget_url(site)).json()
-    narrow = site.get("/v1/oembed", url=widget_url(site), maxwidth="320").json()
-    low = site.get("/v1/oembed", url=widget_url(site), maxheight="400").json()
+def test_oembed_obeys_maxwidth_and_maxheight(service):
+    free = service.get("/v1/oembed", url=widget_url(service)).json()
+    narrow = service.get("/v1/oembed", url=widget_url(service), maxwidth="320").json()
+    low = service.get("/v1/oembed", url=widget_url(service), maxheight="400").json()
     assert free["width"] == 720
     assert narrow["width"] == 320
     assert narrow["height"] > free["height"]
@@ -121,9 +123,9 @@ def test_oembed_obeys_maxwidth_and_maxheight(site):
     assert "<script" in narrow["html"]
 
 
-def test_oembed_uses_the_compact_layout_where_only_it_fits(site):
+def test_oembed_uses_the_compact_layout_where_only_it_fits(service):
     def given(height, **more):
-        body = site.get("/v1/oembed", url=widget_url(site, **more), maxheight=height).json()
+        body = service.get("/v1/oembed", url=widget_url(service, **more), maxheight=height).json()
         return "layout=compact" in body["html"], body["height"], "<script" in body["html"]
 
     is_compact, height, has_script = given("750")
@@ -136,8 +138,8 @@ def test_oembed_uses_the_compact_layout_where_only_it_fits(site):
 
 
 @pytest.mark.parametrize("size", ["0", "-1", "1.5", "wide", "１２", "9" * 30])
-def test_oembed_refuses_a_size_that_is_no_number_of_pixels(site, size):
-    answer = site.get("/v1/oembed", url=widget_url(site), maxwidth=size)
+def test_oembed_refuses_a_size_that_is_no_number_of_pixels(service, size):
+    answer = service.get("/v1/oembed", url=widget_url(service), maxwidth=size)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"].startswith("maxwidth is ")
 
@@ -183,8 +185,8 @@ def test_snippet_leads_back_to_its_place(place, lat, lng):
     assert parse(urlencode(given).encode(), WIDGET, languages) == parameters
 
 
-def test_discovery_leads_from_a_widget_to_its_oembed(site):
-    languages, settings = Languages({}), Settings(public_url=site.url)
+def test_discovery_leads_from_a_widget_to_its_oembed(service):
+    languages, settings = Languages({}), Settings(public_url=service.url)
     parameters = parse(urlencode({**DONOSTIA, "place": 'A "b" <c>'}).encode(), WIDGET, languages)
     link = oembed.discovery(
         settings, parameters, embedding.title(SECTIONS, parameters.place, languages.english)
@@ -196,5 +198,5 @@ def test_discovery_leads_from_a_widget_to_its_oembed(site):
         "application/json+oembed",
     )
     assert attributes["title"] == 'Weather, sky, restaurants and events in A "b" <c>'
-    path = attributes["href"].removeprefix(site.url)
-    assert site.get(path).json()["title"] == attributes["title"]
+    path = attributes["href"].removeprefix(service.url)
+    assert service.get(path).json()["title"] == attributes["title"]

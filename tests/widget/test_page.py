@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 from datetime import date, timedelta
+from functools import partial
 from html.parser import HTMLParser
 from importlib import resources
 
@@ -13,7 +14,7 @@ import pytest
 
 from location_context.errors import UpstreamUnavailable
 from location_context.sections.contract import NotApplicable
-from tests.widget.full_app import FORECAST, LANGUAGES, STAY, STRADDLING
+from tests.widget.service import FORECAST, LANGUAGES, STAY, STRADDLING
 
 FIRST_FLIGHT = 14_336  # bytes that come in the first round trip
 
@@ -52,8 +53,8 @@ def words_of(text: str) -> str:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("given", [STAY, FORECAST, STRADDLING], ids=["typical", "forecast", "both"])
-def test_page_of_seven_nights_fits_the_first_flight(full, given, language):
-    answer = full.get(given, {"Accept-Encoding": "br"}, lang=language, theme="auto")
+def test_page_of_seven_nights_fits_the_first_flight(service, given, language):
+    answer = service.page(given, {"Accept-Encoding": "br"}, lang=language, theme="auto")
     assert answer.headers["content-encoding"] == "br"
     assert int(answer.headers["content-length"]) <= FIRST_FLIGHT
     assert len(Parsed(answer.text).tags) > 300
@@ -62,15 +63,15 @@ def test_page_of_seven_nights_fits_the_first_flight(full, given, language):
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("theme", ["light", "dark", "auto"])
 @pytest.mark.parametrize("given", [STAY, FORECAST, STRADDLING], ids=["typical", "forecast", "both"])
-def test_page_of_a_week_is_as_small_as_the_builder_says(full, given, theme, language):
+def test_page_of_a_week_is_as_small_as_the_builder_says(service, given, theme, language):
     template = resources.files("location_context.widget.builder") / "builder.html"
     said = int(re.search(r">(\d+) KB<", template.read_text("utf-8"))[1])
-    answer = full.get(given, {"Accept-Encoding": "br"}, lang=language, theme=theme)
+    answer = service.page(given, {"Accept-Encoding": "br"}, lang=language, theme=theme)
     assert int(answer.headers["content-length"]) <= said * 1024
 
 
-def test_page_policy_names_the_hashes_of_its_style_and_script(full):
-    answer = full.get(theme="auto", accent="#b45309")
+def test_page_policy_names_the_hashes_of_its_style_and_script(service):
+    answer = service.page(theme="auto", accent="#b45309")
     page, policy = Parsed(answer.text), answer.headers["content-security-policy"]
     [style], [script] = page.blocks["style"], page.blocks["script"]
     assert f"style-src {hash_of(style)}" in policy
@@ -81,8 +82,8 @@ def test_page_policy_names_the_hashes_of_its_style_and_script(full):
     assert "unsafe" not in policy
 
 
-def test_page_has_no_style_attribute_no_handler_and_no_source(full):
-    for tag, attributes in Parsed(full.get().text).tags:
+def test_page_has_no_style_attribute_no_handler_and_no_source(service):
+    for tag, attributes in Parsed(service.page().text).tags:
         assert "style" not in attributes
         assert not any(name.startswith("on") for name in attributes)
         assert "src" not in attributes
@@ -91,8 +92,8 @@ def test_page_has_no_style_attribute_no_handler_and_no_source(full):
             assert attributes["rel"] == "alternate"
 
 
-def test_page_may_be_framed_anywhere_and_sets_no_cookie(full):
-    headers = full.get().headers
+def test_page_may_be_framed_anywhere_and_sets_no_cookie(service):
+    headers = service.page().headers
     assert "x-frame-options" not in headers
     assert "set-cookie" not in headers
     assert headers["cross-origin-embedder-policy"] == "require-corp"
@@ -102,8 +103,8 @@ def test_page_may_be_framed_anywhere_and_sets_no_cookie(full):
     assert "ratelimit" not in headers
 
 
-def test_page_links_send_no_referrer(full):
-    tags = Parsed(full.get().text).tags
+def test_page_links_send_no_referrer(service):
+    tags = Parsed(service.page().text).tags
     links = [a for tag, a in tags if tag == "a" and not a["href"].startswith("#")]
     assert len(links) > 8
     for attributes in links:
@@ -112,35 +113,35 @@ def test_page_links_send_no_referrer(full):
         assert attributes["target"] == "_blank"
 
 
-def test_page_is_revalidated_by_etag(full):
-    first = full.get(headers={"Accept-Encoding": "br"})
-    plain = full.get(headers={"Accept-Encoding": "identity"})
+def test_page_is_revalidated_by_etag(service):
+    first = service.page(headers={"Accept-Encoding": "br"})
+    plain = service.page(headers={"Accept-Encoding": "identity"})
     assert first.headers["etag"] != plain.headers["etag"]
-    again = full.get(headers={"Accept-Encoding": "br", "If-None-Match": first.headers["etag"]})
+    again = service.page(headers={"Accept-Encoding": "br", "If-None-Match": first.headers["etag"]})
     assert again.status_code == 304
     assert again.content == b""
 
 
-def test_page_max_age_follows_the_shortest_lived_section(full):
-    kept = full.get().headers["cache-control"]
+def test_page_max_age_follows_the_shortest_lived_section(service):
+    kept = service.page().headers["cache-control"]
     assert kept == "public, max-age=1800, stale-while-revalidate=60, stale-if-error=3600"
 
 
-def test_page_follows_the_visitor_s_language_without_lang(full):
-    answer = full.get(headers={"Accept-Language": "de-AT, en;q=0.5"})
+def test_page_follows_the_visitor_s_language_without_lang(service):
+    answer = service.page(headers={"Accept-Language": "de-AT, en;q=0.5"})
     assert answer.headers["content-language"] == "de-AT"
     assert "Accept-Language" in answer.headers["vary"]
     assert '<html lang="de-AT" dir="ltr">' in answer.text
-    asked = full.get(headers={"Accept-Language": "de"}, lang="ar")
+    asked = service.page(headers={"Accept-Language": "de"}, lang="ar")
     assert "Accept-Language" not in asked.headers["vary"]
     assert '<html lang="ar" dir="rtl">' in asked.text
 
 
-def test_page_omits_a_failing_section_and_is_cached_for_a_minute(full):
-    guide = full.sample("guide")
+def test_page_omits_a_failing_section_and_is_cached_for_a_minute(service):
+    guide = service.sample("guide")
     guide.broken = True
     try:
-        answer = full.get(lat="43.4")
+        answer = service.page(lat="43.4")
     finally:
         guide.broken = False
     assert answer.headers["cache-control"] == "public, max-age=60"
@@ -148,19 +149,16 @@ def test_page_omits_a_failing_section_and_is_cached_for_a_minute(full):
     assert "Fireworks contest" in answer.text
 
 
-def test_page_omits_a_section_that_does_not_apply(full):
-    events = full.sample("events")
-    make, events.make = events.make, lambda _: NotApplicable(reason="no_events", message="None.")
-    try:
-        text = full.get(lat="43.5").text
-    finally:
-        events.make = make
+def test_page_omits_a_section_that_does_not_apply(service):
+    absent = NotApplicable(reason="no_events", message="None.")
+    with service.answering("events", lambda _: absent):
+        text = service.page(lat="43.5").text
     assert "Fireworks contest" not in text
     assert "None." not in text
 
 
-def test_straddling_stay_shows_forecast_days_then_typical_days(full):
-    text = full.get(STRADDLING, lang="en").text
+def test_straddling_stay_shows_forecast_days_then_typical_days(service):
+    text = service.page(STRADDLING, lang="en").text
     said = words_of(text)
     assert "Forecast to Sun 6, then typical" in said
     assert "Typical for these dates, Dec 7" in said or "Typical for these dates, 7" in said
@@ -169,61 +167,50 @@ def test_straddling_stay_shows_forecast_days_then_typical_days(full):
     assert set(kinds[4:]) == {" typ"}
 
 
-def test_straddling_stay_shows_the_forecast_part_alone(full):
-    weather = full.sample("weather")
-    make = weather.make
-
-    def near_alone(query):
-        if query.stay.days == 8:
+def test_straddling_stay_shows_the_forecast_part_alone(service):
+    def near_alone(body):
+        if len(body.days) == 8:
             raise UpstreamUnavailable("It holds nothing.", 5)
-        return make(query)
+        return body
 
-    weather.make = near_alone
-    try:
-        answer = full.get(STRADDLING, lang="en", lat="43.29")
-    finally:
-        weather.make = make
+    with service.answering("weather", near_alone):
+        answer = service.page(STRADDLING, lang="en", lat="43.29")
     assert answer.text.count('<div class="row"') == 4
     assert "Typical" not in words_of(answer.text)
     assert answer.headers["cache-control"] == "public, max-age=60"
 
 
-def test_page_omits_a_broken_card(full):
-    guide = full.sample("guide")
-    make = guide.make
-    guide.make = lambda query: msgspec.structs.replace(make(query), restaurants=[])
-    try:
-        answer = full.get(lat="43.28", lang="en")
-    finally:
-        guide.make = make
+def test_page_omits_a_broken_card(service):
+    with service.answering("guide", lambda body: msgspec.structs.replace(body, restaurants=[])):
+        answer = service.page(lat="43.28", lang="en")
     assert answer.status_code == 200
     assert 'aria-labelledby="h-guide"' not in answer.text
     assert "Your stay, day by day" in answer.text or "A typical day" in answer.text
 
 
-def test_typical_weather_is_never_called_a_forecast(full):
-    said = words_of(full.get(STAY, lang="en").text)
+def test_typical_weather_is_never_called_a_forecast(service):
+    said = words_of(service.page(STAY, lang="en").text)
     assert "Typical · 2016–2025" in said
     assert "Forecast" not in said
 
 
-def test_forecast_shows_no_past_years(full):
-    said = words_of(full.get(FORECAST, lang="en").text)
+def test_forecast_shows_no_past_years(service):
+    said = words_of(service.page(FORECAST, lang="en").text)
     assert "last ten years" not in said
     assert "Typical" not in said
 
 
-def test_page_without_a_place_is_titled_by_city_or_coordinates(full):
+def test_page_without_a_place_is_titled_by_city_or_coordinates(service):
     given = {name: value for name, value in STAY.items() if name != "place"}
-    assert ">San Sebastián</h1>" in full.get(given, lang="en").text or (
-        "Donostia" in full.get(given, lang="en").text
+    assert ">San Sebastián</h1>" in service.page(given, lang="en").text or (
+        "Donostia" in service.page(given, lang="en").text
     )
-    at_sea = full.get({**given, "lat": "-40.5", "lng": "-120.25"}, lang="en").text
+    at_sea = service.page({**given, "lat": "-40.5", "lng": "-120.25"}, lang="en").text
     assert ">40.50° S, 120.25° W</h1>" in at_sea
 
 
-def test_page_says_a_clock_change_with_its_date(full):
-    text = full.get({**STAY, "start": "2027-03-25", "end": "2027-04-01"}, lang="en").text
+def test_page_says_a_clock_change_with_its_date(service):
+    text = service.page({**STAY, "start": "2027-03-25", "end": "2027-04-01"}, lang="en").text
     assert "clocks go forward on Sun\u00a028\u00a0Mar" in text
 
 
@@ -239,8 +226,8 @@ def test_page_says_a_clock_change_with_its_date(full):
         ({"start": ""}, "missing_parameter"),
     ],
 )
-def test_error_page_has_its_code_request_and_style(full, wrong, code):
-    answer = full.get({**STAY, "theme": "dark", **wrong})
+def test_error_page_has_its_code_request_and_style(service, wrong, code):
+    answer = service.page({**STAY, "theme": "dark", **wrong})
     assert answer.status_code == 400
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert answer.headers["cache-control"] == "no-store"
@@ -254,8 +241,8 @@ def test_error_page_has_its_code_request_and_style(full, wrong, code):
         assert "color-scheme:dark" in answer.text
 
 
-def test_error_page_is_translated(full):
-    answer = full.get({**STAY, "end": "2027-08-01"}, lang="de")
+def test_error_page_is_translated(service):
+    answer = service.page({**STAY, "end": "2027-08-01"}, lang="de")
     assert "Wählen Sie die Daten Ihres Aufenthalts." in answer.text
     assert answer.headers["content-language"] == "de"
 
@@ -270,48 +257,39 @@ def test_error_page_is_translated(full):
         ({"theme": "neon"}, "This part of the page is not set up correctly."),
     ],
 )
-def test_error_page_says_what_is_missing_without_parameter_names(full, wrong, sentence):
-    answer = full.get({**STAY, **wrong}, lang="en")
+def test_error_page_says_what_is_missing_without_parameter_names(service, wrong, sentence):
+    answer = service.page({**STAY, **wrong}, lang="en")
     said = words_of(re.sub(r"<!--.*?-->", "", answer.text))
     assert f" Cannot show this stay {sentence} " in said
 
 
-def test_error_page_comment_escapes_the_parameter(full):
-    answer = full.get({**STAY, "theme": "--><b>--!>"})
+def test_error_page_comment_escapes_the_parameter(service):
+    answer = service.page({**STAY, "theme": "--><b>--!>"})
     [comment] = re.findall(r"<!--(.*?)-->", answer.text, flags=re.DOTALL)
     assert "invalid_theme" in comment
     assert "--" not in comment
     assert "<b>" not in answer.text
 
 
-def test_page_refuses_other_methods(full):
-    answer = httpx2.post(full.address(), trust_env=False)
+def test_page_refuses_other_methods(service):
+    answer = httpx2.post(service.address(), trust_env=False)
     assert answer.status_code == 405
     assert "method_not_allowed" in answer.text
     assert answer.headers["allow"] == "GET, HEAD"
 
 
-def test_stale_forecast_says_its_age(full):
-    weather = full.sample("weather")
-    make = weather.make
-
-    def old(query):
-        body = make(query)
-        made = full.clock() - timedelta(hours=3)
-        return msgspec.structs.replace(body, stale=True, as_of=made)
-
-    weather.make = old
-    try:
-        said = words_of(full.get(FORECAST, lang="en", lat="43.3").text)
-    finally:
-        weather.make = make
+def test_stale_forecast_says_its_age(service):
+    made = service.clock() - timedelta(hours=3)
+    stale = partial(msgspec.structs.replace, stale=True, as_of=made)
+    with service.answering("weather", stale):
+        said = words_of(service.page(FORECAST, lang="en", lat="43.3").text)
     assert "Forecast from 21 Nov 2026, 10:00" in said or "Forecast from Nov 21" in said
 
 
 @pytest.mark.parametrize("days", [1, 2, 11, 36, 92])
-def test_page_shows_a_stay_of_any_length(full, days):
+def test_page_shows_a_stay_of_any_length(service, days):
     end = date(2027, 1, 1) + timedelta(days=days - 1)
-    answer = full.get({**STAY, "start": "2027-01-01", "end": f"{end}"}, lang="en")
+    answer = service.page({**STAY, "start": "2027-01-01", "end": f"{end}"}, lang="en")
     assert answer.status_code == 200
     assert answer.text.count('<div class="row"') == (0 if days <= 10 else -(-days // 7))
     assert ("A typical day of your stay" in answer.text) == (days <= 10)

@@ -6,12 +6,12 @@ import re
 import msgspec
 import pytest
 
-from tests.widget.full_app import EXTREMES, FORECAST, LANGUAGES, STAY, STRADDLING
+from tests.widget.browser import SIDEWAYS
 from tests.widget.hostile import LINKS, TEXTS
+from tests.widget.service import EXTREMES, FORECAST, LANGUAGES, STAY, STRADDLING
 
 TALL = 9000  # px that hold every page, so that no scrollbar takes of the width
 WIDTHS = (280, 320, 360, 480, 559, 560, 639, 640, 720, 900, 1200)
-SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 OVERFLOWS = """() => {
   const page = document.getElementById('p').getBoundingClientRect();
   const wide = [...document.querySelectorAll('#p *')].filter((one) => {
@@ -39,25 +39,25 @@ SEEN_AND_IDLE = """(one) => new Promise((done) => new IntersectionObserver((seen
         *zip((one for one in LANGUAGES if one not in EXTREMES), itertools.cycle(("light", "dark"))),
     ],
 )
-def test_axe_finds_nothing_in_any_language_in_light_and_dark(full, open_page, language, theme):
-    watched = open_page(full.address(STRADDLING, lang=language, theme=theme))
+def test_axe_finds_nothing_in_any_language_in_light_and_dark(service, open_page, language, theme):
+    watched = open_page(service.address(STRADDLING, lang=language, theme=theme))
     for details in watched.page.query_selector_all("summary"):
         details.click()
     assert watched.axe() == []
     assert watched.complaints == []
-    assert watched.elsewhere(full.url) == []
+    assert watched.elsewhere(service.url) == []
 
 
 @pytest.mark.parametrize("accent", ["#ffff00", "#ff00aa", "#ffffff"])
-def test_axe_finds_nothing_with_a_hard_accent(full, open_page, accent):
-    watched = open_page(full.address(FORECAST, accent=accent, theme="auto"), color_scheme="dark")
+def test_axe_finds_nothing_with_a_hard_accent(service, open_page, accent):
+    watched = open_page(service.address(FORECAST, accent=accent, theme="auto"), color_scheme="dark")
     assert watched.axe() == []
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ar", "ja", "en-US"])
-def test_page_fits_its_width_from_280_to_1200_px(full, open_page, language):
+def test_page_fits_its_width_from_280_to_1200_px(service, open_page, language):
     long = "Bad Sankt Leonhard im Lavanttal an der Donaudampfschifffahrtsgesellschaft " + "x" * 40
-    page = open_page(full.address(STRADDLING, lang=language, place=long)).page
+    page = open_page(service.address(STRADDLING, lang=language, place=long)).page
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": TALL})
         assert page.evaluate(SIDEWAYS) <= 0, width
@@ -67,9 +67,9 @@ def test_page_fits_its_width_from_280_to_1200_px(full, open_page, language):
 
 @pytest.mark.parametrize("sections", ["", "weather,astronomy,events", "astronomy"])
 @pytest.mark.parametrize("width", [390, 500, 720, 1000, 1280])
-def test_sun_arc_fits_its_column(full, open_page, sections, width):
+def test_sun_arc_fits_its_column(service, open_page, sections, width):
     given = {"sections": sections} if sections else {}
-    page = open_page(full.address(STAY, **given)).page
+    page = open_page(service.address(STAY, **given)).page
     page.set_viewport_size({"width": width, "height": TALL})
     assert page.locator(".arc svg").bounding_box()["width"] >= 190
     tops = [one.bounding_box()["y"] for one in page.locator(".times p").all()]
@@ -79,9 +79,9 @@ def test_sun_arc_fits_its_column(full, open_page, sections, width):
 @pytest.mark.parametrize("width", [320, 640])
 @pytest.mark.parametrize("language", ["de", "fr"])
 def test_page_keeps_everything_with_text_at_200_percent_and_wide_spacing(
-    full, open_page, width, language
+    service, open_page, width, language
 ):
-    page = open_page(full.address(STAY, lang=language), bypass_csp=True).page
+    page = open_page(service.address(STAY, lang=language), bypass_csp=True).page
     page.set_viewport_size({"width": width, "height": 800})
     page.add_style_tag(content="html{font-size:200%}")
     assert page.evaluate(CLIPPED) == []
@@ -95,8 +95,8 @@ def test_page_keeps_everything_with_text_at_200_percent_and_wide_spacing(
     assert page.evaluate(CLIPPED) == []
 
 
-def test_the_keyboard_reaches_every_link_and_opens_the_details(full, open_page):
-    page = open_page(full.address(STAY, lang="en")).page
+def test_the_keyboard_reaches_every_link_and_opens_the_details(service, open_page):
+    page = open_page(service.address(STAY, lang="en")).page
     for summary in page.query_selector_all("summary"):
         summary.focus()
         page.keyboard.press("Enter")
@@ -116,8 +116,8 @@ def test_the_keyboard_reaches_every_link_and_opens_the_details(full, open_page):
     assert reached == set(range(wanted))
 
 
-def test_folded_list_is_laid_out_before_a_finger_touches_it(full, open_page):
-    page = open_page(full.address(STAY, lang="en"), fresh=True).page
+def test_folded_list_is_laid_out_before_a_finger_touches_it(service, open_page):
+    page = open_page(service.address(STAY, lang="en"), fresh=True).page
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
 
@@ -134,34 +134,34 @@ def test_folded_list_is_laid_out_before_a_finger_touches_it(full, open_page):
         assert layouts() == before
 
 
-def test_touch_on_a_list_selects_and_highlights_nothing(full, open_page):
+def test_touch_on_a_list_selects_and_highlights_nothing(service, open_page):
     """Either costs a finger's first frame a third of its time on a phone."""
-    line = open_page(full.address(STAY, lang="en")).page.locator("summary").first
+    line = open_page(service.address(STAY, lang="en")).page.locator("summary").first
     style = line.evaluate(
         "(one) => ['userSelect', 'webkitTapHighlightColor'].map((of) => getComputedStyle(one)[of])"
     )
     assert style == ["none", "rgba(0, 0, 0, 0)"]
 
 
-def test_page_shows_everything_without_javascript(full, open_page):
-    page = open_page(full.address(STAY, lang="en"), java_script_enabled=False).page
+def test_page_shows_everything_without_javascript(service, open_page):
+    page = open_page(service.address(STAY, lang="en"), java_script_enabled=False).page
     for what in ("#stay .big", "#astronomy .light", "#guide .rest"):
         assert page.locator(what).first.is_visible()
     page.locator("#guide summary").click()
     assert page.locator("#guide details .rest").first.is_visible()
 
 
-def test_drawings_have_spoken_text(full, open_page):
-    tree = open_page(full.address(STAY, lang="en")).page.locator("body").aria_snapshot()
+def test_drawings_have_spoken_text(service, open_page):
+    tree = open_page(service.address(STAY, lang="en")).page.locator("body").aria_snapshot()
     assert "chance of rain" in tree
     assert "sunrise" in tree
-    tree = open_page(full.address(FORECAST, lang="en")).page.locator("body").aria_snapshot()
+    tree = open_page(service.address(FORECAST, lang="en")).page.locator("body").aria_snapshot()
     assert re.search("Sunday,? (22 November|November 22)", tree)
     assert "arrival" in tree
 
 
-def test_every_target_is_at_least_24_px(full, open_page):
-    page = open_page(full.address(STAY, lang="en")).page
+def test_every_target_is_at_least_24_px(service, open_page):
+    page = open_page(service.address(STAY, lang="en")).page
     small = page.evaluate(
         """() => [...document.querySelectorAll('summary, .facts a')].filter((one) => {
           const box = one.getBoundingClientRect();
@@ -183,9 +183,9 @@ TOUCHING = """(what) => {
 }"""
 
 
-def test_temperature_bars_share_a_scale(full, open_page):
+def test_temperature_bars_share_a_scale(service, open_page):
     wide = {"width": 720, "height": TALL}
-    page = open_page(full.address(FORECAST, lang="en"), viewport=wide).page
+    page = open_page(service.address(FORECAST, lang="en"), viewport=wide).page
     bars = page.evaluate(
         """() => [...document.querySelectorAll('.days > li')].map((day) => {
           const inner = day.querySelector('.bar .s').getBoundingClientRect();
@@ -199,16 +199,16 @@ def test_temperature_bars_share_a_scale(full, open_page):
                 assert top > other_top
 
 
-def test_forced_colours_and_print_keep_bars_and_borders(full, open_page):
-    page = open_page(full.address(STAY), forced_colors="active").page
+def test_forced_colours_and_print_keep_bars_and_borders(service, open_page):
+    page = open_page(service.address(STAY), forced_colors="active").page
     assert page.evaluate("getComputedStyle(document.querySelector('.bar .c')).stroke")
     page.emulate_media(media="print", forced_colors="none")
     assert page.evaluate("getComputedStyle(document.querySelector('.card')).breakInside") == "avoid"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark", "auto"])
-def test_print_is_white_in_each_theme(full, open_page, theme):
-    page = open_page(full.address(STAY, theme=theme), color_scheme="dark").page
+def test_print_is_white_in_each_theme(service, open_page, theme):
+    page = open_page(service.address(STAY, theme=theme), color_scheme="dark").page
     page.emulate_media(media="print")
     for what in ("html", ".card"):
         ground = f"getComputedStyle(document.querySelector('{what}')).backgroundColor"
@@ -217,8 +217,8 @@ def test_print_is_white_in_each_theme(full, open_page, theme):
     assert max(map(int, re.findall(r"\d+", ink))) < 60
 
 
-def test_print_shows_folded_parts(full, open_page):
-    page = open_page(full.address(STAY, lang="en")).page
+def test_print_shows_folded_parts(service, open_page):
+    page = open_page(service.address(STAY, lang="en")).page
     shown = "document.querySelector('#guide details .rest').checkVisibility()"
     below = "document.querySelector('footer').getBoundingClientRect().top"
     assert not page.evaluate(shown)
@@ -229,19 +229,19 @@ def test_print_shows_folded_parts(full, open_page):
     assert not page.evaluate("document.querySelector('summary').checkVisibility()")
 
 
-def test_page_has_no_animation(full):
-    text = full.get(STAY).text
+def test_page_has_no_animation(service):
+    text = service.page(STAY).text
     assert "transition" not in text
     assert "animation" not in text
 
 
-def test_page_needs_only_its_own_request(full, open_page):
-    watched = open_page(full.address(STAY))
-    assert watched.requests == [full.address(STAY)]
+def test_page_needs_only_its_own_request(service, open_page):
+    watched = open_page(service.address(STAY))
+    assert watched.requests == [service.address(STAY)]
 
 
-def test_two_hundred_hostile_names_and_addresses_are_inert(full, open_page):
-    guide, events = full.sample("guide"), full.sample("events")
+def test_two_hundred_hostile_names_and_addresses_are_inert(service, open_page):
+    guide, events = service.sample("guide"), service.sample("events")
     makers = guide.make, events.make
     assert len(TEXTS) + len(LINKS) >= 200
     watched = open_page("about:blank", fresh=True)
@@ -252,14 +252,14 @@ def test_two_hundred_hostile_names_and_addresses_are_inert(full, open_page):
             arm(guide, events, makers, batch)
             place = next((text for text in batch if len(text) <= 120), "x")
             where = {"lat": f"{40 + number / 100:.2f}", "place": place}
-            watched.page.goto(full.address(STAY, **where))
+            watched.page.goto(service.address(STAY, **where))
             assert watched.page.evaluate(FOUND) == [], batch
             assert watched.page.title() != "owned"
             assert place[-5:].strip() in watched.page.inner_text("h1")
     finally:
         guide.make, events.make = makers
     assert watched.complaints == []
-    assert watched.elsewhere(full.url) == []
+    assert watched.elsewhere(service.url) == []
 
 
 FOUND = """() => {
@@ -316,7 +316,7 @@ def arm(guide, events, makers, batch) -> None:
 
 
 @pytest.mark.parametrize("accent", ["#12345", "red;}", "#fff}body{", "</style>", "#ggg", "%00"])
-def test_invalid_accent_never_reaches_the_page(full, accent):
-    answer = full.get(STAY, accent=accent)
+def test_invalid_accent_never_reaches_the_page(service, accent):
+    answer = service.page(STAY, accent=accent)
     assert answer.status_code == 400
     assert "</style><" not in answer.text.split("<style>")[1].split("</head>")[0][:-8]

@@ -15,7 +15,7 @@ from PIL import Image
 from location_context.localisation.language import Languages
 from location_context.widget import fonts, png, rasterize
 from location_context.widget.colour import palette
-from tests.widget.full_app import EXTREMES, LANGUAGES, STAY
+from tests.widget.service import EXTREMES, LANGUAGES
 from tests.widget.test_compact import (
     HALF_OF_KINDS,
     KINDS,
@@ -28,48 +28,43 @@ LANGUAGES_OF_ALL = Languages.load()
 FOUND = fonts.find_fonts()
 
 
-def picture(full, given=STAY, headers=None, ending="png", **more) -> httpx2.Response:
-    query = httpx2.QueryParams({**given, **more})
-    return full.http.get(f"{full.url}/v1/pulse.{ending}?{query}", headers=headers)
-
-
 def opened(answer: httpx2.Response) -> Image.Image:
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "image/png"
     return Image.open(io.BytesIO(answer.content))
 
 
-def height_of_svg(full, given, **more) -> int:
-    answer = picture(full, given, ending="svg", **more)
+def height_of_svg(service, given, **more) -> int:
+    answer = service.picture("svg", given, **more)
     return int(answer.text.partition('height="')[2].partition('"')[0])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_png_is_small_has_double_size_and_keeps_its_margins(full, language):
+def test_png_is_small_has_double_size_and_keeps_its_margins(service, language):
     for kind in KINDS if language in EXTREMES else HALF_OF_KINDS:
-        answer = picture(full, KINDS[kind], lang=language)
+        answer = service.picture("png", KINDS[kind], lang=language)
         image = opened(answer)
         assert len(answer.content) <= MOST_BYTES, kind
         shown = answer.headers["content-language"]
-        assert image.size == (1200, 2 * height_of_svg(full, KINDS[kind], lang=shown))
+        assert image.size == (1200, 2 * height_of_svg(service, KINDS[kind], lang=shown))
         drawn = image.convert("RGB")
         for left in (MARGIN, 1200 - 2 * MARGIN):
             strip = drawn.crop((left, 60, left + MARGIN, image.height - 60))
             assert strip.getcolors() == [(MARGIN * (image.height - 120), (255, 255, 255))], kind
 
 
-def test_png_with_long_names_is_small(full, long_names):  # noqa: F811
+def test_png_with_long_names_is_small(service, long_names):  # noqa: F811
     for kind in ("near", "both_month"):
         for theme in ("light", "dark"):
             given = {**KINDS[kind], **long_names}
-            answer = picture(full, given, lang="de", theme=theme)
+            answer = service.picture("png", given, lang="de", theme=theme)
             opened(answer)
             assert len(answer.content) <= MOST_BYTES, (kind, theme)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_png_text_has_the_colours_of_the_theme(full, theme):
-    image = opened(picture(full, theme=theme, lang="en")).convert("RGBA")
+def test_png_text_has_the_colours_of_the_theme(service, theme):
+    image = opened(service.picture("png", theme=theme, lang="en")).convert("RGBA")
     colours = {colour for _, colour in image.getcolors(1_000_000)}
     used = palette("#0f766e", theme)
     for name in ("surface", "ink", "ink2", "ink3", "accent", "line", "rain"):
@@ -77,34 +72,34 @@ def test_png_text_has_the_colours_of_the_theme(full, theme):
     assert image.getpixel((0, 0))[3] == 0, "corners let the mail's ground through"
 
 
-def test_png_is_cached_like_the_svg_and_not_compressed_again(full):
-    answer = picture(full, headers={"Accept-Encoding": "br"}, lang="en")
-    svg = picture(full, ending="svg", lang="en")
+def test_png_is_cached_like_the_svg_and_not_compressed_again(service):
+    answer = service.picture("png", headers={"Accept-Encoding": "br"}, lang="en")
+    svg = service.picture("svg", lang="en")
     assert "content-encoding" not in answer.headers
     assert answer.headers["cache-control"] == svg.headers["cache-control"]
     assert answer.headers["content-security-policy"] == "default-src 'none'"
-    again = picture(full, headers={"If-None-Match": answer.headers["etag"]}, lang="en")
+    again = service.picture("png", headers={"If-None-Match": answer.headers["etag"]}, lang="en")
     assert again.status_code == 304
 
 
-def test_png_error_is_a_picture_with_the_same_status(full):
-    answer = picture(full, lang="de", end="2027-08-01")
+def test_png_error_is_a_picture_with_the_same_status(service):
+    answer = service.picture("png", lang="de", end="2027-08-01")
     assert answer.status_code == 400
     assert answer.headers["content-type"].startswith("image/svg+xml")
     assert answer.headers["x-error-code"] == "invalid_date_range"
 
 
-def test_png_without_the_extra_is_501_and_names_the_extra(full, monkeypatch):
+def test_png_without_the_extra_is_501_and_names_the_extra(service, monkeypatch):
     monkeypatch.setattr(png, "is_installed", lambda: False)
-    answer = picture(full, accent="#123456")
+    answer = service.picture("png", accent="#123456")
     assert answer.status_code == 501
     assert answer.headers["x-error-code"] == "not_available"
     assert "pip install 'location-context[png]'" in html.unescape(answer.text)
 
 
-def test_png_draws_markup_in_a_name_as_text(full):
+def test_png_draws_markup_in_a_name_as_text(service):
     evil = '</tspan></text><image href="/etc/passwd"/>&<b>"'
-    assert opened(picture(full, place=evil)).width == 1200
+    assert opened(service.picture("png", place=evil)).width == 1200
 
 
 def painter(folder: Path, *names: str) -> png.Painter:
@@ -149,22 +144,22 @@ def test_png_line_of_two_scripts_uses_a_font_with_both():
     assert typeface.marked("Hotel البحر").startswith('<tspan font-family="DejaVu Sans">')
 
 
-def test_server_answers_while_it_draws_a_png(full):
-    full.get(lang="en")
+def test_server_answers_while_it_draws_a_png(service):
+    service.page(lang="en")
     with ThreadPoolExecutor(1) as pool:
-        drawn = pool.submit(picture, full, accent="#abcdef")
+        drawn = pool.submit(service.picture, "png", accent="#abcdef")
         waited = []
         while not drawn.done():
             before = time.monotonic()
-            assert full.http.get(f"{full.url}/v1/health").status_code == 200
+            assert service.http.get(f"{service.url}/v1/health").status_code == 200
             waited.append(time.monotonic() - before)
     assert drawn.result().status_code == 200
     assert len(waited) > 2
 
 
-def test_failing_png_renderer_is_an_internal_error_without_details(full, monkeypatch):
+def test_failing_png_renderer_is_an_internal_error_without_details(service, monkeypatch):
     monkeypatch.setattr(png, "MODULE", "location_context.no_such_module")
-    answer = picture(full, accent="#654321")
+    answer = service.picture("png", accent="#654321")
     assert answer.status_code == 500
     assert "no_such_module" not in answer.text
 

@@ -8,7 +8,7 @@ from html import escape
 import pytest
 
 from tests.widget.browser import host, until
-from tests.widget.full_app import FORECAST, STAY, STRADDLING
+from tests.widget.service import FORECAST, STAY, STRADDLING
 
 WIDTHS = range(280, 1401, 5)
 LANES = 15
@@ -65,11 +65,11 @@ def at_rest(page, widths):
     ids=["near", "both", "far"],
 )
 def test_widget_has_no_scrollbar_and_stable_height_from_280_to_1400_px(
-    full, open_page, stay, all_widths
+    service, open_page, stay, all_widths
 ):
-    address = escape(full.address(stay, lang="en"))
+    address = escape(service.address(stay, lang="en"))
     frame = f'<div><iframe title="x" src="{address}" sandbox="allow-scripts"></iframe></div>'
-    with host({"/": HOST.format(frames=frame * LANES, url=full.url)}) as origin:
+    with host({"/": HOST.format(frames=frame * LANES, url=service.url)}) as origin:
         page = open_page(origin, viewport={"width": 1420, "height": 120}).page  # less to paint
         until(page, "frames_.every((one) => one.style.height)")
         barred, swinging, loose = [], [], []
@@ -78,15 +78,15 @@ def test_widget_has_no_scrollbar_and_stable_height_from_280_to_1400_px(
             widths = [all_widths[min(first + lane, last)] for lane in range(LANES)]
             page.evaluate("(widths) => widen(widths)", widths)
             seen = at_rest(page, widths)
-            for one, told in zip(seen, page.evaluate("messages"), strict=True):
+            for one, count in zip(seen, page.evaluate("messages"), strict=True):
                 barred += [one["width"]] if one["bar"] or one["hidden"] > 0 else []
                 loose += [one] if not 0 <= one["room"] < 2 else []
-                swinging += [(one["width"], told)] if told > MOST else []
+                swinging += [(one["width"], count)] if count > MOST else []
     assert (barred, swinging, loose) == ([], [], [])
 
 
-def test_widget_has_a_scrollbar_until_the_host_gives_its_height(full, open_page):
-    address = escape(full.address(STAY))
+def test_widget_has_a_scrollbar_until_the_host_gives_its_height(service, open_page):
+    address = escape(service.address(STAY))
     frame = f'<iframe title="x" width="700" height="400" src="{address}"></iframe>'
     with host({"/": f"<!doctype html><html lang=en><title>A host</title>{frame}"}) as origin:
         page = open_page(origin).page

@@ -3,13 +3,12 @@
 import re
 from xml.etree import ElementTree as ET
 
-import httpx2
 import pytest
 
 from location_context.widget import text_width
 from location_context.widget.colour import contrast
 from tests.widget.browser import as_hex
-from tests.widget.full_app import EXTREMES, FORECAST, LANGUAGES, STAY
+from tests.widget.service import EXTREMES, FORECAST, LANGUAGES, STAY
 from tests.widget.test_compact import (
     HALF_OF_KINDS,
     KINDS,
@@ -52,15 +51,12 @@ ON = """() => [...document.querySelectorAll("text, tspan")].flatMap((one) => {
 })"""
 
 
-def picture(full, given=STAY, headers=None, **more) -> httpx2.Response:
-    query = httpx2.QueryParams({**given, **more})
-    return full.http.get(f"{full.url}/v1/pulse.svg?{query}", headers=headers)
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_svg_is_small_well_formed_and_loads_nothing(full, language):
+def test_svg_is_small_well_formed_and_loads_nothing(service, language):
     for given in KINDS.values():
-        answer = picture(full, given, {"Accept-Encoding": "identity"}, lang=language, theme="auto")
+        answer = service.picture(
+            "svg", given, {"Accept-Encoding": "identity"}, lang=language, theme="auto"
+        )
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("image/svg+xml")
         assert len(answer.content) <= MOST_BYTES
@@ -78,26 +74,26 @@ def test_svg_is_small_well_formed_and_loads_nothing(full, language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_svg_text_stays_in_its_place(full, open_page, language):
+def test_svg_text_stays_in_its_place(service, open_page, language):
     page = open_page("about:blank", viewport={"width": 620, "height": 900}).page
     for kind in KINDS if language in EXTREMES else HALF_OF_KINDS:
-        page.goto(str(picture(full, KINDS[kind], lang=language).url))
+        page.goto(str(service.picture("svg", KINDS[kind], lang=language).url))
         assert {font: page.evaluate(OVER, font) for font in FONTS} == {one: [] for one in FONTS}, (
             kind
         )
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ar"])
-def test_svg_breaks_long_names_into_lines(full, long_names, open_page, language):  # noqa: F811
+def test_svg_breaks_long_names_into_lines(service, long_names, open_page, language):  # noqa: F811
     page = open_page("about:blank", viewport={"width": 620, "height": 900}).page
-    answer = picture(full, {**STAY, **long_names}, lang=language)
+    answer = service.picture("svg", {**STAY, **long_names}, lang=language)
     page.goto(str(answer.url))
     assert page.evaluate(OVER, "") == []
     assert "".join(LONG_PLACE.split()) in re.sub(r"<[^>]+>|\s", "", answer.text)
 
 
-def test_svg_has_title_and_description(full):
-    root = ET.fromstring(picture(full, lang="en").content)
+def test_svg_has_title_and_description(service):
+    root = ET.fromstring(service.picture("svg", lang="en").content)
     assert root.attrib["role"] == "img"
     assert root.attrib["aria-labelledby"] == "t d"
     said = root.find(f"{SVG}desc").text.replace("\u00a0", " ")
@@ -108,46 +104,48 @@ def test_svg_has_title_and_description(full):
         assert part in said
 
 
-def test_svg_follows_theme_accent_sections_and_units_of_the_widget(full):
-    dark = picture(full, theme="dark", accent="#b45309", sections="weather", units="imperial").text
-    light = picture(full, sections="weather").text
-    assert "prefers-color-scheme" in picture(full, theme="auto").text
+def test_svg_follows_theme_accent_sections_and_units_of_the_widget(service):
+    dark = service.picture(
+        "svg", theme="dark", accent="#b45309", sections="weather", units="imperial"
+    ).text
+    light = service.picture("svg", sections="weather").text
+    assert "prefers-color-scheme" in service.picture("svg", theme="auto").text
     assert dark != light
     assert "Goizargi" not in dark
     assert "84–86°" in words_of(dark), "Fahrenheit"
     assert "29–30°" in words_of(light)
 
 
-def test_svg_policy_allows_its_style_alone_and_svg_is_cached_like_the_widget(full):
-    answer = picture(full)
+def test_svg_policy_allows_its_style_alone_and_svg_is_cached_like_the_widget(service):
+    answer = service.picture("svg")
     style = re.search(r"<style>(.*?)</style>", answer.text)[1]
     policy = answer.headers["content-security-policy"]
     assert policy == f"default-src 'none'; style-src {hash_of(style)}; frame-ancestors *"
-    assert answer.headers["cache-control"] == full.get().headers["cache-control"]
+    assert answer.headers["cache-control"] == service.page().headers["cache-control"]
     assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
-    again = picture(full, headers={"If-None-Match": answer.headers["etag"]})
+    again = service.picture("svg", headers={"If-None-Match": answer.headers["etag"]})
     assert again.status_code == 304
 
 
-def test_svg_error_is_a_picture_with_the_same_status(full):
-    answer = picture(full, lang="de", end="2027-08-01")
+def test_svg_error_is_a_picture_with_the_same_status(service):
+    answer = service.picture("svg", lang="de", end="2027-08-01")
     assert answer.status_code == 400
     assert answer.headers["content-type"].startswith("image/svg+xml")
     assert answer.headers["cache-control"] == "no-store"
     assert "Wählen Sie die Daten Ihres Aufenthalts." in answer.text
     assert f"<!-- invalid_date_range {answer.headers['x-request-id']}: " in answer.text
-    assert ET.fromstring(picture(full, theme="--><b>").content).tag == f"{SVG}svg"
+    assert ET.fromstring(service.picture("svg", theme="--><b>").content).tag == f"{SVG}svg"
 
 
-def test_svg_text_has_no_edge_of_another_colour(full, open_page):
-    page = open_page(str(picture(full, FORECAST, lang="en").url)).page
+def test_svg_text_has_no_edge_of_another_colour(service, open_page):
+    page = open_page(str(service.picture("svg", FORECAST, lang="en").url)).page
     strokes = "[...document.querySelectorAll('text')].map((one) => getComputedStyle(one).stroke)"
     assert set(page.evaluate(strokes)) == {"none"}
 
 
-def test_values_in_the_address_are_inert(full):
+def test_values_in_the_address_are_inert(service):
     evil = "</title><script>alert(1)</script>&<style>*{fill:red}"
-    root = ET.fromstring(picture(full, place=evil).content)
+    root = ET.fromstring(service.picture("svg", place=evil).content)
     assert root.find(f"{SVG}title").text == evil
     assert not list(root.iter(f"{SVG}script"))
 
@@ -168,8 +166,8 @@ def test_svg_breaks_lines_where_a_reader_expects_breaks(text, lines):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_svg_text_has_contrast_on_its_ground(full, open_page, kind, theme):
-    address = str(picture(full, KINDS[kind], lang="en", theme=theme).url)
+def test_svg_text_has_contrast_on_its_ground(service, open_page, kind, theme):
+    address = str(service.picture("svg", KINDS[kind], lang="en", theme=theme).url)
     page = open_page(address, viewport={"width": 620, "height": 1200}).page
     seen = page.evaluate(ON)
     assert seen

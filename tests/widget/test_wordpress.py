@@ -11,9 +11,10 @@ from html import escape, unescape
 from html.parser import HTMLParser
 
 import pytest
+from playwright.sync_api import Frame
 
-from tests.widget.browser import host, until
-from tests.widget.full_app import FORECAST, STAY
+from tests.widget.browser import fits, until
+from tests.widget.service import FORECAST
 
 KEPT = {
     "a": {"href"},
@@ -62,11 +63,11 @@ class Filtered(HTMLParser):
         self.left.append(escape(data))
 
 
-def embedded(full, address: str) -> str:
+def embedded(service, address: str) -> str:
     """What stands on the blog's page for an address on a line of its own."""
-    page = full.http.get(address).text
+    page = service.http.get(address).text
     link = re.search(r'<link rel="alternate" type="application/json\+oembed" href="([^"]+)"', page)
-    answer = full.http.get(unescape(link[1]) + DEFAULT_SIZE).json()
+    answer = service.http.get(unescape(link[1]) + DEFAULT_SIZE).json()
     left = "".join(Filtered(answer["html"]).left)
     found = re.search(r"(<blockquote>.*?</blockquote>)?.*(<iframe.*?></iframe>)", left, re.DOTALL)
     quote, frame = found.groups()
@@ -81,80 +82,68 @@ def embedded(full, address: str) -> str:
 
 
 def blog(body: str, script: str = SCRIPT) -> str:
-    return (
-        f"<!doctype html><html lang=en><title>A blog</title>{script}<p>Before</p>{body}<p>After</p>"
-    )
+    return f"{script}<p>Before</p>{body}<p>After</p>"
+
+
+def speaks(watched) -> Frame:
+    """Wait until WordPress shows the widget as tall as its content, and return its frame."""
+    until(watched.page, "document.querySelector('blockquote').style.display === 'none'")
+    fits(watched.page)
+    assert watched.complaints == []
+    return watched.page.frames[1]
 
 
 @pytest.mark.parametrize("script_first", [True, False], ids=["script first", "script late"])
-def test_short_widget_is_as_tall_as_its_content_in_wordpress(full, open_page, script_first):
-    body = embedded(full, full.address(FORECAST, sections="weather"))
-    page = blog(body) if script_first else blog(body, "") + SCRIPT
-    with host({"/": page}) as origin:
-        watched = open_page(origin)
-        frame = watched.page.frames[1]
-        until(watched.page, "document.querySelector('blockquote').style.display === 'none'")
-        until(frame, "Math.abs(innerHeight - document.getElementById('w').clientHeight) < 1")
-        assert frame.evaluate("innerWidth === document.documentElement.clientWidth")
-        assert watched.page.is_visible("iframe")
-        assert watched.page.query_selector("iframe").bounding_box()["width"] == 500, "no border"
-        assert watched.complaints == []
+def test_short_widget_is_as_tall_as_its_content_in_wordpress(service, open_host, script_first):
+    body = embedded(service, service.address(FORECAST, sections="weather"))
+    watched = open_host(blog(body) if script_first else blog(body, "") + SCRIPT)
+    speaks(watched)
+    assert watched.page.is_visible("iframe")
+    assert watched.page.query_selector("iframe").bounding_box()["width"] == 500, "no border"
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ja", "ar"])
 def test_wordpress_shows_the_compact_widget_where_the_full_widget_is_too_tall(
-    full, open_page, language
+    service, open_host, language
 ):
-    body = embedded(full, full.address(STAY, lang=language))
+    body = embedded(service, service.address(lang=language))
     assert "layout=compact" in body
     assert 500 < int(re.search(r' height="(\d+)"', body)[1]) <= 750
-    with host({"/": blog(body)}) as origin:
-        watched = open_page(origin)
-        frame = watched.page.frames[1]
-        until(watched.page, "document.querySelector('blockquote').style.display === 'none'")
-        until(frame, "Math.abs(innerHeight - document.getElementById('w').clientHeight) < 1")
-        assert frame.evaluate("innerWidth === document.documentElement.clientWidth")
-        assert frame.evaluate("document.querySelectorAll('section.sec').length") == 3
-        assert watched.complaints == []
+    frame = speaks(open_host(blog(body)))
+    assert frame.evaluate("document.querySelectorAll('section.sec').length") == 3
 
 
-def test_full_layout_gets_1000_px_and_scrolls_in_wordpress(full, open_page):
-    with host({"/": blog(embedded(full, full.address(STAY, layout="full")))}) as origin:
-        page = open_page(origin).page
-        until(page, "document.querySelector('iframe').clientHeight === 1000")
-        until(page.frames[1], "innerWidth > document.documentElement.clientWidth")
+def test_full_layout_gets_1000_px_and_scrolls_in_wordpress(service, open_host):
+    page = open_host(blog(embedded(service, service.address(layout="full")))).page
+    until(page, "document.querySelector('iframe').clientHeight === 1000")
+    until(page.frames[1], "innerWidth > document.documentElement.clientWidth")
 
 
-def test_error_page_is_sized_in_wordpress(full, open_page):
-    body = embedded(full, full.address(STAY)).replace("lat=43.3183", "lat=north")
-    with host({"/": blog(body)}) as origin:
-        page = open_page(origin).page
-        until(page, "document.querySelector('iframe').clientHeight < 500")
-        assert page.is_visible("iframe")
+def test_error_page_is_sized_in_wordpress(service, open_host):
+    body = embedded(service, service.address()).replace("lat=43.3183", "lat=north")
+    page = open_host(blog(body)).page
+    until(page, "document.querySelector('iframe').clientHeight < 500")
+    assert page.is_visible("iframe")
 
 
-def test_wordpress_shows_the_link_without_javascript(full, open_page):
-    with host({"/": blog(embedded(full, full.address(STAY)))}) as origin:
-        page = open_page(origin, java_script_enabled=False).page
-        link = page.query_selector("blockquote a")
-        assert link.is_visible()
-        assert "lat=43.3183" in link.get_attribute("href")
-        assert link.inner_text() == "Weather, sky, restaurants and events in San Sebastián"
+def test_wordpress_shows_the_link_without_javascript(service, open_host):
+    body = blog(embedded(service, service.address()))
+    link = open_host(body, java_script_enabled=False).page.query_selector("blockquote a")
+    assert link.is_visible()
+    assert "lat=43.3183" in link.get_attribute("href")
+    assert link.inner_text() == "Weather, sky, restaurants and events in San Sebastián"
 
 
 @pytest.mark.parametrize("ending", ["", "#?secret=a%22b", "#?secret=", "#secret=abc"])
-def test_widget_sends_wordpress_nothing_without_a_secret(full, open_page, ending):
-    address = escape(full.address(FORECAST))
-    heard = (
-        "<script>var heard = []; addEventListener('message', ({data}) => heard.push(data))</script>"
-    )
-    with host({"/": f'{heard}<iframe title="x" src="{address}{ending}"></iframe>'}) as origin:
-        page = open_page(origin).page
-        until(page, "heard.length >= 2")
-        assert not page.evaluate("heard.some((one) => one.secret !== undefined)")
+def test_widget_sends_wordpress_nothing_without_a_secret(service, open_host, ending):
+    address = escape(service.address(FORECAST))
+    record = """<script>
+    var messages = []; addEventListener('message', ({data}) => messages.push(data))</script>"""
+    page = open_host(f'{record}<iframe title="x" src="{address}{ending}"></iframe>').page
+    until(page, "messages.length >= 2")
+    assert not page.evaluate("messages.some((one) => one.secret !== undefined)")
 
 
-def test_oembed_html_hides_the_link_on_a_page_without_wordpress(full, open_page):
-    html = full.http.get(f"{full.url}/v1/oembed", params={"url": full.address(STAY)}).json()["html"]
-    with host({"/": f"<!doctype html><html lang=en><title>x</title>{html}"}) as origin:
-        assert open_page(origin).page.is_hidden("blockquote")
+def test_oembed_html_hides_the_link_on_a_page_without_wordpress(service, open_host):
+    body = service.get("/v1/oembed", url=service.address()).json()["html"]
+    assert open_host(body).page.is_hidden("blockquote")
