@@ -2,6 +2,7 @@
 
     python -m benchmarks.cold [--rounds 5] [--places 30] [--ahead 12] [--events 60] [--plain]
                               [--json]
+    python -m benchmarks.cold --store [--rounds 5] [--places 30] [--json]
     python -m benchmarks.cold --profile [--places 100] [--json]
 
 Each place is a city that was not requested before, half a degree from every other. The service runs
@@ -14,6 +15,10 @@ from today and lasts a week: after 12 days it needs a forecast and ten years of 
 A thousand callers request the page of one place at once: each resource of a provider should be
 requested once. The longest piece on the event loop is measured in this process, on asyncio's own
 loop and in CPU time, so other load does not change it. CPU time is from /proc: Linux only.
+
+`--store` puts a climate store of the whole Earth in place, and measures widgets whose stay is far
+(60 days ahead) and near (2 days): a far one calls no provider of weather, a near one asks for one
+forecast. `--store --profile` shows where the CPU of a far one goes.
 
 `--profile` shows which part of the service takes the CPU of a cold page, in this process. The stack
 is sampled after each millisecond of CPU. A sample belongs to the innermost function of ours; while
@@ -33,11 +38,13 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from datetime import date
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import msgspec
+import numpy as np
 from starlette.types import ASGIApp
 
 from benchmarks.harness import figures
@@ -47,11 +54,13 @@ from benchmarks.harness.service import places, prepare, service, start_stand_ins
 from location_context.app import create_app
 from location_context.settings import Settings
 from location_context.web import logs
+from tests.sections.weather.climate.stores import POWER_GRID, seasons, write_store
 from tests.web.sections import FakeSection
 
 CALLERS = 1000
 NOTED_SECONDS = 0.001  # of a piece on the event loop
 QUIET_SECONDS = 1.0  # without a call: nothing is fetched any more
+FAR = 60  # days ahead
 CLIENTS = 4  # at once: fewer than the calls of the archive that may wait
 QUICK = 8  # times as many places for what takes a millisecond, since /proc counts in hundredths
 SECTIONS = {
@@ -80,6 +89,8 @@ class Bench:
         options = [f"--events={given.events}", *(["--plain"] if given.plain else [])]
         self.providers = start_stand_ins(folder, options, stack)
         self.environ = prepare(folder, self.providers.port)
+        if given.store:
+            write_world_store(folder / "data")
         self._key = key_without_limit(Settings(data_dir=folder / "data"))
         log = folder / "log"
         self.ours = stack.enter_context(
@@ -130,6 +141,24 @@ class Bench:
             found[name] = self.spent(self.ours, path, ahead, count)
         return found
 
+    def with_store(self) -> dict[str, dict[str, Any]]:
+        """Return far and near widgets a second and core, and the calls of weather providers."""
+        found = {}
+        for name, ahead in (("far widget", FAR), ("near widget", 2)):
+            self.providers.ask("/calls")  # begins to count anew
+            spent = [
+                self.spent(self.ours, "/v1/pulse", ahead, self._given.places)
+                for _ in range(self._given.rounds)
+            ]
+            calls = msgspec.json.decode(self.providers.ask("/calls").body, type=dict[str, int])
+            found[name] = {
+                "cpu_ms": figures.median(spent, 2),
+                "a_second_and_core": figures.median(1000 / value for value in spent),
+                "widgets": self._given.places * self._given.rounds,
+                **{f"calls of {path}": calls[path] for path in sorted(calls)},
+            }
+        return found
+
     def crowd(self) -> dict[str, int]:
         """Count the statuses for a thousand callers of one place, and the calls of providers."""
         target = self.targets("/v1/pulse", None, 1) * CALLERS
@@ -139,6 +168,13 @@ class Bench:
         statuses = Counter(f"status {status}" for status, _ in answers)
         calls = msgspec.json.decode(self.providers.ask("/calls").body, type=dict[str, int])
         return {**dict(statuses), **{f"calls of {path}": calls[path] for path in sorted(calls)}}
+
+
+def write_world_store(data_dir: Path) -> None:
+    """Write a store of the whole Earth, whose cells all have the weather of one."""
+    first = date(2015, 12, 1)
+    folder = write_store(data_dir, {(0.0, 0.0): seasons(first, 3800)}, first)
+    np.save(folder / "index.npy", np.zeros((POWER_GRID.rows, POWER_GRID.columns), np.int32))
 
 
 class Pieces:
@@ -256,9 +292,9 @@ class Sampler:
         self.samples[next(found, LOOP)] += 1
 
 
-async def _profile(count: int) -> dict[str, dict[str, float]]:
+async def _profile(count: int, ahead: int) -> dict[str, dict[str, float]]:
     app, sampler = service(), Sampler()
-    targets = (f"/v1/pulse?{place}&{stay()}" for place in places())
+    targets = (f"/v1/pulse?{place}&{stay(ahead)}" for place in places())
 
     async def ask(mine: list[str]) -> None:
         for target in mine:
@@ -281,12 +317,14 @@ async def _profile(count: int) -> dict[str, dict[str, float]]:
     } | {"all": {"ms": round(spent, 2), "share": 1.0}}
 
 
-def profile(folder: Path, count: int, stack: ExitStack) -> dict[str, dict[str, float]]:
+def profile(folder: Path, given: argparse.Namespace, stack: ExitStack) -> dict[str, Any]:
     """Return the milliseconds of a page by part of the service."""
-    providers = start_stand_ins(folder, ["--events=60"], stack)
+    providers = start_stand_ins(folder, [f"--events={given.events}"], stack)
     os.environ |= prepare(folder, providers.port)
     os.environ["LOCATION_CONTEXT_LOG_LEVEL"] = "warning"
-    return asyncio.run(_profile(count))
+    if given.store:
+        write_world_store(folder / "data")
+    return asyncio.run(_profile(given.places, FAR if given.store else given.ahead))
 
 
 def summary(rounds: Sequence[Mapping[str, float]]) -> dict[str, dict[str, Any]]:
@@ -310,6 +348,8 @@ def summary(rounds: Sequence[Mapping[str, float]]) -> dict[str, dict[str, Any]]:
 def measured(folder: Path, options: argparse.Namespace, stack: ExitStack) -> dict[str, Any]:
     """Return the figures of all rounds."""
     bench = Bench(folder, options, stack)
+    if options.store:
+        return bench.with_store()
     found = summary([bench.round() for _ in range(options.rounds)])
     alone = [ms for _ in range(options.rounds) for ms in bench.alone(options.places // 3)]
     found["widget alone"] = {"wall_ms": figures.median(alone), "best": round(min(alone), 1)}
@@ -324,6 +364,7 @@ def main() -> None:
     parser.add_argument("--ahead", type=int, default=12, help="days until the stay")
     parser.add_argument("--events", type=int, default=60, help="of Ticketmaster for each place")
     parser.add_argument("--plain", action="store_true", help="providers do not gzip their answers")
+    parser.add_argument("--store", action="store_true", help="with a climate store in place")
     parser.add_argument("--profile", action="store_true", help="CPU by part of the service instead")
     options = parser.parse_args()
     options.places = options.places or (100 if options.profile else 30)
@@ -332,7 +373,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         figures.show(
-            profile(folder, options.places, stack)
+            profile(folder, options, stack)
             if options.profile
             else measured(folder, options, stack),
             options,
