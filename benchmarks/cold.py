@@ -91,6 +91,8 @@ class Bench:
         self.environ = prepare(folder, self.providers.port)
         if given.store:
             write_world_store(folder / "data")
+        if not given.events:
+            self.environ["LOCATION_CONTEXT_TICKETMASTER_API_KEY"] = ""
         self._key = key_without_limit(Settings(data_dir=folder / "data"))
         log = folder / "log"
         self.ours = stack.enter_context(
@@ -362,7 +364,7 @@ def main() -> None:
     parser = figures.parser(__doc__ or "", rounds=5)
     parser.add_argument("--places", type=int, help="of each kind and round: 30, with --profile 100")
     parser.add_argument("--ahead", type=int, default=12, help="days until the stay")
-    parser.add_argument("--events", type=int, default=60, help="of Ticketmaster for each place")
+    parser.add_argument("--events", type=int, default=60, help="of Ticketmaster a place; 0: no key")
     parser.add_argument("--plain", action="store_true", help="providers do not gzip their answers")
     parser.add_argument("--store", action="store_true", help="with a climate store in place")
     parser.add_argument("--profile", action="store_true", help="CPU by part of the service instead")
