@@ -38,7 +38,7 @@ RETRY_SECONDS = 5.0
 MEMORY_LIMIT = "600MB"  # of a worker
 # Dask has memory returned to the system at once, which costs a worker a third of its time here.
 ALLOCATION = {
-    "MALLOC_TRIM_THRESHOLD_": 2**27,
+    "MALLOC_TRIM_THRESHOLD_": 2**26,
     "MALLOC_MMAP_THRESHOLD_": 2**25,
     "OMP_NUM_THREADS": 1,
 }
@@ -129,7 +129,9 @@ def compute(job: Job, tile: Tile, cells: tuple[int, ...]) -> TileArrays:
     source = _source_of(job)
     before = source.bytes_read
     first, last = days_of(job.years)
-    values = source.read(tile, first, last)[list(cells)]
+    values = source.read(tile, first, last)
+    if len(cells) < len(values):
+        values = values[list(cells)]
     stats, history = build_tile(values, first, job.years, source.fields)
     return TileArrays(stats, history, source.bytes_read - before)
 

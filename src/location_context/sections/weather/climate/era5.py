@@ -39,7 +39,6 @@ FREEZING_K = 273.15
 _MARGIN_HOURS = 15  # no zone is further from UTC
 Columns = tuple[Floats, ...]  # daily, one for each field of a recipe
 _EPOCH = date(1970, 1, 1).toordinal()
-_NETCDF_ENGINES = {b"CDF": "scipy", b"\x89HD": "h5netcdf"}  # versions 3 and 4, by their first bytes
 
 
 @dataclass(frozen=True)
@@ -307,30 +306,13 @@ def open_dataset(location: str) -> Any:
     """
     if "://" in location or Path(location).is_dir():
         return ZarrFolder(location).open()
-    engine = _engine(Path(location))
     try:
-        return needed("xarray").open_dataset(location, engine=engine, decode_timedelta=False)
+        return needed("xarray").open_dataset(location, engine="netcdf4", decode_timedelta=False)
     except OperatorError:
         raise
     except Exception as error:  # whatever a library or a codec raises
         why = f"{type(error).__name__}: {error}"
         raise OperatorError(f"{location} cannot be read as NetCDF: {why}"[:400]) from error
-
-
-def _engine(path: Path) -> str:
-    """Return the name of xarray's engine for a NetCDF file.
-
-    Raises:
-        OperatorError: there is nothing, or a file that is not NetCDF.
-    """
-    try:
-        with path.open("rb") as file:
-            start = file.read(3)
-    except OSError as error:
-        raise OperatorError(f"{path}: {error.strerror}. Give a NetCDF file or a Zarr") from None
-    if start not in _NETCDF_ENGINES:
-        raise OperatorError(f"{path} is neither a NetCDF file nor a Zarr")
-    return _NETCDF_ENGINES[start]
 
 
 def _named(location: str, dataset: Any) -> Any:
