@@ -42,7 +42,7 @@ readiness, status and `/v1/embed.js` are free.
 
 {parameters}
 """
-ENVELOPE = """Every error has this envelope; programs go by `code`, which never changes.
+ENVELOPE = """Every error has this envelope. Programs should check `code`, which never changes.
 `request_id` is also in the header `X-Request-Id` and in the log."""
 CLIENTS = """## Clients
 

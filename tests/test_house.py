@@ -152,12 +152,12 @@ def test_no_function_is_longer_than_60_lines() -> None:
 
 # To raise a number is a decision: say why in the commit, and beside the number.
 LINES = {
-    "access": 1000,
+    "access": 1020,  # docstrings with a summary line and details
     "cli": 2300,  # `climate`: build, list, verify, remove, map
     "gazetteer": 450,
     "localisation": 500,
     "sections": 1600,  # what all sections share
-    "sections/astronomy": 2650,
+    "sections/astronomy": 2700,  # each field of the answer described in a sentence
     "sections/events": 5200,
     "sections/guide": 2600,
     "sections/weather": 6300,
@@ -168,7 +168,7 @@ LINES = {
     "upstream": 2200,
     "web": 2150,
     "widget": 3350,  # days, joined; ways of dressing; PNG for mails; map links as place
-    "": 1750,  # the modules of no room; `days` and ways of dressing with their errors
+    "": 1770,  # the modules of no room; `days` and ways of dressing with their errors
 }
 
 

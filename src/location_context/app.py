@@ -1,7 +1,7 @@
 """The composition root: settings in, ASGI application out.
 
 `open_service` opens everything a request needs and closes it in reverse; `create_app` puts the web
-around it. Nothing else in the service knows which parts it is made of.
+around it. No other module knows which parts the service consists of.
 """
 
 import asyncio
@@ -165,7 +165,10 @@ async def background(service: Service) -> AsyncIterator[None]:
 
 
 async def _supervised(name: str, run: Callable[[], Awaitable[None]]) -> None:
-    """Run until it returns; whenever it breaks, log it and start it again."""
+    """Run background work until it returns.
+
+    If it raises an error, log the error and start it again.
+    """
     while True:
         try:
             return await run()
@@ -176,9 +179,9 @@ async def _supervised(name: str, run: Callable[[], Awaitable[None]]) -> None:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Search for cycles among new objects at 10,000 of them, not at Python's 700.
+    """Run the youngest garbage collection after 10,000 new objects instead of Python's 700.
 
-    The requests that wait at one moment hold more than 700, and none of them leaves a cycle.
+    Requests in flight together hold more than 700 objects, and none of them leaves a cycle.
     """
     before = gc.get_threshold()
     gc.set_threshold(10_000, *before[1:])

@@ -1,4 +1,4 @@
-"""Counters: plain numbers, cheap to add to, that the metrics read on request."""
+"""Counters: plain numbers that are cheap to increment and that the metrics read on request."""
 
 import time
 from bisect import bisect_left
@@ -94,11 +94,11 @@ class ProviderCalls:
         self.refused[error.reason] = self.refused.get(error.reason, 0) + 1
 
     def join(self, _flight: object = None) -> None:
-        """Count a caller that waits for a call under way for others."""
+        """Count a caller that shares a call already under way."""
         self.joined += 1
 
     def open_breaker(self, seconds: float) -> None:
-        """Note that the address is not called for so many seconds."""
+        """Record that the address is not called for this many seconds."""
         self.breaker_open = True
         self.breaker_opened += 1
         structlog.get_logger().warning(
@@ -106,7 +106,7 @@ class ProviderCalls:
         )
 
     def close_breaker(self) -> None:
-        """Note that the address is called again."""
+        """Record that the address is called again."""
         self.breaker_open = False
         structlog.get_logger().info("breaker_closed", provider=self.provider)
 

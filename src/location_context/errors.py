@@ -83,7 +83,7 @@ class InvalidRequest(PublicError):
 
 class MalformedRequest(InvalidRequest):
     code = "malformed_request"
-    summary = "Bad escapes, invalid UTF-8 or a bad Host."
+    summary = "The address has invalid escapes or UTF-8, or Host is invalid."
 
 
 class MissingParameter(InvalidRequest):
@@ -97,12 +97,12 @@ class DuplicateParameter(InvalidRequest):
 
 
 class UnknownParameter(InvalidRequest):
-    """A parameter one edit away from a known one, or another word for it; others are ignored."""
+    """A parameter whose name is one edit away from a known name, or a common alias of it."""
 
     code = "unknown_parameter"
     summary = (
-        "A parameter is misspelt by one letter or has another name here, such as unit or lon; "
-        "other unknown ones are ignored."
+        "A parameter's name is one letter off, or is a common alias such as unit or lon. Other "
+        "unknown parameters are ignored."
     )
 
 
@@ -207,7 +207,7 @@ class AuthenticationError(PublicError):
 
 class MissingApiKey(AuthenticationError):
     code = "missing_api_key"
-    summary = "There is no key in the Authorization header."
+    summary = "The Authorization header has no API key."
 
 
 class InvalidApiKey(AuthenticationError):
@@ -289,7 +289,7 @@ class NotAvailable(ApiError):
     """The message names what the operator has to install."""
 
     code = "not_available"
-    summary = "The server lacks an optional part, such as what draws /v1/pulse.png."
+    summary = "The server lacks an optional part, such as the extra that draws /v1/pulse.png."
     status = 501
 
 

@@ -54,7 +54,7 @@ class Freshness:
         )
 
     def until(self, moment: float) -> Self:
-        """Return the same, ended at a moment in POSIX seconds if that comes first."""
+        """Return the same freshness, ending at a moment in POSIX seconds if that is earlier."""
         return replace(
             self,
             fresh_until=min(self.fresh_until, moment),
@@ -63,13 +63,14 @@ class Freshness:
 
     @property
     def superseded(self) -> bool:
-        """True if something that a part awaited has come, or failed."""
+        """True if a fetch that a part awaited has completed or failed."""
         return bool(self.awaits) and any(one.done() for one in self.awaits)
 
     def reusable_until(self, now: float) -> float:
         """Return the time until which the response may be reused, in POSIX seconds.
 
-        An incomplete response is cached for a moment, in which a new one would hardly be better.
+        An incomplete response is cached for a moment only, in which another read would hardly add
+        data.
         """
         if self.complete:
             return self.fresh_until
@@ -82,11 +83,12 @@ class Freshness:
         return math.floor(self.fresh_until - now)
 
     def cache_control(self, seconds_left: int) -> str:
-        """Return the header for a client; a minute for what is incomplete or will be better soon.
+        """Return Cache-Control for a client: one minute if the response will soon improve.
 
         A page that reloads itself once may be cached for less.
 
-        A response that lacks only what a spent budget held back may be cached for 15 minutes.
+        A response may be cached for 15 minutes if it lacks only data of a provider with a spent
+        budget.
         """
         if self.late:
             return f"{self.scope}, max-age={LATE_MAX_AGE}"
@@ -103,9 +105,9 @@ class Freshness:
         )
 
     def _shared(self, seconds_left: int) -> int:
-        """Return the seconds for a shared cache, which holds nothing that is private.
+        """Return the seconds for a shared cache, which must not store private responses.
 
-        Never none: a CDN would then send every guest of the page to us until it is made anew.
+        Never 0: a CDN would then forward every visitor of the page to the service.
         """
         if self.scope == "private":
             return 0

@@ -51,14 +51,14 @@ class LRUCache(Generic[K, V]):
             self.pop(next(iter(self._values)))
 
     def pop(self, key: K) -> V | None:
-        """Remove a value and give it back; None where there is none."""
+        """Remove a value and return it; None if there is none."""
         value = self._values.pop(key, None)
         if value is not None:
             self.size -= self._size_of(value)
         return value
 
     def items(self) -> ItemsView[K, V]:
-        """Return all entries, the one unused longest first; none counts as used by this."""
+        """Return all entries, the least recently used first; this does not count as use."""
         return self._values.items()
 
     def clear(self) -> None:

@@ -238,8 +238,10 @@ DAYS = Parameter(
     name="days",
     check=_whole(1, HORIZON_DAYS, errors.InvalidDays),
     schema={"type": "integer", "minimum": 1, "maximum": HORIZON_DAYS},
-    description="Instead of `start` and `end`: the stay begins today at the point and has this "
-    "many dates, so that a page without booking dates always shows the days ahead.",
+    description=(
+        "Number of dates, beginning today at the point. Use it instead of `start` and `end` on "
+        "pages without booking dates."
+    ),
     example=7,
 )
 UNITS = _choice(
@@ -257,9 +259,11 @@ LANG = Parameter(
         "maxLength": 64,
         "default": "en",
     },
-    description="Language of words in the answer, BCP 47. An unknown one falls back (`de-AT` to "
-    "`de`, else English); Content-Language says which. Without it the widget follows "
-    "Accept-Language.",
+    description=(
+        "Language of the answer, a BCP 47 tag. An unknown one falls back (`de-AT` to `de`, else "
+        "English); Content-Language names the language used. Without it, the widget follows "
+        "Accept-Language."
+    ),
     example="en",
     default="",
 )
@@ -293,8 +297,10 @@ SECTIONS = Parameter(
     # `_sections` checks it: the names depend on the installed packages
     check=lambda _, text: text,
     schema={"type": "string"},
-    description="Sections to show, in this order: names separated by commas; one given twice "
-    "counts once. Without it all are shown.",
+    description=(
+        "Sections to show, in this order: names separated by commas; duplicates count once. "
+        "Without it, all are shown."
+    ),
     example="weather,guide",
     default="",
 )
@@ -317,13 +323,13 @@ FONT = _choice(
     "font",
     FONTS,
     errors.InvalidFont,
-    "The kind of letters, of those the visitor's system has.",
+    "The style of font; the widget uses fonts of the visitor's system.",
 )
 RADIUS = Parameter(
     name="radius",
     check=_whole(0, MAX_RADIUS, errors.InvalidRadius),
     schema={"type": "integer", "minimum": 0, "maximum": MAX_RADIUS, "default": DEFAULT_RADIUS},
-    description="How round the corners of cards are, in px.",
+    description="Corner radius of the cards, in px.",
     example=DEFAULT_RADIUS,
     default=DEFAULT_RADIUS,
 )
@@ -331,7 +337,7 @@ TITLE = _choice(
     "title",
     TITLES,
     errors.InvalidTitle,
-    "`none` leaves out place and dates, for a page that names them itself.",
+    "`none` leaves out place and dates, for pages that show them already.",
 )
 PARAMETERS: tuple[Parameter[Any], ...] = (
     LAT, LNG, START, END, DAYS, UNITS, LANG, PLACE, THEME, ACCENT, SECTIONS, LAYOUT,
@@ -353,7 +359,7 @@ def decode(query: bytes) -> list[tuple[str, str]]:
     try:
         text = query.decode("utf-8")
         if _ESCAPES.search(text) or "\x00" in text:
-            raise errors.MalformedRequest("The query string holds a broken or forbidden %-escape.")
+            raise errors.MalformedRequest("The query string has an invalid or forbidden %-escape.")
         parts = (part.partition("=") for part in text.split("&") if part)
         return [(_unquote(name), _unquote(value)) for name, _, value in parts]
     except UnicodeDecodeError:
@@ -403,7 +409,7 @@ def parse(
 
 
 def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, str]:
-    """Return values by name; refuse a name that occurs twice."""
+    """Return values by name; reject a name that occurs twice."""
     given: dict[str, str] = {}
     for name, value in pairs:
         if name in given:
@@ -467,13 +473,13 @@ def _sections(text: str, known: Collection[str]) -> tuple[str, ...]:
 
 
 def reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
-    """Reject other words for a known name, and names in another case or one edit away from it.
+    """Reject aliases of known names, and names that differ by case or by one edit.
 
     A known name of three letters is meant only by one that begins with the same letter, so that
     `rnd` against caches and `alt` are not taken for `end` and `lat`.
 
     Raises:
-        UnknownParameter: one is; the sentence has the hint.
+        UnknownParameter: a name is misspelt; the message has a hint.
     """
     for name in given:
         if name in known or name in WIDGET or len(name) > _MAX_MISSPELT_LENGTH:

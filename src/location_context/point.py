@@ -17,7 +17,7 @@ EARTH_RADIUS_KM = 6371.0088
 class Point(msgspec.Struct, frozen=True, dict=True):
     """A place on Earth. `lat` and `lng` in decimal degrees with four decimals (WGS84).
 
-    `possible_regions` are those that it may lie in where `region` is unknown.
+    If `region` is unknown, `possible_regions` are the regions that it may lie in.
     """
 
     lat: float
@@ -40,7 +40,7 @@ class Point(msgspec.Struct, frozen=True, dict=True):
         return self.local(now).date()
 
     def next_midnight(self, now: datetime) -> datetime:
-        """Return the local midnight from which on today is another day."""
+        """Return the next local midnight at the point."""
         return datetime.combine(self.today(now) + timedelta(days=1), time(), self.zone)
 
 

@@ -1,4 +1,4 @@
-"""Service: everything opened that a request needs, put together once by `app`."""
+"""Service: the open parts that requests need, put together once by `app`."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -42,7 +42,7 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """The opened parts. `sections` are in display order; `work` goes on while it serves."""
+    """The open parts. `sections` are in display order; `work` runs while the service does."""
 
     settings: Settings
     clock: Clock
@@ -76,7 +76,7 @@ async def read_all(
 async def _read(
     section: CachedSection | Section[Any], query: Query, deadline: Deadline
 ) -> SectionResult | None:
-    """Return one section's result; a failing section never takes the others with it."""
+    """Return one section's result; its failure does not affect other sections."""
     try:
         async with asyncio.timeout(deadline.left()):
             return await section.read(query, deadline)

@@ -14,7 +14,7 @@ HORIZON_DAYS = 16
 
 
 class Clock(Protocol):
-    """A clock: it returns a moment with a zone. It is passed in, so that a test can move it."""
+    """A clock: returns the current time with a zone. It is injected, so that tests can move it."""
 
     def __call__(self) -> datetime: ...
 
@@ -51,7 +51,7 @@ class Stay(msgspec.Struct, frozen=True, order=True):
         return self.end < today
 
     def within_horizon(self, today: date) -> bool:
-        """Return True if its last day is among the 16 days that begin today."""
+        """Return True if the last day of the stay is among the 16 days that begin today."""
         return self.end <= horizon(today)
 
 

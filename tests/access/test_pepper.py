@@ -53,7 +53,7 @@ async def test_wrong_pepper_stops_the_start(store: SqlApiKeyStore, tmp_path: Pat
     right = Settings(data_dir=tmp_path, key_pepper=Secret("right"))
     await make_key(store, await open_pepper(right, store))
     wrong = Settings(data_dir=tmp_path, key_pepper=Secret("wrong"))
-    with pytest.raises(OperatorError, match="KEY_PEPPER does not fit") as said:
+    with pytest.raises(OperatorError, match="KEY_PEPPER does not match") as said:
         await open_pepper(wrong, store)
     assert "wrong" not in str(said.value)
     assert await open_pepper(right, store) == b"right"

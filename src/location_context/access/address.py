@@ -83,7 +83,7 @@ class TrustedProxies:
         return str(found)
 
     def _warn(self, peer: Address | None) -> None:
-        """Set the warning about this peer; a later one is named if this one may not be.
+        """Set the warning about this peer, or replace a warning that could not name its peer.
 
         A guest can send the header too, so that a peer outside of private networks is not named,
         nothing of the header is either, and the warning is logged twice at most.
@@ -103,7 +103,7 @@ class TrustedProxies:
 
 
 class ClientPseudonymiser:
-    """Replaces an address by a pseudonym that distinguishes clients for a day, and nothing else."""
+    """Replaces addresses by pseudonyms that only tell clients apart, for one day."""
 
     def __init__(self, counter: Counter, clock: Clock) -> None:
         self._counter = counter
@@ -111,7 +111,10 @@ class ClientPseudonymiser:
         self._day, self._name = -1.0, ""
 
     async def pseudonym(self, address: str) -> str:
-        """Return the same for the same client (IPv6 by its /64) until midnight UTC."""
+        """Return a pseudonym.
+
+        It is the same for a client (IPv6: for its /64) until midnight UTC.
+        """
         if (day := self._now() // DAY) != self._day:
             self._day, self._name = day, _name(day)
         secret = await self._counter.secret(self._name)
@@ -120,7 +123,7 @@ class ClientPseudonymiser:
 
 
 def _name(day: float) -> str:
-    """Return the name of a day's secret."""
+    """Return the name under which a day's secret is stored."""
     return f"address:{datetime.fromtimestamp(day * DAY, UTC).date().isoformat()}"
 
 

@@ -64,10 +64,10 @@ class Authenticator:
         damaged = self.key_cache.damaged
         found = [damaged_key_warning(key_id) for key_id in damaged[:MAX_WARNINGS]]
         if (more := len(damaged) - MAX_WARNINGS) > 0:
-            found.append(f"{more} more records of API keys are damaged; these keys are refused")
+            found.append(f"{more} more API key records are damaged; these keys are rejected")
         if self.counter.degraded:
             found.append(
-                "Redis does not answer; each process counts quotas and calls providers by itself"
+                "Redis is not answering; each process counts quotas and provider calls on its own"
             )
         return found
 
@@ -100,7 +100,7 @@ class Authenticator:
         return result
 
     async def refund(self, result: RateLimitResult) -> None:
-        """Uncount a request whose answer is a 5xx."""
+        """Refund a request that was answered with a 5xx."""
         await self.counter.refund(result)
 
     async def limit_widget(self, client: str) -> None:
@@ -139,7 +139,10 @@ class Authenticator:
         return key
 
     async def _find_new(self, key_digest: bytes, client: str) -> ApiKey:
-        """Find a key made a moment ago; clients that try unknown keys are slowed down."""
+        """Look for a key that was created a moment ago.
+
+        Clients that try unknown keys are slowed down.
+        """
         subject = await self._pseudonymiser.pseudonym(client)
         tried = self._unknown_keys.consume_nowait(subject, UNKNOWN_KEYS)
         if key := await self.key_cache.find_new(key_digest, slowed=not tried.allowed):
@@ -163,7 +166,7 @@ def damaged_key_warning(key_id: str) -> str:
 def _bearer(headers: Sequence[bytes], key_in_query: bool) -> str:
     """Return the key in the Authorization header (RFC 6750)."""
     if len(headers) > 1:
-        raise InvalidApiKey("There is more than one Authorization header; send exactly one.")
+        raise InvalidApiKey("The request has more than one Authorization header; send exactly one.")
     header = headers[0].decode("latin-1") if headers else ""
     scheme, _, secret = header.strip().partition(" ")
     if scheme.lower() == "bearer" and secret.strip():

@@ -135,7 +135,9 @@ class ApiKeyCache:
 
 
 def _overloaded() -> ServiceOverloaded:
-    return ServiceOverloaded("API keys cannot be checked at this moment.", retry_after=2)
+    return ServiceOverloaded(
+        "API keys cannot be checked right now; try again in a moment.", retry_after=2
+    )
 
 
 def _log_changes(before: Mapping[bytes, ApiKey], now: Mapping[bytes, ApiKey]) -> None:

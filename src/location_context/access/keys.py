@@ -1,4 +1,4 @@
-"""API keys: how one is made, checked, stored and ended.
+"""API keys: how a key is created, checked, stored and revoked.
 
 A key is `lc_live_`, 43 base62 characters of 32 random bytes, and 6 of the CRC32 of all before it,
 so that a mistyped key is refused without a look-up and a leaked one is found by secret scanners.
@@ -82,11 +82,11 @@ class KeyStore(Protocol):
     async def add(self, record: ApiKey) -> None: ...
 
     async def revoke(self, key_id: str, at: datetime) -> ApiKey | None:
-        """End a key; an earlier end stays. None when there is no such key."""
+        """Revoke a key; an earlier revocation stays. None if the key does not exist."""
         ...
 
     async def retire(self, key_id: str, until: datetime, successor_id: str) -> None:
-        """Name the successor of a key, and end the key at `until` unless it ends before."""
+        """Record a key's successor, and let the key expire at `until` or earlier."""
         ...
 
     async def pepper_check(self) -> str | None: ...
@@ -181,10 +181,12 @@ class ApiKeys:
     async def rotate(
         self, key_id: str, grace: timedelta, show: Callable[[MintedKey], None] = lambda _: None
     ) -> MintedKey:
-        """Make a key with the same name, limits and end; the old one works for `grace` longer.
+        """Create a key with the same name, limits and expiry.
 
-        `show` receives the new key before the old one gets its end, so that a command that is
-        killed never ends a key whose successor nobody has seen.
+        The old key keeps working for `grace`.
+
+        `show` receives the new key before the old one's expiry is set. So a killed command never
+        ends a key whose successor nobody has seen.
 
         Raises:
             OperatorError: the key is unknown, has ended or was rotated already.

@@ -45,8 +45,8 @@ async def _verify(store: KeyStore, pepper: bytes, check: str | None, origin: str
         return
     if check is not None and await store.all():
         raise OperatorError(
-            f"The pepper in {origin} does not fit the stored keys: every key would be refused. "
-            "Give the pepper the keys were made with."
+            f"The pepper in {origin} does not match the stored keys, so every key would be "
+            "rejected. Provide the pepper that the keys were created with."
         )
     await store.set_pepper_check(_check(pepper))
 

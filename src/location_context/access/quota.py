@@ -84,7 +84,7 @@ class RateLimitResult(Struct, frozen=True):
 
     @property
     def retry_after(self) -> int:
-        """Seconds until every used-up window has ended."""
+        """Seconds until no window is used up any more."""
         counts = zip(self.limits.quotas, self.used, self.ends, strict=True)
         full_until = max((end for quota, used, end in counts if used >= quota), default=self.now)
         return max(1, math.ceil(full_until - self.now))
@@ -93,7 +93,7 @@ class RateLimitResult(Struct, frozen=True):
     def headers(self) -> list[tuple[bytes, bytes]]:
         """`RateLimit-Policy` and `RateLimit` of the IETF draft.
 
-        What is left is never below 0: a quota may have been lowered.
+        The remainder is never below 0, since a quota may have been lowered.
         """
         limits, now, left = self.limits, self.now, list[int]()
         for quota, used, end in zip(limits.quotas, self.used, self.ends, strict=True):
@@ -125,7 +125,7 @@ class Windows:
         self.since = max(end - limit.max_remaining for end, limit in rest)
 
     def advance(self, limits: Limits, now: float) -> None:
-        """Replace windows that have ended, and cut those that grew as the clock went back."""
+        """Replace ended windows, and shorten those that grew when the clock was set back."""
         used, ends = list(self.used), list(self.ends)
         for number, limit in enumerate(limits.windows):
             if ends[number] <= now:
@@ -148,7 +148,7 @@ class Counter(Protocol):
         ...
 
     def consume_nowait(self, subject: str, limits: Limits) -> RateLimitResult | None:
-        """Consume without waiting; return None if a shared store counts, which needs a wait."""
+        """Count without waiting; return None if a shared store counts, which needs a round trip."""
         ...
 
     async def refund(self, result: RateLimitResult) -> None:
@@ -207,7 +207,7 @@ class MemoryCounter:
         kind.move_to_end(subject)
 
     def _forget(self, kind: Kind, now: float) -> None:
-        """Make room for a new subject: of those unused for longest, the ended ones go."""
+        """Make room for a new subject: drop ended windows among those unused for longest."""
         while kind:
             oldest = next(iter(kind.values()))
             if len(kind) < self._subjects and max(oldest.ends) > now:

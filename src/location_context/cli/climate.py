@@ -273,7 +273,7 @@ def fallback(
     again: Annotated[bool, typer.Option("--again", help="Rebuild an existing one.")] = False,
     json: console.Json = False,
 ) -> None:
-    """Build the grid of monthly means that answers when no provider does."""
+    """Build the grid of monthly means that is used when no provider answers."""
     settings = console.settings()
     grid_file = FallbackGrid(settings.data_dir)
     made = again or not grid_file.exists

@@ -30,7 +30,7 @@ _COMMAND = re.compile(r"(?<![\w./-])location-context (?=[a-z])")
 New = Annotated[
     bool, typer.Option("--new", help="Create a second data directory beside an existing one.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text for people.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of readable text.")]
 
 
 def settings(*, new: bool = False) -> Settings:

@@ -17,7 +17,7 @@ def backup(
     *,
     json: console.Json = False,
 ) -> None:
-    """Copy the database of a running service, its pepper and grid into one file."""
+    """Save the database of a running service, its pepper and its grid in one file."""
     contents, size = backups.back_up(console.settings(), file), file.stat().st_size
     text = f"{file} holds {', '.join(contents)} ({size / 1e6:.1f} MB). Keep it secret."
     console.emit({"file": str(file), "bytes": size, "holds": contents}, text, json=json)
@@ -29,7 +29,7 @@ def restore(
     new: console.New = False,
     json: console.Json = False,
 ) -> None:
-    """Restore a backup into a data directory that holds no data yet."""
+    """Restore a backup into an empty data directory."""
     settings = console.settings(new=new)
     contents, folder = backups.restore(settings, file), settings.data_dir.absolute()
     text = f"{folder} holds {', '.join(contents)} again."

@@ -172,7 +172,9 @@ async def _keys(settings: Settings) -> Finding:
     if damaged:
         return Finding("keys", "warning", "; ".join(map(damaged_key_warning, damaged)))
     if not count:
-        return Finding("keys", "warning", "none yet: location-context keys create NAME")
+        return Finding(
+            "keys", "warning", ("none yet; create one with: location-context keys create NAME")
+        )
     return Finding("keys", "ok", f"{count} in all, and the pepper matches them")
 
 
@@ -191,7 +193,7 @@ async def _redis(settings: Settings) -> Finding:
     used, limit = usage
     if not limit:
         return Finding("redis", "warning", "answers, but has no maxmemory: set it, see operate.md")
-    return Finding("redis", "ok", f"answers, and uses {used / 1e6:.0f} of {limit / 1e6:.0f} MB")
+    return Finding("redis", "ok", f"answers; uses {used / 1e6:.0f} of {limit / 1e6:.0f} MB")
 
 
 async def _service(settings: Settings) -> AsyncIterator[Finding]:
@@ -288,7 +290,7 @@ async def _data_dir(settings: Settings) -> Finding:
 
     if not folder.is_dir():
         if needed:
-            return finding("failed", " is missing: location-context setup")
+            return finding("failed", " is missing; create it with: location-context setup")
         return finding("info", " is missing; the fallback grid would be stored there")
     error = await asyncio.to_thread(_write_error, folder)
     if error is None:

@@ -33,8 +33,13 @@ events.add_typer(feed, name="feed")
 Name = Annotated[str | None, typer.Option(help="A name of your choice.")]
 Lat = Annotated[float | None, typer.Option(help="Latitude for events without coordinates.")]
 Lng = Annotated[float | None, typer.Option(help="Longitude for events without coordinates.")]
-Country = Annotated[str | None, typer.Option(help="Or their country (ISO 3166-1 alpha-2).")]
-Region = Annotated[str | None, typer.Option(help="Or their region (ISO 3166-2, such as DE-BY).")]
+Country = Annotated[
+    str | None, typer.Option(help="Country of events without coordinates (ISO 3166-1 alpha-2).")
+]
+Region = Annotated[
+    str | None,
+    typer.Option(help="Region of events without coordinates (ISO 3166-2, such as DE-BY)."),
+]
 CategoryOption = Annotated[str | None, typer.Option(help="Category for events without one.")]
 
 
@@ -50,11 +55,11 @@ def import_(  # noqa: PLR0913  each is an option of the command
     category: CategoryOption = None,
     allow_empty: Annotated[
         bool,
-        typer.Option("--allow-empty", help="Let an empty calendar delete what is stored."),
+        typer.Option("--allow-empty", help="Let an empty calendar delete its stored events."),
     ] = False,
     json: console.Json = False,
 ) -> None:
-    """Import events once, replacing what the same source gave before."""
+    """Import events once; replaces earlier events of the same source."""
     place = _place(lat, lng, country, region)
     calendar = _calendar(importer.canonical_source(source), "import", name, category, **place)
     _import(calendar, allow_empty=allow_empty, json=json)
@@ -139,7 +144,7 @@ def _import(calendar: Calendar, *, allow_empty: bool, json: bool) -> None:
 
 
 def _warn_of_venues(imported: importer.ImportedCalendar) -> None:
-    """Warn of events at a place and a time, such as a wine tasting, that a whole country sees."""
+    """Warn about local events that are shown in a whole country, as they lack coordinates."""
     number = sum(
         event.scope == "country" and event.start.at is not None and event.place is not None
         for event in imported.events
@@ -171,7 +176,7 @@ def _progress() -> Iterator[Callable[[int], None]]:
 def _place(
     lat: float | None, lng: float | None, country: str | None, region: str | None
 ) -> dict[str, Any]:
-    """Return where events without coordinates are, and their time zone, as fields of a calendar."""
+    """Return the place and time zone of events without coordinates, as fields of a calendar."""
     if (lat is None) != (lng is None):
         raise OperatorError("--lat and --lng go together")
     if region and not country:

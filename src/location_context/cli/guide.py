@@ -35,7 +35,9 @@ Source = Annotated[str | None, typer.Argument(metavar="FILE|URL", help="CSV, Geo
 def import_(  # noqa: PLR0913  each option is an argument
     source: Source = None,
     *,
-    sample: Annotated[bool, typer.Option("--sample", help="The sample of this package.")] = False,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="The sample guide of this package.")
+    ] = False,
     wikidata: Annotated[bool, typer.Option("--wikidata", help="Query Wikidata (CC0).")] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Reject a file with an invalid row.")

@@ -32,7 +32,7 @@ KeyId = Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `keys
 
 @keys.command()
 def create(  # noqa: PLR0913  each is an option of the command
-    name: Annotated[str, typer.Argument(help="Whose key it is.")],
+    name: Annotated[str, typer.Argument(help="Name of the key's owner.")],
     *,
     per_minute: PerMinute = api_keys.DEFAULT_PER_MINUTE,
     per_day: PerDay = api_keys.DEFAULT_PER_DAY,

@@ -17,7 +17,7 @@ from location_context.errors import LocationContextError
 from location_context.web import logs
 
 COMMANDS = {  # in the order of `--help`, with the first line of each command's docstring
-    "setup": "Prepare everything for a first start; what already exists is left as it is.",
+    "setup": "Prepare everything for a first start; existing data stays as it is.",
     "serve": "Serve the sections, the widget and the documents until SIGTERM or Ctrl-C.",
     "keys": "Create, list, revoke and rotate API keys.",
     "guide": "Import a restaurant guide, list its versions, roll back to the previous one.",
@@ -26,8 +26,8 @@ COMMANDS = {  # in the order of `--help`, with the first line of each command's 
     "read": "Read a section for a point and a stay, as the server would answer it.",
     "warm": "Fill the caches for the places and stays in a file; resumes after an interruption.",
     "doctor": "Check settings, storage, datasets and providers; exit with 1 if a check failed.",
-    "backup": "Copy the database of a running service, its pepper and grid into one file.",
-    "restore": "Restore a backup into a data directory that holds no data yet.",
+    "backup": "Save the database of a running service, its pepper and its grid in one file.",
+    "restore": "Restore a backup into an empty data directory.",
     "migrate": "Bring the database schema up to date; safe to run again after an interruption.",
 }
 MODULES = {

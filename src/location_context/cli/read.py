@@ -25,7 +25,7 @@ COLUMNS_WITHOUT_TERMINAL = 140
 
 
 def _completion(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Return a shell completion of these words, which are looked up when the shell needs them."""
+    """Return a shell completion of these words, which are computed when the shell requests them."""
 
     def complete(incomplete: str) -> list[str]:  # Typer requires this argument's name
         return [word for word in words() if word.startswith(incomplete)]

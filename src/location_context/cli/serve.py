@@ -54,7 +54,7 @@ ENDING_SECONDS = 15  # that a worker may take to end once it has drained
 
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")]
-Workers = Annotated[int, typer.Option(min=1, max=64, help="Processes that serve.")]
+Workers = Annotated[int, typer.Option(min=1, max=64, help="Number of worker processes.")]
 
 
 def serve(

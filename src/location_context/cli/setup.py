@@ -41,7 +41,7 @@ def setup(  # noqa: PLR0913  each is an option of the command
     new: console.New = False,
     json: console.Json = False,
 ) -> None:
-    """Prepare everything for a first start; what already exists is left as it is."""
+    """Prepare everything for a first start; existing data stays as it is."""
     settings = console.settings(new=new)
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def setup(  # noqa: PLR0913  each is an option of the command
             f"A first API key, shown only this once:\n\n  {key}\n\n"
             f"Try it once the server runs:\n\n  {curl}\n\n"
         )
-    sys.stdout.write(f"The page that builds widgets: {address}/\n")
+    sys.stdout.write(f"The page that builds a widget: {address}/\n")
     sys.stdout.flush()
 
 
@@ -95,7 +95,7 @@ def _make_fallback(settings: Settings) -> bool:
         fallback_grid.make(settings.data_dir, console.step)
     except OperatorError as error:
         warning = (
-            f"Warning: the fallback climate grid was not made, so weather needs a provider: "
+            "Warning: the fallback climate grid was not made, so weather needs a provider: "
             f"{error.message} Try again with: location-context climate fallback"
         )
         console.warn(console.hint(warning))

@@ -51,7 +51,7 @@ _MAX_LISTED = 20
 _INCOMPLETE = frozenset({"incomplete", "nothing"})
 File = Annotated[Path, typer.Argument(metavar="FILE", help="CSV with lat,lng[,start,end].")]
 Wait = Annotated[
-    bool, typer.Option("--wait/--no-wait", help="Wait while the call budget is spent.")
+    bool, typer.Option("--wait/--no-wait", help="Wait while the provider's call budget is spent.")
 ]
 ClimateOnly = Annotated[
     bool,
@@ -190,8 +190,9 @@ async def _complete(
             left = (progress.total - progress.done) / max(1, progress.done)
             about = _duration(max(pause, service.hosts.span(left)))
             progress.message(
-                f"The call budget is spent; the rest will take about {about}. What was fetched is "
-                "stored: you can stop this command and run it again later to continue."
+                f"The call budget is spent; the rest will take about {about}. Everything fetched "
+                "so far is stored, so you can stop this command and run it again later to "
+                "continue."
             )
             await sleep(min(pause, _MAX_PAUSE))
         elif again and not is_spent:
@@ -246,7 +247,10 @@ async def _build(places: list[tuple[float, float]]) -> BuildReport:
         hosts = open_hosts(database)
         archive = OpenMeteoArchive(SectionContext(settings, system_clock, client, hosts=hosts))
         if not archive.client.configured:
-            raise OperatorError("Open-Meteo's archive is switched off by its empty address.")
+            raise OperatorError(
+                "Open-Meteo's archive is switched off, because its address is set to an empty "
+                "value."
+            )
         repository = ArchiveRepository(SqlClimateStore(database), system_clock)
         builder = ArchiveBuilder(archive, repository, system_clock, console.step, asyncio.sleep)
         return await builder.build(points)

@@ -75,9 +75,9 @@ class Cities:
         return None
 
     def around(self, lat: float, lng: float) -> City | None:
-        """Return the most populous city around the point, as discs of 3,000 people per km².
+        """Return the most populous city around the point: a disc with 3,000 people per km².
 
-        So a district of Paris gives Paris, and a village nearby gives its own name.
+        So a point in a district of Paris returns Paris, and a nearby village returns its own name.
         """
         rows = self._box(lat, lng, self._widest)
         populations = self._populations[rows]
@@ -132,7 +132,8 @@ class Cities:
     def search(self, text: str, limit: int) -> list[City]:
         """Return cities with a name that begins with `text`, the most populous first.
 
-        The beginning of an alternate name counts a twentieth: "new york" is not Jakarta.
+        A match with an alternate name counts a twentieth, so that "new york" does not return
+        Jakarta.
         """
         prefix = search_key(text).encode()
         if not prefix:

@@ -33,7 +33,7 @@ _MOSELLE: zones.Outline = (
 
 
 class Gazetteer:
-    """Loaded once; recent points are cached."""
+    """Zone, country, region and cities of points. It is loaded once, and caches recent points."""
 
     def __init__(self, countries: Mapping[str, str], cities: Cities) -> None:
         self._countries = countries

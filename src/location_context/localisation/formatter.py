@@ -35,7 +35,7 @@ _UNITS = {
 
 
 class Message(str):
-    """A translated message; filled in, it never has a full stop twice (`am So., 6..`)."""
+    """A translated message; filling it in never doubles a full stop (`am So., 6..`)."""
 
     __slots__ = ()
 
@@ -160,7 +160,7 @@ class Formatter:
         return _percent(self.language, round(value))
 
     def temperature(self, value: float) -> str:
-        """Return degrees without the scale's letter, as on a weather page."""
+        """Return a temperature in degrees without the letter of its scale, as on a weather page."""
         return f"{self.number(value)}°"
 
     def temperatures(self, low: float, high: float) -> str:
@@ -172,7 +172,7 @@ class Formatter:
         return f"{self.number(low)}{EN_DASH}{self.temperature(high)}"
 
     def temperatures_in_words(self, low: float, high: float) -> str:
-        """Return `16 to 22°`, which is not taken for a low and a high as `16–22°` is."""
+        """Return `16 to 22°`; `16–22°` would be read as a low and a high."""
         return _range_in_words(self.language, round(low), round(high))
 
     @staticmethod
@@ -187,7 +187,7 @@ class Formatter:
 
     @staticmethod
     def range_of(one: str, other: str) -> str:
-        """Return a range of two texts that themselves hold blanks or signs."""
+        """Return a range of two texts that contain spaces or signs."""
         return f"{one}{NO_BREAK}{EN_DASH}{NO_BREAK}{other}"
 
     def measure(self, value: float, unit: str, digits: int = 0) -> str:
@@ -207,7 +207,7 @@ class Formatter:
         return self.measure(value, unit, 0 if whole else 1)
 
     def duration(self, seconds: float) -> str:
-        """Return hours and minutes, such as `14 h 06 min`."""
+        """Return a duration in hours and minutes, such as `14 h 06 min`."""
         hours, minutes = divmod(round(seconds / 60), 60)
         if not minutes:
             return self.gettext("{hours} h").format(hours=hours).replace(" ", NO_BREAK)
@@ -329,7 +329,7 @@ class Formatter:
 
     @staticmethod
     def capitalise(text: str) -> str:
-        """Return the text as it begins a line: `mer. 12 août` with a capital."""
+        """Return the text with a capital first letter, to begin a line: `Mer. 12 août`."""
         return text[:1].upper() + text[1:]
 
     def country(self, code: str) -> str:
@@ -342,5 +342,5 @@ def _clock(moment: datetime) -> time:
 
 
 def non_breaking(text: str) -> str:
-    """Return the text with its blanks made no-break spaces."""
+    """Return the text with no-break spaces instead of spaces."""
     return text.replace(" ", NO_BREAK)

@@ -4,7 +4,7 @@ A fresh result is returned as it is. For 60 s after, it is still returned while 
 Later the section is read again; when that fails, the old one is returned for up to an hour, marked
 `stale`. Neither of these crosses midnight at the point, since `today` is part of an answer. One
 read per key is under way at a time, and it outlives its callers. Widget traffic and keyed calls are
-read apart, since how patient a read is hangs on its caller.
+read separately, since their deadlines differ.
 """
 
 from collections.abc import Hashable
@@ -104,7 +104,9 @@ class CachedSection:
             self._count("failed", query)
             if isinstance(error, TimeoutError | errors.ProviderError | errors.StorageError):
                 raise errors.UpstreamUnavailable(
-                    f"The {self.name} section could not be read in time and holds nothing.", 5
+                    f"The {self.name} section was not ready in time, and no earlier result is "
+                    "stored.",
+                    5,
                 ) from None
             raise
         self._count(kind, query)
@@ -147,7 +149,7 @@ class CachedSection:
         return result
 
     def _usable(self, entry: Entry[SectionResult], query: Query, beyond: timedelta) -> bool:
-        """Return True if it is fresh, or at most `beyond` older on the same day at the point."""
+        """Return True if a result is fresh, or expired within `beyond` on the same local day."""
         now = self._clock()
         if now < entry.retry_at:
             return True

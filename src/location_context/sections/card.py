@@ -19,7 +19,7 @@ from location_context.sections import contract
 
 @dataclass(frozen=True, kw_only=True)
 class CardContext:
-    """The inputs of a card's drawing.
+    """The inputs for drawing a card.
 
     Attributes:
         fmt: words, numbers and dates in the visitor's language.
@@ -130,7 +130,7 @@ class Timeline:
 
 @dataclass(frozen=True, kw_only=True)
 class Fold:
-    """A detail that few readers want, behind a click: a label, and sentences."""
+    """A detail that few readers need, shown after a click: a label and sentences."""
 
     label: str
     sentences: Sequence[str]

@@ -49,15 +49,19 @@ NOT_APPLICABLE: Mapping[NotApplicableReason, str] = {
     "stay_in_past": "Weather and events: the stay has ended at the point.",
     "no_restaurants_in_range": "Guide: no restaurant lies inside the radius of its tier.",
     "no_guide_loaded": "Guide: the operator has loaded no restaurant guide.",
-    "no_events": "Events: none is known during the stay; `coverage` lists the sources used.",
+    "no_events": "Events: no known events during the stay; `coverage` lists the sources used.",
 }
 DEGRADED: Mapping[DegradedReason, str] = {  # where several hold, the first of them is reported
     "forecast_unavailable": "A forecast was expected; climatology or a monthly mean is used.",
     "archive_unavailable": "Ten-year climatology was expected; a monthly mean is used.",
-    "provider_unavailable": "The kind of data is as expected, but from a second provider, stale or "
-    "without a part, because a provider failed.",
-    "late": "As `provider_unavailable`, because a provider did not answer by the deadline.",
-    "budget_spent": "As `provider_unavailable`, because our budget for a provider is spent.",
+    "provider_unavailable": (
+        "A provider failed; the data is of the expected kind, but from a second provider, stale "
+        "or incomplete."
+    ),
+    "late": "Like `provider_unavailable`, because a provider did not answer by the deadline.",
+    "budget_spent": (
+        "Like `provider_unavailable`, because this service's budget for the provider is spent."
+    ),
 }
 
 
@@ -67,7 +71,7 @@ def foremost(reasons: Iterable[DegradedReason | None]) -> DegradedReason | None:
 
 
 def lasts(reason: DegradedReason | None, *, stale: bool = False) -> bool:
-    """Return True if an answer with this reason would be no better a minute later.
+    """Return True if reading again within a minute cannot improve such an answer.
 
     A spent budget is reported only where every part has a source of the expected kind.
     """
@@ -84,7 +88,7 @@ def degraded_by(error: BaseException) -> DegradedReason:
 
 
 def meanings(codes: Mapping[Any, str]) -> str:
-    """Return codes with their sentences, for the schema."""
+    """Return the codes with their explanations, for the schema."""
     return " ".join(f"`{code}`: {sentence}" for code, sentence in codes.items())
 
 
@@ -122,13 +126,15 @@ class Query:
 
 
 class PointBody(msgspec.Struct, frozen=True, kw_only=True):
-    """The point as the section computed with it."""
+    """The point, as the section used it."""
 
     lat: Annotated[Latitude, Meta(description="Latitude in decimal degrees, four decimals.")]
     lng: Annotated[Longitude, Meta(description="Longitude in decimal degrees, four decimals.")]
-    timezone: Annotated[Text, Meta(description="IANA time zone; the nautical one at sea.")]
+    timezone: Annotated[
+        Text, Meta(description="IANA time zone; at sea the nautical zone, such as Etc/GMT+3.")
+    ]
     country: Annotated[Country | None, Meta(description="ISO 3166-1 alpha-2, null at sea.")]
-    region: Annotated[str | None, Meta(description="ISO 3166-2, null when unsure.")]
+    region: Annotated[str | None, Meta(description="ISO 3166-2; null if uncertain.")]
 
 
 def point_body(point: Point) -> PointBody:
@@ -189,16 +195,19 @@ def terms_of(written: str | None) -> str | None:
 class Attribution(msgspec.Struct, frozen=True, kw_only=True):
     """The notice that a data licence requires; `text` must be shown unchanged."""
 
-    name: Annotated[Text, Meta(description="Whose data it is.")]
+    name: Annotated[Text, Meta(description="Name of the data's provider.")]
     url: Annotated[WebAddress | None, Meta(description="The source's page.")]
     license: Annotated[str | None, Meta(description="The licence's name.")]
-    text: Annotated[Text, Meta(description="The notice, to be shown unchanged.")]
+    text: Annotated[Text, Meta(description="The notice. Show it unchanged.")]
     license_url: Annotated[
         WebAddress | None,
-        Meta(description="The licence's terms; null where their address is not known."),
+        Meta(description="Address of the licence's terms; null if unknown."),
     ] = None
     adapted: Annotated[
-        bool, Meta(description="Whether the data was changed here: corrected, averaged, gathered.")
+        bool,
+        Meta(
+            description="True if this service changed the data: corrected, averaged or merged it."
+        ),
     ] = False
 
     def __post_init__(self) -> None:
@@ -249,14 +258,14 @@ class UnitsBody(msgspec.Struct, frozen=True, kw_only=True):
 class NotApplicable(
     msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="not_applicable"
 ):
-    """The section has nothing meaningful to say for this point and stay."""
+    """The section has no data for this point and stay."""
 
     applicable: Annotated[
-        Literal[False], Meta(description="False: the section is to be dropped.")
+        Literal[False], Meta(description="Always false: leave the section out.")
     ] = False
     reason: Annotated[
         NotApplicableReason,
-        Meta(description=f"A code that does not change. {meanings(NOT_APPLICABLE)}"),
+        Meta(description=f"A stable code. {meanings(NOT_APPLICABLE)}"),
     ]
     message: Annotated[Text, Meta(description="One sentence for a person.")]
 
@@ -268,39 +277,47 @@ class Applicable(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     """
 
     applicable: Annotated[
-        Literal[True], Meta(description="True: the section is meaningful for point and stay.")
+        Literal[True],
+        Meta(description="Always true: the section has data for this point and stay."),
     ] = True
-    point: Annotated[PointBody, Meta(description="The point as the section computed with it.")]
+    point: Annotated[PointBody, Meta(description="The point, as the section used it.")]
     units: Annotated[UnitsBody, Meta(description="The unit of every kind of number in the answer.")]
     as_of: Annotated[Moment | None, Meta(description="When the data was true, UTC.")]
-    stale: Annotated[bool, Meta(description="Whether newer data could not be had.")]
+    stale: Annotated[
+        bool,
+        Meta(
+            description=(
+                "True if the data is older than intended, because newer data is not available."
+            )
+        ),
+    ]
     degraded: Annotated[
         bool, Meta(description="True if a fallback was used or data are missing.")
     ] = False
     degraded_reason: Annotated[
         DegradedReason | None,
         Meta(
-            description="Why; null unless degraded. Where several hold, the first of these. "
+            description=(
+                "The reason; null unless degraded. If several apply, the first in this order. "
+            )
             + meanings(DEGRADED)
         ),
     ] = None
-    attribution: Annotated[
-        list[Attribution], Meta(description="Notices to be shown with the data.")
-    ]
+    attribution: Annotated[list[Attribution], Meta(description="Notices to show with the data.")]
 
     def __post_init__(self) -> None:
-        """Set `degraded` from the reason, which is all that a section sets."""
+        """Set `degraded` from the reason; sections only set the reason."""
         msgspec.structs.force_setattr(self, "degraded", self.degraded_reason is not None)
 
 
 @dataclass(frozen=True)
 class SectionResult:
-    """A section's answer, how long it stays true, and its missing parts.
+    """A section's answer, the time for which it is valid, and its missing parts.
 
-    `fresh_until` is never past the local midnight for what depends on today. `lacks` says why a
-    provider is missing from what is not applicable, which has no field for it. `awaits` is what is
-    fetched behind an answer that is good, but will be better then: once it is done, the answer is
-    given to nobody else. `shared_until` is how long a CDN may hold it, where that is longer.
+    If the answer depends on today, `fresh_until` is at most local midnight. `lacks` is the reason
+    why a provider is missing from a `NotApplicable` body, which has no field for it. `awaits` is a
+    background fetch that will improve a valid answer: the answer is served until it completes, then
+    dropped. `shared_until` is the time until which a CDN may cache it, if that is later.
     """
 
     body: Applicable | NotApplicable
@@ -323,19 +340,19 @@ class SectionResult:
     def is_cacheable(self) -> bool:
         """True if clients may cache it for longer than a minute.
 
-        It is complete, or lacks only an optional provider whose budget is spent: nothing is stale,
-        and another read would not add anything.
+        That is so if it is complete, or lacks only an optional provider whose budget is spent:
+        nothing is stale, and another read would not add data.
         """
         return lasts(self.reason, stale=isinstance(self.body, Applicable) and self.body.stale)
 
     @property
     def is_late(self) -> bool:
-        """True while something better is on its way."""
+        """True if a fetch under way will complete the result."""
         return self.reason == "late" or self.awaits is not None
 
     @property
     def superseded(self) -> bool:
-        """True if what it awaited has come, or failed."""
+        """True if the fetch that the result awaited has completed or failed."""
         return self.awaits is not None and self.awaits.done()
 
     @cached_property
@@ -356,13 +373,16 @@ class DatedApplicable(Applicable, frozen=True, kw_only=True):
 
 
 class BudgetState(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider's budget in a window, and what all processes together have used of it."""
+    """A provider's budget in a window, and how much all processes have used of it."""
 
     window: Annotated[Text, Meta(description="`minute`, `hour`, `day` or `month` (31 days).")]
     limit: Annotated[Quantity, Meta(description="Units in any window of this length.")]
     used: Annotated[Quantity, Meta(description="Units spent in the window that ends now.")]
     free_at: Annotated[
-        Moment | None, Meta(description="When a unit is free again, UTC; null while one is.")
+        Moment | None,
+        Meta(
+            description="When the next unit becomes available, UTC; null if one is available now."
+        ),
     ]
 
 
@@ -370,7 +390,7 @@ class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
     """A provider as `/v1/status` shows it."""
 
     name: Annotated[Text, Meta(description="The provider's name.")]
-    status: Annotated[ProviderStatus, Meta(description="How it answers now.")]
+    status: Annotated[ProviderStatus, Meta(description="The provider's present state.")]
     last_success_at: Annotated[Moment | None, Meta(description="Its last good answer, UTC.")]
     last_error_code: Annotated[
         str | None, Meta(description="The kind of the newest failure since the last success.")
@@ -380,17 +400,22 @@ class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     breaker: Annotated[
         Literal["closed", "open", "half_open"] | None,
-        Meta(description="`open`: not called for a while; null if it is never called."),
+        Meta(
+            description=(
+                "`open`: calls are suspended after failures; null if the provider is never called "
+                "over the network."
+            )
+        ),
     ]
     budgets: Annotated[
         list[BudgetState],
-        Meta(description="What limits our calls, which addresses of one provider share."),
+        Meta(description="Limits on calls to this provider, shared by all its addresses."),
     ] = []
 
 
 class DatasetState(msgspec.Struct, frozen=True, kw_only=True):
     """An imported dataset as `/v1/status` shows it."""
 
-    version: Annotated[str | None, Meta(description="Names the dataset's edition.")]
+    version: Annotated[str | None, Meta(description="The dataset's edition.")]
     rows: Annotated[int, Meta(ge=0, description="How many rows it holds.")]
     imported_at: Annotated[Moment | None, Meta(description="When it was imported, UTC.")]

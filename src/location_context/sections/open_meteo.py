@@ -63,7 +63,7 @@ def open_meteo_host(hosts: Hosts, settings: Settings) -> Host:
 
 
 def weight(variables: int, days: Sequence[int]) -> float:
-    """Return units a call counts for: by tens of variables and fortnights, for each interval."""
+    """Return the units that a call costs, by variables and days of each interval."""
     return max(variables / 10, 1.0) * sum(max(n / 14, 1.0) for n in days)
 
 

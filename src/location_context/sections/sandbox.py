@@ -47,7 +47,7 @@ class Sandbox:
         """Yield the lines that the process prints; the last one may be cut.
 
         Raises:
-            OperatorError: it did not come to its end, so that its output is incomplete.
+            OperatorError: the process did not finish, so its output is incomplete.
         """
         # a reader of untrusted bytes must not see the keys in our environment
         environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}

@@ -137,7 +137,7 @@ class TextTable:
 
 
 class Section(ABC, Generic[Body]):
-    """A part of what surrounds a stay. `name`, `dated`, `response` and `read` are required.
+    """A section of the service. `name`, `dated`, `response` and `read` are required.
 
     Attributes:
         name: the path, `/v1/pulse/<name>`, and the name of its entry point.
@@ -201,7 +201,10 @@ class Section(ABC, Generic[Body]):
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
-        """Return the section of a process; by default it is made from nothing."""
+        """Return the section of a process.
+
+        By default its constructor is called without arguments.
+        """
         del context
         return cls()
 
@@ -263,7 +266,7 @@ class Section(ABC, Generic[Body]):
         self._listeners = (*self._listeners, listener)
 
     def announce_change(self) -> None:
-        """Call the registered callbacks: another dataset serves."""
+        """Call the registered callbacks after the dataset changed."""
         for listener in self._listeners:
             listener()
 
@@ -271,7 +274,7 @@ class Section(ABC, Generic[Body]):
         """End the work that `read` left under way, and write pending rows."""
 
     def label(self, language: Language) -> str:
-        """Return its subject as lists name it: `weather, sky and restaurants`."""
+        """Return the section's subject for lists: `weather, sky and restaurants`."""
         del language
         return self.name.replace("_", " ")
 

@@ -76,7 +76,7 @@ class Measure:
         return _rounded(degrees, 1.0, 0.0, 1)
 
     def bearing(self, degrees: float | None) -> float | None:
-        """Return an angle below 360: what rounds to 360 is north again."""
+        """Return an angle below 360; a value that rounds to 360 becomes 0 (north)."""
         rounded = self.angle(degrees)
         return rounded if rounded is None else rounded % 360
 

@@ -70,7 +70,10 @@ class Secret(str):
 
 
 class InvalidSetting(ValueError):
-    """The text is not a value of the setting; the sentence lacks its subject, the name."""
+    """The text is not valid for the setting.
+
+    The message is a sentence without its subject, the name.
+    """
 
 
 @dataclass(frozen=True)
@@ -357,7 +360,7 @@ def _content(path: Path, other: str) -> str:
         InvalidSetting: the file has none, or the secret is set twice.
     """
     if other:
-        raise InvalidSetting("is set beside the setting itself; only one of them may be")
+        raise InvalidSetting("is set together with the setting itself; set only one of them")
     if not path.is_absolute():  # and not shown: it may be the secret itself
         raise InvalidSetting("must be a file's absolute path, such as /run/secrets/name")
     try:

@@ -232,7 +232,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def unknown(environ: Mapping[str, str]) -> list[str]:
-    """Return variables with our prefix that are not settings: misspelt, reported, not fatal."""
+    """Return variables with our prefix that are not settings, probably misspelt.
+
+    They are only reported.
+    """
     others = {parsers.CONFIG, parsers.CLONE, parsers.COMMAND}
     known = {parsers.variable(name) for name in parsers.names_of(Settings) | others}
     found = {name for name in environ if name.startswith(parsers.PREFIX) and name not in known}

@@ -62,7 +62,10 @@ class _Job:
         self.is_cut = False
 
     def cut(self) -> None:
-        """Let the work not begin; break a connection to PostgreSQL that does not answer."""
+        """Prevent work that has not begun.
+
+        Break a connection to a PostgreSQL that does not answer.
+        """
         self.is_cut = True
         with suppress(Exception):  # the thread may be done with it at this moment
             driver: Any = self.connection and self.connection.connection.driver_connection
@@ -196,7 +199,7 @@ class Database:
     async def rows(self, query: Executable, **values: Any) -> Sequence[Row[Any]]:
         """Return all rows of one query, with values for its parameters.
 
-        A query that is made once, with parameters, takes a third of one that is made each time.
+        A query built once, with parameters, takes a third of the time of one built for each call.
         """
         return await self._query(lambda given: given.execute(query, values).all(), READ_PATIENCE)
 
@@ -269,7 +272,7 @@ class Database:
         ):
             job.connection = connection
             if job.is_cut:
-                raise StorageError(f"The database {self._label} was waited for too long.")
+                raise StorageError(f"The database {self._label} did not answer in time.")
             if job.writes is None:
                 if not self.is_sqlite:
                     connection.execution_options(isolation_level="AUTOCOMMIT")
@@ -365,10 +368,9 @@ def _make_file(path: Path) -> None:
 
 
 def postgresql_engine(url: URL) -> Engine:
-    """Return an engine on PostgreSQL; a connection is tried before use, so a restart is survived.
+    """Return an engine on PostgreSQL. Connections are tested before use, so it survives a restart.
 
-    No statement outlives its transaction under a name, so that PgBouncer may give each transaction
-    another connection of the server.
+    Statements are unnamed, so PgBouncer may use another server connection for each transaction.
 
     Raises:
         OperatorError: its driver is not installed.
@@ -469,8 +471,8 @@ class WriteLock:
     SQLite before 3.51.3 can damage a WAL database when two connections write and reset the log at
     the same moment; with one writer at a time that cannot happen, and SQLITE_BUSY does not occur.
 
-    A waiting writer holds a second file, without which no writer takes the lock: so a writer
-    without pauses lets the others in between. Waits at most `timeout` seconds.
+    A waiting writer holds a second file that every writer needs before it takes the lock. So a busy
+    writer cannot starve the others. Waits at most `timeout` seconds.
     """
 
     def __init__(self, path: Path, timeout: float = BUSY_TIMEOUT) -> None:
@@ -495,8 +497,8 @@ class WriteLock:
                         _lock_file(descriptor, until)
             except TimeoutError:
                 raise StorageError(
-                    "The database is being written by another process for over "
-                    f"{self._timeout:g} s; end that process or wait, then try again."
+                    f"The database has been locked by another process for over {self._timeout:g} "
+                    "s; end that process or wait, then try again."
                 ) from None
             except OSError as error:
                 raise StorageError(

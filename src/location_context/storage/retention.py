@@ -1,4 +1,4 @@
-"""Retention: each process deletes expired rows once a day; the first one to run deletes them.
+"""Retention: each process looks for expired rows once a day, and deletes those it finds.
 
 Climate months are deleted by cell, 400 days after the cell was last used; imported events 31 days
 after their end. Large deletions are split into batches, so that other writers come between.

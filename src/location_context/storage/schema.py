@@ -1,4 +1,6 @@
-"""Every table, in one metadata, and the schema's version: held, needed, and the way there.
+"""Every table, in one metadata.
+
+The schema's present and required version, and the migrations between.
 
 The stores query the tables. A new database gets them as they are here; an old one is migrated to
 the same ones (a test compares them).

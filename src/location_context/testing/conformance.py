@@ -1,4 +1,4 @@
-"""The conformance kit: the promises of every provider and section, tried over a real socket.
+"""The conformance kit: tests what every provider and section must do, over a real socket.
 
     from location_context.testing import FakeResponse, check_provider, check_section
 
@@ -133,7 +133,7 @@ async def _check_provider(provider: Any, trial: _Trial) -> None:
         elif not server.requests[0].headers.get("user-agent", "").startswith("location-context"):
             trial.note("a good answer", "was requested without the service's User-Agent")
         if isinstance(built, base.ArchiveProvider) and not hasattr(built, "representativeness"):
-            trial.note("representativeness", "the error of its cells is not stated")
+            trial.note("representativeness", "the error of its cells is not declared")
         await _close(built)
     for name, fault in FAULTS.items():
         async with trial.context(fault) as (context, server):
@@ -154,7 +154,7 @@ async def _check_provider(provider: Any, trial: _Trial) -> None:
 
 
 async def _fetch(provider: Any, trial: _Trial) -> str | None:
-    """Return None if data came, else what came instead; `raised …` for forbidden errors."""
+    """Return None if the provider returned data, else a description of the outcome."""
     today = PARIS.today(trial.clock())
     try:
         if isinstance(provider, EventProvider):
@@ -249,7 +249,7 @@ def _check_description(section: type[Section[Any]], trial: _Trial) -> None:
 
 
 def description_problems(section: type[Section[Any]]) -> list[str]:
-    """Return what a section fails to describe, each with the file and line of its class."""
+    """Return a message for each missing description of a section, with file and line."""
     trial = _section_trial(section)
     _check_description(section, trial)
     _check_words(section, trial)
@@ -263,7 +263,7 @@ async def _check_section(section: type[Section[Any]], trial: _Trial, *, calls: b
         if result is None:
             return
         if not result.complete or not isinstance(result.body, Applicable):
-            trial.note("a good answer", "gave less than a whole applicable answer")
+            trial.note("a good answer", "returned an incomplete or not applicable answer")
         else:
             _check_looks(cached.section, result.body, trial)
         await cached.close()
@@ -272,12 +272,12 @@ async def _check_section(section: type[Section[Any]], trial: _Trial, *, calls: b
             cached = CachedSection(section.build(context), context.clock)
             result = await _read(cached, trial, name)
             if result is not None and result.complete:
-                trial.note(name, "the answer does not say that something is missing")
+                trial.note(name, "the answer does not set `degraded` although data is missing")
             await cached.close()
 
 
 async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResult | None:
-    """Return the result if one came; note any broken promise."""
+    """Return the section's result, if any, and record broken promises."""
     query = trial.query(dated=cached.dated)
     began = time.monotonic()
     try:
@@ -286,7 +286,7 @@ async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResul
         msgspec.json.decode(result.payload, type=kinds)
     except UpstreamUnavailable:
         if name == "a good answer":
-            trial.note(name, "gave nothing at all")
+            trial.note(name, "returned nothing")
         return None
     except Exception as error:  # noqa: BLE001  the kit reports any error
         trial.note(name, f"raised {type(error).__name__}: {error}")
@@ -336,7 +336,7 @@ def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None
         except Exception as error:  # noqa: BLE001  the kit reports any error
             trial.note(place, f"the card in {language.tag} raised {error!r}")
     if not list(section.text(body)):
-        trial.note(place, "`text` gives nothing for `read` to print")
+        trial.note(place, "`text` returns nothing for `read` to print")
 
 
 def write_sample(

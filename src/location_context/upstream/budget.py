@@ -109,14 +109,14 @@ class Window:
         return SpentUnits(self.seconds, self.bucket(now), units, units if public else 0.0)
 
     def should_log(self, now: float, *, public: bool) -> bool:
-        """Return True if the log is to say that it is spent: once a window."""
+        """Return True if the log should report the spent budget, at most once in each window."""
         if now < self._logged_until[public]:
             return False
         self._logged_until[public] = now + self.seconds
         return True
 
     def wait(self, now: float, units: float, *, public: bool = False) -> float:
-        """Return the seconds until so many of the oldest units have left that `units` fit."""
+        """Return the seconds until enough of the oldest units have expired for `units` to fit."""
         limit, used = self.part(public=public)
         units, free = min(units, limit), limit - used
         if free >= units:
@@ -128,7 +128,10 @@ class Window:
         return self.seconds
 
     def span(self, units: float) -> float:
-        """Return the seconds until `units` are spent: units beyond the limit come free evenly."""
+        """Return the seconds that spending `units` takes.
+
+        Units beyond the limit become free evenly.
+        """
         over = max(0.0, units - (self.limit - self.spent[0]))
         return over / self.limit * self.seconds
 

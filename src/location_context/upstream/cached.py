@@ -44,7 +44,10 @@ class Entry(Generic[V]):
     public: bool = False
 
     def serves(self, *, public: bool) -> bool:
-        """Return True if it may answer; one left incomplete by half a budget is for public use."""
+        """Return True if the entry may answer this caller.
+
+        A value incomplete because of the public half of a budget only serves public callers.
+        """
         return self.complete or public or not self.public
 
 
@@ -204,12 +207,15 @@ class Cached(Generic[K, V]):
         )
 
     def start(self, key: K, fetch: Fetch[V], *, public: bool = False) -> None:
-        """Fetch in the background, unless that is under way."""
+        """Start a fetch in the background, unless one is under way."""
         flight = self._flight(key, public=public)
         self._in_flight.start(flight, lambda: self._run(key, fetch, public=public))
 
     def put(self, key: K, value: V) -> None:
-        """Cache a value that came another way, and share it with the next one that is fetched."""
+        """Cache a value that was not fetched here.
+
+        It reaches other processes with the next fetched value.
+        """
         self._share(key, self._store(key, value, None, public=False))
 
     def drop(self, key: K) -> None:
@@ -217,15 +223,15 @@ class Cached(Generic[K, V]):
         self._entries.pop(key)
 
     def is_fetching(self, key: K, *, public: bool = False) -> bool:
-        """Return True if a fetch is under way that such a caller would wait for."""
+        """Return True if a fetch is under way that a caller of this kind would share."""
         return self._flight(key, public=public) in self._in_flight
 
     def _flight(self, key: K, *, public: bool) -> Hashable:
-        """Return the name of the fetch that such a caller waits for."""
+        """Return the name of the fetch that a caller of this kind shares."""
         return (key, public) if self._apart else key
 
     def clear(self) -> None:
-        """Drop every value; those being fetched are not cached either."""
+        """Drop every value, also those whose fetch is still under way."""
         self._entries.clear()
         self._generation += 1
 
@@ -258,7 +264,7 @@ class Cached(Generic[K, V]):
         return entry
 
     async def _collect(self, key: K, fetch: Fetch[V]) -> tuple[V, ProviderError | None]:
-        """Return what the fetch yielded, and the error that stopped it after its first part."""
+        """Return the fetched value; if the fetch failed after its first part, also the error."""
         fetched = fetch()
         if not isinstance(fetched, AsyncIterator):
             return await fetched, None
@@ -311,7 +317,7 @@ class Cached(Generic[K, V]):
         return self._fresh(key, value, fetched_at)
 
     def _partial(self, key: K) -> Entry[V] | None:
-        """Return the parts that have come so far of a value that is still being fetched."""
+        """Return the parts received so far of a value whose fetch is under way."""
         if (value := self._parts.get(key)) is None:
             return None
         now = self._clock()

@@ -152,7 +152,7 @@ class ProviderClient:
         cannot read is the provider's failure.
 
         Raises:
-            ProviderError: nothing usable came; see the tree in `errors`.
+            ProviderError: the call failed or the answer is unusable; see the tree in `errors`.
         """
         return await self.get(params, lambda response: parse(response.json()), **call)
 
@@ -179,7 +179,7 @@ class ProviderClient:
             accept: statuses that `parse` reads; every other is `ProviderStatusError`.
 
         Raises:
-            ProviderError: nothing usable came; see the tree in `errors`.
+            ProviderError: the call failed or the answer is unusable; see the tree in `errors`.
         """
         url = self._url + path + ("?" + urlencode(params, safe=",") if params else "")
         try:
@@ -211,7 +211,7 @@ class ProviderClient:
 
     @asynccontextmanager
     async def _slot(self, *, public: bool) -> AsyncIterator[None]:
-        """Wait for a slot of this address, then of its host, for one time-out in all.
+        """Wait for a slot of this address, then of its host; one time-out covers both.
 
         Public traffic fills three quarters of the queue; the rest is left for keyed calls.
 

@@ -38,7 +38,7 @@ _GZIP_MEMBER = 31  # zlib's `wbits` for one member with its header and checksum
 
 
 class MeteredProtocol(ResponseHandler):
-    """A connection that is ended when more comes than the call it is used for may receive."""
+    """A connection that closes if it receives more bytes than its call allows."""
 
     _left = MAX_OTHER_BYTES
 
@@ -162,7 +162,7 @@ async def _read_body(response: aiohttp.ClientResponse, provider: str, cap: int) 
 
 
 async def _end(content: aiohttp.StreamReader) -> None:
-    """Read the end of a body if it is there; without it the connection is not used again."""
+    """Read the end of a body if it has arrived; without it the connection is not reused."""
     if content.at_eof():
         return
     with suppress(TimeoutError, aiohttp.ClientError):

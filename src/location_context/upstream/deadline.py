@@ -44,7 +44,7 @@ class Deadline:
         return Deadline(self.at - seconds)
 
     def at_most(self, seconds: float) -> "Deadline":
-        """Return this deadline, or the moment in `seconds` if that is earlier."""
+        """Return this deadline, or one in `seconds` if that is earlier."""
         return Deadline(min(self.at, time.monotonic() + seconds))
 
 
@@ -113,10 +113,11 @@ class SingleFlight(Generic[T]):
 
 
 class WriteBehind:
-    """Calls `write` soon after `start`, once for all that gathers meanwhile.
+    """Calls `write` soon after `start`, once for everything that was added meanwhile.
 
     Args:
-        write: writes all pending; returns True if more has gathered since, False if it failed.
+        write: writes everything pending; returns True if more was added meanwhile, False if it
+            failed.
         gather: seconds to wait before each call.
     """
 

@@ -53,7 +53,7 @@ async def download(  # noqa: PLR0913  each argument is one bound of this call
 
     Raises:
         OperatorError: the address, or one it redirects to, may not be called.
-        ProviderError: nothing usable came.
+        ProviderError: the call failed or the answer is unusable.
     """
     try:
         async with asyncio.timeout(timeout):
@@ -99,7 +99,7 @@ async def _check_address(url: str, *, allow_private: bool) -> _Target:
         parsed = URL(url)
     except ValueError:
         raise errors.OperatorError(
-            "The address is not one; accepted: http://… or https://…"
+            "The address is not valid; accepted: http://… or https://…"
         ) from None
     if parsed.scheme not in {"http", "https"} or not parsed.raw_host:
         raise errors.OperatorError(

@@ -64,7 +64,7 @@ class FallbackChain(Generic[T]):
         self._next_start = 0.0
 
     async def run(self) -> T | None:
-        """Return the best result that came in time; None if there was none."""
+        """Return the best result within the deadline; None if there is none."""
         try:
             best = await self._race()
             self.first_failure = _failure(self._started[0]) if self._started else None
@@ -89,7 +89,7 @@ class FallbackChain(Generic[T]):
             await self._wait(until)
 
     def _start_next(self) -> None:
-        """Start every source whose turn has come."""
+        """Start each source that is due."""
         while self._waiting and (
             all(task.done() and _failure(task) for task in self._started)
             or time.monotonic() >= self._next_start
@@ -120,7 +120,10 @@ class FallbackChain(Generic[T]):
 
 
 def _failure(task: asyncio.Task[Any]) -> BaseException | None:
-    """Return why a source gave nothing: a TimeoutError while it is pending; None for a result."""
+    """Return why a source has no result: a TimeoutError while it is pending.
+
+    None if it has a result.
+    """
     if not task.done() or task.cancelled():
         return TimeoutError()
     if (error := task.exception()) is not None:
@@ -129,13 +132,13 @@ def _failure(task: asyncio.Task[Any]) -> BaseException | None:
 
 
 def _retrieve(task: asyncio.Task[Any]) -> None:
-    """Retrieve a failure: that of a source below the best result is otherwise never read."""
+    """Retrieve a source's error, which asyncio would otherwise report as never retrieved."""
     if not task.cancelled():
         task.exception()
 
 
 async def _guarded(source: Source[T]) -> T | None:
-    """Call a source; a bug of ours is logged, and costs this source alone."""
+    """Call a source. A bug in it is logged, and counts as a failure of this source alone."""
     try:
         return await source()
     except (LocationContextError, TimeoutError):

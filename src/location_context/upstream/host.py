@@ -92,7 +92,7 @@ class Host:
         return self._pace is not None and self._pace.is_crowded
 
     async def spend(self, units: float, *, public: bool) -> bool:
-        """Take units out of the budget, then wait for a turn; False where it does not allow them.
+        """Spend units of the budget, then wait for a turn; False if the budget does not allow them.
 
         Limits are checked where they are counted, in a transaction of the database.
         """
@@ -162,7 +162,7 @@ class Hosts:
         return sum(host.refused for host in self)
 
     def wait(self, units: float) -> float:
-        """Return the seconds until every host has so many units free."""
+        """Return the seconds until every host has this many units free."""
         return max((host.budget.wait(units) for host in self if host.refused), default=0.0)
 
     def span(self, share: float) -> float:
@@ -179,7 +179,7 @@ class Hosts:
         least: float = 0.0,
         at_once: int | None = None,
     ) -> Host:
-        """Return the host of that name; the first caller settles its limits.
+        """Return the host with this name; the first caller sets its limits.
 
         Args:
             name: a word for file names and Redis keys, such as `open_meteo`.

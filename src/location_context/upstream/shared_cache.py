@@ -87,7 +87,7 @@ class SharedStore(Protocol):
 class SharedCache:
     """A cache of providers' answers, read at once and written behind; empty without stores.
 
-    A store that cannot be read or written costs a call to the provider, never the answer.
+    If a store cannot be read or written, the provider is called more often; no answer fails.
     """
 
     def __init__(
@@ -132,9 +132,9 @@ class SharedCache:
                 await self._shared.save(records, self._clock())
 
     def save(self, record: CacheRecord, *, stored: bool = True) -> None:
-        """Write the record soon; only the newest ones where the store cannot keep up.
+        """Write the record soon. If the store cannot keep up, only the newest records are written.
 
-        Others find it in Redis once the lock is free under which it was fetched.
+        Other processes find it in Redis once the lock of its fetch is released.
         """
         if self._shared is not None:
             self._unshared = [*self._unshared[1 - _MAX_UNSHARED :], record]

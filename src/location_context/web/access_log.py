@@ -77,7 +77,7 @@ class AccessLogger:
         self._stream = stream()
 
     def answered(self, request: Exchange, path: str, status: int) -> None:
-        """Log and count an answer; `path` is what the line shows of the path."""
+        """Log and count an answer; `path` is the path as the log shows it."""
         seconds = time.monotonic() - request.arrived_at
         if self._counts:
             self._count(request, path, status, seconds)

@@ -49,7 +49,7 @@ class Admission:
         request.counted = await self._authenticator.authenticate(headers, in_query, client)
 
     async def refund(self, request: Exchange) -> None:
-        """Uncount a request with a key."""
+        """Refund a request that was made with a key."""
         if request.counted is not None:
             await self._authenticator.refund(request.counted)
 
@@ -63,7 +63,7 @@ def key_in_query(query: bytes) -> bool:
 
 
 def check_form(request: Exchange) -> None:
-    """Refuse a bad Host or query, which the server's parser admits.
+    """Reject an invalid Host or query, which the server's parser accepts.
 
     Raises:
         MalformedRequest: a bad Host, a broken escape, NUL or invalid UTF-8.
@@ -85,14 +85,14 @@ def is_host(value: bytes) -> bool:
 
 
 def check_path(request: Exchange) -> None:
-    """Refuse a path that is not well-formed, which none of ours is.
+    """Reject a path that is not well-formed.
 
     Raises:
         MalformedRequest: a broken escape, NUL or invalid UTF-8.
     """
     path: bytes = request.scope.get("raw_path") or request.path.encode()
     if _BROKEN.search(path):
-        raise errors.MalformedRequest("The path holds a broken or forbidden %-escape.")
+        raise errors.MalformedRequest("The path has an invalid or forbidden %-escape.")
     try:
         _BYTES.sub(lambda match: bytes([int(match[1], 16)]), path).decode("utf-8")
     except UnicodeDecodeError:
@@ -102,9 +102,9 @@ def check_path(request: Exchange) -> None:
 class ConcurrencyLimiter:
     """A bound on the requests handled at once, so that admitted ones stay quick.
 
-    Beyond `max_in_flight` a new one is refused at once, which costs next to nothing; a public one,
-    which has no key, beyond three quarters of that. Few start in one pass of the event loop, so
-    that health and refusals never wait behind a queue of work.
+    Beyond `max_in_flight`, new requests are rejected at once, which costs next to nothing; public
+    requests (without a key) already beyond three quarters of it. Few requests start in one pass of
+    the event loop, so that health checks and rejections never wait behind queued work.
 
     Attributes:
         in_flight: the number of requests that are worked on.

@@ -129,7 +129,7 @@ class Application:
         check_form(request)
         if route is None or self._admission is None:
             check_path(request)
-            raise errors.NotFound("There is nothing at this path; see /v1/docs.")
+            raise errors.NotFound("Nothing exists at this path; see /v1/docs.")
         if request.method not in METHODS:
             raise errors.MethodNotAllowed("This method is not allowed; accepted: GET, HEAD.")
         await self._admission.admit(request, route)

@@ -29,7 +29,7 @@ PATH = "/v1/docs"
 MAX_AGE = 3600
 PAGE_MAX_AGE = 600  # the sections' pages there change by the day
 UNREADABLE = Markup(
-    '<section id="start"><h1>Not now</h1><p>The database does not answer.</p></section>'
+    '<section id="start"><h1>Not available now</h1><p>The database is not answering.</p></section>'
 )
 GUIDE_ADDRESS = "https://your.host"  # stands for the service in docs/embedding.md
 GUIDE_STYLE = """blockquote { margin: 1rem 0; padding: 0 1rem; border-left: 3px solid var(--line); }
@@ -50,7 +50,7 @@ def all_pages(public_url: str, sections: Sequence[Section[Any]]) -> list[DocsPag
     embedding = DocsPage(
         name="embedding",
         title="Embedding",
-        description="How the widget is put into pages of all kinds, and what breaks it.",
+        description="How to embed the widget in pages of all kinds, and what can break it.",
         template="",
         read=read,
         style=GUIDE_STYLE,

@@ -1,4 +1,4 @@
-"""Drain: how a server process ends on SIGTERM without losing a request.
+"""Drain: ends a server process on SIGTERM without losing a request.
 
 It first goes on answering and says 503 on health and readiness, until the load balancers that
 follow them send no more requests; then SIGINT ends the server's own loop. A client that follows

@@ -72,56 +72,72 @@ class Metric:
 
 
 METRICS = (
-    Metric("build_info", "gauge", "1, with the version.", ("version",), over="livemax"),
-    Metric("workers", "gauge", "Processes that serve."),
-    Metric("workers_ready", "gauge", "Processes that answer 200 on /v1/ready."),
-    Metric("requests_total", "counter", "Answers, by the error's code if there is one.",
+    Metric("build_info", "gauge", (
+        "Always 1; the version is a label."
+    ), ("version",), over="livemax"),
+    Metric("workers", "gauge", "Number of worker processes."),
+    Metric("workers_ready", "gauge", "Number of processes that answer 200 on /v1/ready."),
+    Metric("requests_total", "counter", "Answers, labelled with the error's code if there is one.",
            ("route", "status", "code")),
-    Metric("request_duration_seconds", "histogram", "Time until an answer was handed over.",
+    Metric("request_duration_seconds", "histogram", (
+        "Time until the answer was handed to the server."
+    ),
            ("route",), bounds=REQUEST_SECONDS),
-    Metric("requests_in_flight", "gauge", "Requests that are worked on."),
+    Metric("requests_in_flight", "gauge", "Requests in progress."),
     Metric("responses_total", "counter",
-           "Answers of sections and widget by cache: response, or the worst of sections.",
+           "Answers of sections and the widget by cache outcome: of the response cache, else the "
+           "worst of the sections.",
            ("route", "cache")),
     Metric("section_reads_total", "counter",
-           "Results of sections by cache: fresh, revalidating, stale, joined, miss, failed.",
+           "Section results by cache outcome: fresh, revalidating, stale, joined, miss, failed.",
            ("section", "cache")),
     Metric("quota_refusals_total", "counter",
-           "Requests over a limit: minute or day of a key, widget, unknown_keys.", ("limit",)),
-    Metric("quotas_counted_alone", "gauge", "Processes that count without Redis."),
-    Metric("upstream_calls_total", "counter", "Calls of providers by outcome.",
+           "Requests rejected by a limit: a key's minute or day, widget, unknown_keys.",
+           ("limit",)),
+    Metric("quotas_counted_alone", "gauge", "Processes that count quotas without Redis."),
+    Metric("upstream_calls_total", "counter", "Calls to providers, by outcome.",
            ("provider", "outcome")),
-    Metric("upstream_call_duration_seconds", "histogram", "Time of calls of providers.",
+    Metric("upstream_call_duration_seconds", "histogram", "Duration of calls to providers.",
            ("provider",), bounds=ProviderCalls.BOUNDS),
     Metric("upstream_refused_total", "counter",
-           "Calls that were not made: off, quiet, breaker, queue, budget.", ("provider", "reason")),
-    Metric("upstream_joined_total", "counter", "Callers that waited for a call under way.",
+           "Calls that were skipped, by reason: off, quiet, breaker, queue, budget.",
+           ("provider", "reason")),
+    Metric("upstream_joined_total", "counter", "Callers that shared a call already in progress.",
            ("provider",)),
-    Metric("upstream_success_timestamp_seconds", "gauge", "When a provider last answered well.",
+    Metric("upstream_success_timestamp_seconds", "gauge", "Time of a provider's last good answer.",
            ("provider",), over="livemax"),
-    Metric("provider_units_limit", "gauge", "A provider's budget in a window.",
+    Metric("provider_units_limit", "gauge", "A provider's budget in each window.",
            ("provider", "window"), over="livemax"),
-    Metric("provider_units_left", "gauge", "What is left of it, as far as a process knows.",
+    Metric("provider_units_left", "gauge", (
+        "Units of the budget that are left, as far as the process knows."
+    ),
            ("provider", "window"), over="livemin"),
-    Metric("breaker_open", "gauge", "Processes that leave a provider alone.", ("provider",)),
-    Metric("breaker_opened_total", "counter", "How often a breaker opened.", ("provider",)),
+    Metric("breaker_open", "gauge", (
+        "Processes that have suspended calls to a provider."
+    ), ("provider",)),
+    Metric("breaker_opened_total", "counter", (
+        "Number of times that a breaker opened."
+    ), ("provider",)),
     Metric("dataset_rows", "gauge", "Rows of imported and stored data.", ("dataset",),
            over="livemax"),
-    Metric("dataset_timestamp_seconds", "gauge", "When it was imported or last added to.",
+    Metric("dataset_timestamp_seconds", "gauge", "Time of the dataset's import or last addition.",
            ("dataset",), over="livemax"),
     Metric("keys_age_seconds", "gauge", "Age of the oldest API keys in memory.",
            over="livemax"),
     Metric("shared_reads_total", "counter",
-           "Values looked up in Redis: hit, miss, waited for another process, alone (unavailable).",
+           "Values looked up in Redis: hit, miss, waited for another process, alone (Redis "
+           "unavailable).",
            ("outcome",)),
-    Metric("unwritten_rows", "gauge", "Rows that are still to be written to the database."),
+    Metric("unwritten_rows", "gauge", "Rows waiting to be written to the database."),
     Metric("database_connections", "gauge", "Connections to the database in use."),
-    Metric("database_connections_limit", "gauge", "How many there may be; 0: no limit."),
+    Metric("database_connections_limit", "gauge", (
+        "Maximum number of connections; 0 means no limit."
+    )),
     Metric("event_loop_delay_seconds", "histogram", "Delay with which the event loop runs a timer.",
            bounds=DELAYS),
-    Metric("cpu_seconds_total", "counter", "Processor time of the processes that serve."),
+    Metric("cpu_seconds_total", "counter", "CPU time of the serving processes."),
     Metric("resident_memory_bytes", "gauge",
-           "Their memory; what they share is counted for each (Linux)."),
+           "Memory of the serving processes; shared memory counts for each (Linux)."),
 )  # fmt: skip
 
 

@@ -38,7 +38,7 @@ REF = "#/components/schemas/{name}"
 Document = dict[str, Any]
 Schema = dict[str, Any]
 _HEADERS = {"Cache-Control": "public, max-age=3600", "Access-Control-Allow-Origin": "*"}
-_TAG = "Which body this is: the section's name, or `not_applicable`; a client may switch on it."
+_TAG = "The kind of body: the section's name, or `not_applicable`. Clients can switch on it."
 _TITLE = re.compile(r"<title>[^·]*·")
 _NULL = {"type": "null"}
 _TYPES = {bool: "boolean", str: "string", int: "integer", type(None): "null"}
@@ -226,7 +226,10 @@ def _read(name: str) -> Any:
 
 
 def _components(types: Sequence[type]) -> dict[str, Schema]:
-    """Return the schema of every Struct; if two sections use a name, theirs stands before it."""
+    """Return the schema of every Struct.
+
+    If two sections use one name, the section's name is prefixed.
+    """
     _, schemas = msgspec.json.schema_components(types, ref_template=REF)
     text = msgspec.json.encode(schemas).decode()
     for name in (name for name in schemas if "." in name):

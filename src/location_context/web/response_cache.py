@@ -64,7 +64,10 @@ def compress(body: bytes, coding: str) -> bytes:
 
 
 def etag_matches(if_none_match: bytes | None, etag: bytes) -> bool:
-    """Compare weakly (RFC 9110 section 13.1.2); what is not an entity tag matches nothing."""
+    """Compare weakly (RFC 9110 section 13.1.2).
+
+    Anything that is not an entity tag never matches.
+    """
     if if_none_match is None:
         return False
     if if_none_match == etag:  # the value of nearly every client
@@ -154,7 +157,7 @@ class FinishedResponse:
         return status, [*headers, self._control], body
 
     def describe(self, request: Exchange) -> None:
-        """Set what the request's line in the log says of a cached response."""
+        """Fill in the request's log line for a cached response."""
         request.cache, request.mode, request.near = "response", self._mode, self._near
 
 
@@ -196,6 +199,6 @@ class ResponseCache:
             self._responses.put((request.query, coding, language), response)
 
     def clear(self) -> None:
-        """Drop every response; those being made are not cached either."""
+        """Drop every response, also those still being made."""
         self.generation += 1
         self._responses.clear()

@@ -27,7 +27,7 @@ DATASETS_TTL, FAILURE_TTL = 30.0, 2.0  # seconds
 
 
 class HealthBody(msgspec.Struct, frozen=True, kw_only=True):
-    """The health of this process: it takes requests."""
+    """The health of this process: `ok` if it accepts requests."""
 
     status: Annotated[
         Literal["ok", "draining"], Meta(description="`draining` while the process ends.")
@@ -44,8 +44,10 @@ class ReadyBody(msgspec.Struct, frozen=True, kw_only=True):
     awaited: Annotated[
         list[Text],
         Meta(
-            description="What must come first: `keys` and the names of sections, until they are "
-            "read; `database`, if it has not answered for as long as keys are held."
+            description=(
+                "What the process waits for: `keys` and sections that are not loaded yet; "
+                "`database` if it has not answered for a minute."
+            )
         ),
     ]
 
@@ -55,7 +57,7 @@ class SectionState(msgspec.Struct, frozen=True, kw_only=True):
 
     status: Annotated[
         Overall,
-        Meta(description="`outage`: it had no data; `degraded`: a provider has failed."),
+        Meta(description="`outage`: the section has no data; `degraded`: a provider failed."),
     ]
     providers: Annotated[list[ProviderState], Meta(description="Each provider it uses.")]
 
@@ -66,12 +68,12 @@ Datasets: TypeAlias = dict[str, DatasetState | None]
 class StatusBody(msgspec.Struct, frozen=True, kw_only=True):
     """The state of the service."""
 
-    status: Annotated[Overall, Meta(description="The worst that a client would notice.")]
+    status: Annotated[Overall, Meta(description="The worst state that clients notice.")]
     version: Annotated[Text, Meta(description="The service's version.")]
     started_at: Annotated[Moment, Meta(description="When this process started, UTC.")]
     notices: Annotated[list[Text], Meta(description="Sentences for the operator.")]
     sections: Annotated[dict[str, SectionState], Meta(description="Each section by its name.")]
-    datasets: Annotated[Datasets, Meta(description="What was imported.")]
+    datasets: Annotated[Datasets, Meta(description="The imported datasets.")]
 
 
 def health_route(is_draining: Callable[[], bool]) -> Route:
@@ -164,9 +166,9 @@ def documented_status(sections: Sequence[Section[Any]]) -> type[msgspec.Struct]:
         for section in sections
         if (info := section.dataset_info)
     ]
-    said = {"__doc__": "What was imported; null where nothing was."}
+    said = {"__doc__": "The imported datasets; null where nothing was imported."}
     datasets = msgspec.defstruct("Datasets", fields, namespace=said)
-    field = ("datasets", Annotated[datasets, Meta(description="What was imported.")])
+    field = ("datasets", Annotated[datasets, Meta(description="The imported datasets.")])
     return msgspec.defstruct(
         "StatusBody", [field], bases=(StatusBody,), kw_only=True,
         namespace={"__doc__": StatusBody.__doc__},

@@ -249,7 +249,7 @@ class Footer:
 
 
 def footer(results: SectionResults, point: Point, fmt: Formatter, now: datetime) -> Footer | None:
-    """Return every notice once: by section, and last those that several sections share."""
+    """Return every notice once, by section; notices shared by several sections come last."""
     by_section = {
         section: {n.text: n for body in results.bodies_of(section) for n in body.attribution}
         for section in results.by_section
@@ -320,7 +320,7 @@ def _split(text: str, links: Sequence[tuple[re.Match[str], str | None]]) -> list
 
 
 def _as_of(results: SectionResults, point: Point, fmt: Formatter, now: datetime) -> str:
-    """Return when the newest of the data was true, by the point's clock."""
+    """Return the time of the newest data, by the point's clock."""
     times = [body.as_of for body in results.bodies if body.as_of is not None]
     if not times:
         return ""
@@ -361,7 +361,7 @@ class Content:
 
     @property
     def has_lone(self) -> bool:
-        """True if one of the cards that stand side by side has none beside it."""
+        """True if cards are in two columns and one card has no neighbour."""
         beside = [one for column in self.columns for one in column if one.name != "stay"]
         return len(beside) % 2 == 1
 

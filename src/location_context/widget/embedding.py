@@ -218,7 +218,7 @@ def _heights() -> dict[str, list[float]]:
 
 
 def _is_shown(cached: CachedSection, query: Query, today: date) -> bool:
-    """Return True if a section is applicable, as far as is known without reading it."""
+    """Return True unless a cached result shows that the section is not applicable."""
     if query.stay and query.stay.is_past(today) and not cached.section.answers_past:
         return False
     result = cached.peek(query)

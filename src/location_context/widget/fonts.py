@@ -45,7 +45,7 @@ class Font:
     letters: frozenset[int]
 
     def has(self, text: str) -> bool:
-        """Return True if it draws all of a text; marks of control take no room."""
+        """Return True if the font has every character of a text, control characters aside."""
         return all(ord(one) in self.letters or unicodedata.category(one) == "Cf" for one in text)
 
 

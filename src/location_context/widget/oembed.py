@@ -39,9 +39,11 @@ HEADERS = {
 class OEmbed(msgspec.Struct, frozen=True, kw_only=True):
     """The oEmbed answer for one widget."""
 
-    type: Annotated[Literal["rich"], Meta(description="The kind of embed: HTML.")] = "rich"
+    type: Annotated[Literal["rich"], Meta(description="The kind of embed: `rich` means HTML.")] = (
+        "rich"
+    )
     version: Annotated[Literal["1.0"], Meta(description="The version of oEmbed.")] = "1.0"
-    title: Annotated[Text, Meta(description="What the widget shows.")]
+    title: Annotated[Text, Meta(description="The widget's title.")]
     provider_name: Annotated[Text, Meta(description="This service.")] = PROVIDER
     provider_url: Annotated[WebAddress, Meta(description="The page at / of this service.")]
     cache_age: Annotated[
@@ -149,7 +151,7 @@ def _widget(service: Service, address: str) -> Parameters:
 
 
 def _identity(address: str) -> tuple[str, str | None, int | None, str, bool]:
-    """Return what must be equal in two addresses: scheme, host, port, path, and no user name."""
+    """Return the parts that identify an address: scheme, user name, host, port and path."""
     parts = urlsplit(address)
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     return parts.scheme, parts.hostname, port, parts.path, "@" in parts.netloc

@@ -53,7 +53,7 @@ class Painter:
         self._free = asyncio.Semaphore(AT_ONCE)
 
     async def typeface(self, languages: Sequence[Language]) -> tuple[Language, fonts.Typeface]:
-        """Return the first language whose letters can be drawn, with its fonts.
+        """Return the first language that the installed fonts can draw, with its fonts.
 
         Raises:
             NotAvailable: the extra is not installed, or there is no font.
@@ -103,7 +103,7 @@ def is_installed() -> bool:
 
 
 def missing_letters(languages: Languages, folders: Sequence[str] = fonts.FOLDERS) -> str:
-    """Return which languages cannot be drawn and what to install; empty if all can."""
+    """Return the languages that cannot be drawn, and which fonts to install; empty if all can."""
     found = fonts.find_fonts(folders)
     chosen = [languages.choose(tag) for tag in languages.tags]
     if not fonts.typeface(found, languages.english):

@@ -1,8 +1,8 @@
 """`/v1/pulse`: the widget, every applicable section for a point and stay on one page.
 
 An error is a page in the same style. Theme, accent and language apply to it as far as each is
-valid. Its sentence names for a guest what is missing; code, request id and the English message that
-JSON gives to developers stand in a comment, code and id in headers too.
+valid. Its sentence is for guests. The code, the request id and the developers' message (in English,
+as in JSON) are in a comment; code and id are also in headers.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ def routes(service: Service) -> list[Route]:
 
 
 class Widget:
-    """Answers requests for the widget."""
+    """Handles requests for the widget."""
 
     def __init__(self, service: Service, renderer: Renderer, painter: Painter) -> None:
         self._service = service
@@ -273,7 +273,7 @@ def _language(raw: Mapping[str, str], request: Exchange, languages: Languages) -
 
 
 def error_sentence(error: PublicError, fmt: Formatter) -> str:
-    """Return what is missing, for a guest; a comment has the error for developers."""
+    """Return a sentence for guests about the error; developers find the error in a comment."""
     if isinstance(error, InvalidRequest):
         name = error.message.partition(" ")[0]  # messages begin with the parameter's name
         if name in POINT:

@@ -86,7 +86,7 @@ class StaticCard:
     def paragraph(
         self, text: str, style: str, most: float = INNER, x: float = MARGIN, anchor: str = ""
     ) -> None:
-        """Draw as many lines as it takes; `y` is below them then."""
+        """Draw a text in as many lines as it needs, and move `y` below them."""
         size, weight, _ = STYLES[style]
         text = self._drawable(text)
         for line in lines(text, size, most, bold=weight > 400):

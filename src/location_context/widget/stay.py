@@ -1,10 +1,10 @@
-"""Stay: the card of the stay's days, joined from the sections' offers.
+"""Stay: the card of the stay's days, built from the facts and moments that sections offer.
 
-One section's timeline gives the rows; moments of all sections stand in the row of their day, those
-that matter most: dangers, holidays, the sky, what has a time, what goes on for days. What does not
-fit is in a list behind a click, by day. Without rows (a typical stay, or no weather) the days on
-which something happens are listed instead. Days that are past are folded into one line. A layout
-says how much of this it has room for.
+One section's timeline gives the rows; moments of all sections stand in the row of their day, the
+most important first: dangers, holidays, the sky, timed events, events of several days. The others
+are listed by day, after a click. Without rows (a typical stay, or no weather) the days with moments
+are listed instead. Past days are folded into one line. Each layout has limits for all of this
+(`Room`).
 """
 
 from collections import defaultdict
@@ -24,7 +24,7 @@ _LINES_OF_ROW, _LINES_OF_MOMENT = 2.0, 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """The room of a layout: moments of a row, dates where there are no rows, rows at most.
+    """The limits of a layout: moments in a row, dates if there are no rows, and rows.
 
     `width` is that of a moment in px, which then takes two lines at most; 0: it may wrap freely.
     """
@@ -165,7 +165,7 @@ def _rank(one: _Offered) -> tuple[int, float]:
 
 @dataclass
 class _Joint:
-    """Puts moments where they belong; `left` are those that do not fit."""
+    """Assigns moments to days; `left` are those that do not fit."""
 
     dates: Stay
     fmt: Formatter
@@ -173,7 +173,7 @@ class _Joint:
     left: list[_Offered]
 
     def rows(self, timeline: Timeline, offered: Sequence[_Offered], today: date) -> list[Line]:
-        """Return the rows with their moments."""
+        """Return the rows of the card, each with the moments of its day."""
         lines, fmt = list[Line](), self.fmt
         for row in timeline.rows:
             inside = [one for one in offered if one[1].day and row.first <= one[1].day <= row.last]
@@ -233,7 +233,7 @@ class _Joint:
         return not self.room.width or len(lines(text, SMALL, self.room.width, bold=True)) <= 2
 
     def _shown(self, one: _Offered, *, dated: bool) -> Shown:
-        """Return the moment with as much of its text as there is room for."""
+        """Return the moment with as much of its text as fits."""
         section, moment = one
         parts = moment.text.split(DOT) if moment.text else []
         if dated and moment.day:
@@ -262,7 +262,7 @@ def _turn(day: date, dates: Stay, fmt: Formatter) -> str:
 
 
 def _listed(left: Sequence[_Offered], dates: Stay, fmt: Formatter) -> list[Line]:
-    """Return what did not fit, by day, what lasts all the stay first."""
+    """Return the moments that did not fit, by day; those that last the whole stay come first."""
     by_day = defaultdict[date | None, list[_Offered]](list)
     for one in left:
         by_day[one[1].day].append(one)

@@ -1,4 +1,4 @@
-"""Text width: how wide a text may become in a font that is not known here, and what fits.
+"""Text width: the greatest width of a text in any common font, and line breaking by it.
 
 Widths are those of the widest sans-serif that systems have by default (DejaVu Sans and Verdana), so
 that in any other one a line ends earlier. Chinese and Japanese break between any two letters, but
@@ -46,7 +46,7 @@ def _em(letter: str) -> float:
 
 
 def width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return the most that a text takes on one line, in px; `size` is the font's."""
+    """Return the greatest width of a text on one line, in px; `size` is the font size."""
     return sum(map(_em, text)) * size * (_BOLD if bold else 1)
 
 
@@ -92,7 +92,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def fitting(items: Sequence[BriefItem]) -> list[BriefItem]:
-    """Return as many items as a compact page has room for; a note goes before an item does."""
+    """Return as many items as a compact page has room for; notes are dropped before items."""
     chosen, used = list[BriefItem](), 0
     for item in items:
         name = lines(item.name, NAME, NAME_ROOM, bold=True)

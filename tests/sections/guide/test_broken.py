@@ -66,8 +66,8 @@ BROKEN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "empty": (lambda _: b"", "empty"),
     "only a header": (lambda data: data.partition(b"\n")[0], "no rows"),
     "JSON of another kind": (lambda _: b'{"error": true}', "neither a GeoJSON"),
-    "cut JSON": (lambda _: b'{"type": "FeatureCollection", "features": [', "broken"),
-    "JSON 100,000 deep": (lambda _: b"[" * 100_000, "broken"),
+    "cut JSON": (lambda _: b'{"type": "FeatureCollection", "features": [', "cannot be parsed"),
+    "JSON 100,000 deep": (lambda _: b"[" * 100_000, "cannot be parsed"),
     "numbers for awards": (
         lambda data: re.sub(rb"\d Stars?", b"17", data),
         r"rows are wrong.* line 2: the award",

@@ -30,7 +30,7 @@ RARE, SEEN = 5, 2  # weights of the page's facts, and of the moments of a day
 
 
 def light(days: Sequence[Day], fmt: Formatter) -> str:
-    """Return one sentence on the Sun, true of the first day and of the last."""
+    """Return one sentence on the Sun that is true for the first and the last day."""
     sun = days[0].sun
     if change := _change(days, fmt):
         return change
@@ -47,7 +47,7 @@ def light(days: Sequence[Day], fmt: Formatter) -> str:
 
 
 def _sunset(days: Sequence[Day], sunset: datetime, fmt: Formatter) -> str:
-    """Return when the Sun sets, and how that moves over the stay, else when its light is best."""
+    """Return the time of sunset and its change over the stay, or the time of the best light."""
     last, golden = days[-1].sun.sunset, days[0].sun.golden_hour_evening
     if last and abs(_minutes(sunset) - _minutes(last)) >= NOTABLE_DRIFT:
         day = fmt.day(days[-1].date) if len(days) < MONTH else fmt.date_short(days[-1].date)
@@ -134,7 +134,7 @@ def _no_window(day: Day, fmt: Formatter) -> str:
 
 
 def _best(nights: Sequence[Day], found: Sequence[HighlightView]) -> int | None:
-    """Return the night with most to see; None where none is dark for long."""
+    """Return the index of the night with most to see; None if no night is dark for long."""
     meteors = {one.day: one.meteors for one in found if one.icon == "meteor_shower"}
     hours = [night.night.dark_hours * (1 + meteors.get(night.date, 0.0)) for night in nights]
     best = max(range(len(nights)), key=lambda n: hours[n])
@@ -144,7 +144,7 @@ def _best(nights: Sequence[Day], found: Sequence[HighlightView]) -> int | None:
 def _best_text(
     night: Day, body: AstronomyBody, found: Sequence[HighlightView], fmt: Formatter
 ) -> str:
-    """Return when it is dark, and what there is to see then."""
+    """Return the dark hours of a night, or the meteor shower to see in it."""
     for one in found:
         if one.icon == "meteor_shower" and one.day == night.date and one.weight >= SEEN:
             return f"{one.title}{fmt.comma}{one.text}"
@@ -197,7 +197,10 @@ def planet_views(nights: Sequence[Day], fmt: Formatter) -> list[PlanetsView]:
 
 
 def _when(name: str, nights: Sequence[Day]) -> str:
-    """Return when it stands out on every night of all; empty when it does not."""
+    """Return the time of night at which the planet stands out on every night.
+
+    Empty if there is none.
+    """
     found = [planet for night in nights for planet in night.planets if planet.name == name]
     ways = {planet.visible for planet in found}
     if "none" in ways or any(_magnitude(planet) > FAINTEST for planet in found):
@@ -271,7 +274,10 @@ def _brief(view: View, fmt: Formatter) -> Brief:
 
 
 def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
-    """Return what there is to see, on its day; a night's on the day of its evening."""
+    """Return the sights of the stay by day.
+
+    Sights of a night are listed on the day of its evening.
+    """
     return [
         Moment(
             day=one.day,
@@ -287,7 +293,7 @@ def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
 
 
 def _night_to(day: date, fmt: Formatter) -> str:
-    """Return the night of times after midnight, for the row of its evening."""
+    """Return the date of a time after midnight, which stands in the row of the evening."""
     return fmt.gettext("night before {date}").format(date=fmt.day(day))
 
 
@@ -340,5 +346,5 @@ def _times(day: Day, fmt: Formatter) -> list[tuple[str, str]]:
 
 
 def _left(body: AstronomyBody, today: date) -> Sequence[Day]:
-    """Return the days that are not past; of a past stay the last."""
+    """Return the days that are not past; if all are past, the last day."""
     return [day for day in body.days if day.date >= today] or body.days[-1:]

@@ -22,10 +22,10 @@ _LUNAR = {"total": 6, "partial": 5, "penumbral": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class HighlightView:
-    """One highlight as shown in the row of its day; a night's is the evening's.
+    """One highlight as shown in the row of its day. For a night, that is the day of its evening.
 
-    `to` is the date after midnight, where that is when it is best seen; else None. `meteors` are
-    those that are seen in an hour.
+    `to` is the date after midnight if the highlight is best seen then, else None. `meteors` is the
+    number seen in an hour.
     """
 
     icon: str
@@ -38,7 +38,7 @@ class HighlightView:
 
 
 def highlight_views(body: AstronomyBody, fmt: Formatter, today: date) -> list[HighlightView]:
-    """Return those of the days that are left, in time order; the Moon's quarters are none."""
+    """Return the highlights of the remaining days in time order, without the quarters."""
     first = max(today, body.stay.start)
     return [
         _view(one, body, fmt)
@@ -66,7 +66,10 @@ def _view(one: Highlight, body: AstronomyBody, fmt: Formatter) -> HighlightView:
 
 
 def _day(one: Highlight) -> date:
-    """Return its date: by night the evening's, of clocks the date before they change."""
+    """Return the date to list a highlight under: for a night, that of its evening.
+
+    For a clock change, the date before.
+    """
     if one.type in _SEASONS or one.type in {"solar_eclipse", "new_moon"}:
         return one.at.date()
     if one.type == "clock_change":
@@ -113,7 +116,7 @@ def _weight(one: Highlight) -> int:
 
 
 def _meteors(details: Details) -> float:
-    """Return about how many an hour are seen from a dark place at the best moment."""
+    """Return about how many meteors an hour a dark place sees at the best moment."""
     height = math.sin(math.radians(details.radiant_height or 0.0))
     return (details.rate or 0) * height * (1 - LOST_TO_MOON * (details.moonlight or 0.0))
 

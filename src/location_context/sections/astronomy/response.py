@@ -37,11 +37,18 @@ class Sun(msgspec.Struct, frozen=True, kw_only=True):
     """The Sun on one local date: upper limb, refraction 34', sea level."""
 
     status: Annotated[
-        SunStatus, Meta(description="`polar_day` and `polar_night` when it neither rises nor sets.")
+        SunStatus,
+        Meta(description="`polar_day` or `polar_night` if the Sun neither rises nor sets."),
     ]
-    sunrise: Annotated[Moment | None, Meta(description="The first on the local date.")]
-    sunset: Annotated[Moment | None, Meta(description="The first on the local date.")]
-    solar_noon: Annotated[Moment | None, Meta(description="Its upper transit.")]
+    sunrise: Annotated[
+        Moment | None, Meta(description="The first one on the local date; null if there is none.")
+    ]
+    sunset: Annotated[
+        Moment | None, Meta(description="The first one on the local date; null if there is none.")
+    ]
+    solar_noon: Annotated[
+        Moment | None, Meta(description="When the Sun crosses the meridian at its highest.")
+    ]
     sunrise_azimuth: Annotated[Bearing | None, Meta(description="Degrees clockwise from north.")]
     sunset_azimuth: Annotated[Bearing | None, Meta(description="Degrees clockwise from north.")]
     noon_altitude: Annotated[
@@ -59,33 +66,58 @@ class Sun(msgspec.Struct, frozen=True, kw_only=True):
     astronomical_dusk: Annotated[Moment | None, Meta(description="The centre sinks past -18°.")]
     golden_hour_morning: Annotated[
         Span | None,
-        Meta(description="Before solar noon, from -4° to +6°, or to where the Sun turns."),
+        Meta(
+            description=(
+                "Before solar noon, while the Sun is between -4° and +6°; shorter if it does not "
+                "reach +6°."
+            )
+        ),
     ]
     golden_hour_evening: Annotated[
-        Span | None, Meta(description="After solar noon, from +6° to -4°, or between its turns.")
+        Span | None,
+        Meta(
+            description=(
+                "After solar noon, while the Sun is between +6° and -4°; shorter if it does not "
+                "reach both."
+            )
+        ),
     ]
-    blue_hour_morning: Annotated[Span | None, Meta(description="Before solar noon, -6° to -4°.")]
-    blue_hour_evening: Annotated[Span | None, Meta(description="After solar noon, -4° to -6°.")]
+    blue_hour_morning: Annotated[
+        Span | None, Meta(description="Before solar noon, while the Sun is between -6° and -4°.")
+    ]
+    blue_hour_evening: Annotated[
+        Span | None, Meta(description="After solar noon, while the Sun is between -4° and -6°.")
+    ]
 
 
 class Moon(msgspec.Struct, frozen=True, kw_only=True):
-    """The Moon on one local date; its phase at the local midnight that ends the date."""
+    """The Moon on one local date. Its phase is at the midnight that ends the date."""
 
-    moonrise: Annotated[Moment | None, Meta(description="The first on the local date.")]
-    moonset: Annotated[Moment | None, Meta(description="The first on the local date.")]
+    moonrise: Annotated[
+        Moment | None, Meta(description="The first one on the local date; null if there is none.")
+    ]
+    moonset: Annotated[
+        Moment | None, Meta(description="The first one on the local date; null if there is none.")
+    ]
     phase: Annotated[
-        Phase, Meta(description="A principal phase names only the date that holds its instant.")
+        Phase,
+        Meta(
+            description="New moon, the quarters and full moon only on the date on which they occur."
+        ),
     ]
     phase_angle: Annotated[
         float,
         Meta(
             ge=0,
             le=360,
-            description="Ecliptic longitude ahead of the Sun, 0 new, 180 full, below 360.",
+            description=(
+                "Ecliptic longitude ahead of the Sun, in degrees: 0 is new, 180 full, always "
+                "below 360."
+            ),
         ),
     ]
     illumination: Annotated[Share, Meta(description="Sunlit share of the disc, 0 to 1.")]
-    waxing: Annotated[bool, Meta(description="Whether the sunlit share grows.")]
+    waxing: Annotated[bool, Meta(description="True while the sunlit share grows.")]
     age_days: Annotated[float, Meta(ge=0, le=30, description="Days since the last new moon.")]
 
 
@@ -93,22 +125,33 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     """The night that begins on the date, from noon to noon of the local clock."""
 
     dark_windows: Annotated[
-        list[Span], Meta(description="Sun below -18° and Moon below the horizon.")
+        list[Span],
+        Meta(description="Times with the Sun below -18° and the Moon below the horizon."),
     ]
-    dark_hours: Annotated[float, Meta(ge=0, le=25, description="Their sum in hours.")]
+    dark_hours: Annotated[
+        float, Meta(ge=0, le=25, description="Total length of `dark_windows`, in hours.")
+    ]
 
 
 class Planet(msgspec.Struct, frozen=True, kw_only=True):
-    """One naked-eye planet: when to look in the night that begins on the date."""
+    """A naked-eye planet, and when to look for it in the night that begins on the date."""
 
     name: Annotated[PlanetName, Meta(description="Which planet.")]
     visible: Annotated[
         Visible,
-        Meta(description="At least 5° high with the Sun under -6° for 20 minutes, and when."),
+        Meta(
+            description=(
+                "When the planet is at least 5° high for 20 minutes while the Sun is below -6°."
+            )
+        ),
     ]
     magnitude: Annotated[float | None, Meta(description="Visual; smaller is brighter.")]
-    rise: Annotated[Moment | None, Meta(description="The first on the local date.")]
-    set: Annotated[Moment | None, Meta(description="The first on the local date.")]
+    rise: Annotated[
+        Moment | None, Meta(description="The first one on the local date; null if there is none.")
+    ]
+    set: Annotated[
+        Moment | None, Meta(description="The first one on the local date; null if there is none.")
+    ]
 
 
 class Day(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +167,7 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Details(msgspec.Struct, frozen=True, kw_only=True):
-    """Further fields of an eclipse, a meteor shower or a clock change; the others are null."""
+    """More about an eclipse, a meteor shower or a clock change; inapplicable fields are null."""
 
     kind: Annotated[EclipseKind | None, Meta(description="Eclipses: as seen from the point.")] = (
         None
@@ -134,7 +177,7 @@ class Details(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="Eclipses: when the visible part begins; showers: the best time."),
     ] = None
     maximum: Annotated[
-        Moment | None, Meta(description="Eclipses: when the visible part is deepest.")
+        Moment | None, Meta(description="Eclipses: when the visible part is at its maximum.")
     ] = None
     end: Annotated[
         Moment | None,
@@ -143,13 +186,15 @@ class Details(msgspec.Struct, frozen=True, kw_only=True):
     magnitude: Annotated[
         Annotated[float, Meta(ge=0)] | None,
         Meta(
-            description="Eclipses, at the visible maximum: how far the Moon or the shadow reaches "
-            "across the disc, in diameters of the disc. 1 or more where it is total; a penumbral "
-            "eclipse is measured in the penumbra."
+            description=(
+                "Eclipses, at the visible maximum: the covered part of the disc's diameter. It is "
+                "1 or more if the eclipse is total; in a penumbral eclipse the penumbra counts."
+            )
         ),
     ] = None
     obscuration: Annotated[
-        Share | None, Meta(description="Solar eclipses: share of the Sun's disc, 0 to 1.")
+        Share | None,
+        Meta(description="Solar eclipses: the covered share of the Sun's disc, 0 to 1."),
     ] = None
     rate: Annotated[
         Annotated[int, Meta(ge=1)] | None,
@@ -160,23 +205,37 @@ class Details(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     moonlight: Annotated[
         Share | None,
-        Meta(description="Showers: sunlit share of the Moon if it is up then, else 0."),
+        Meta(
+            description=(
+                "Showers: sunlit share of the Moon, or 0 if it is below the horizon at that moment."
+            )
+        ),
     ] = None
     radiant_height: Annotated[
-        Altitude | None, Meta(description="Showers: altitude of the radiant then, in degrees.")
+        Altitude | None,
+        Meta(description="Showers: altitude of the radiant at that moment, in degrees."),
     ] = None
     shift_minutes: Annotated[
-        int | None, Meta(description="Clock changes: minutes that the clock is put forward.")
+        int | None,
+        Meta(
+            description=(
+                "Clock changes: minutes by which clocks go forward; negative if they go back."
+            )
+        ),
     ] = None
 
 
 class Highlight(msgspec.Struct, frozen=True, kw_only=True):
     """An event in the sky, at a moment inside the stay."""
 
-    type: Annotated[HighlightType, Meta(description="What happens.")]
+    type: Annotated[HighlightType, Meta(description="The kind of event.")]
     at: Annotated[
         Moment,
-        Meta(description="Its instant; an eclipse's maximum; the best moment for a shower."),
+        Meta(
+            description=(
+                "When it occurs: the maximum of an eclipse, the best moment of a meteor shower."
+            )
+        ),
     ]
     title: Annotated[Text, Meta(description="In the requested language.")]
     details: Annotated[
@@ -185,10 +244,12 @@ class Highlight(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AstronomyBody(DatedApplicable, frozen=True, kw_only=True, tag="astronomy"):
-    """Sun, Moon, planets and night of each date, and what is special."""
+    """Sun, Moon, planets and night of each date, and the stay's highlights."""
 
     days: Annotated[
         list[Day],
         Meta(min_length=1, max_length=92, description="Every date of the stay, in order."),
     ]
-    highlights: Annotated[list[Highlight], Meta(description="Inside the stay, in time order.")]
+    highlights: Annotated[
+        list[Highlight], Meta(description="The sky events of the stay, in order of time.")
+    ]

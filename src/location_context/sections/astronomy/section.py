@@ -50,8 +50,8 @@ class Astronomy(section.Section[AstronomyBody]):
     order = 200
     title = "Astronomy: Sun, Moon, darkness and planets for each day"
     description = (
-        "Computed for the point at sea level with standard refraction. Highlights are what "
-        "happens in the sky during the stay and can be seen from the point."
+        "Computed for the point at sea level with standard refraction. Highlights are sky events "
+        "during the stay that are visible from the point."
     )
     samples: ClassVar[section.Samples] = {
         "applicable": {**section.PARIS, "start": "2026-12-01", "end": "2026-12-01"}
@@ -69,7 +69,10 @@ class Astronomy(section.Section[AstronomyBody]):
 
     @cached_property
     def _ephemeris(self) -> Ephemeris:
-        """The one it was built with; made here where it only shows its samples."""
+        """The ephemeris that the section was built with.
+
+        Created here if the section only shows samples.
+        """
         return Ephemeris()
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:

@@ -72,7 +72,7 @@ def _is_sure_holiday(event: Event) -> bool:
 
 
 def covers_stay(event: Event, body: EventsBody) -> bool:
-    """Return True if it covers the whole of a stay of several days."""
+    """Return True if the event covers all days of a stay of several days."""
     first, last = day_of(event.start), day_of(event.end or event.start)
     return first <= body.stay.start and last >= body.stay.end and body.stay.start < body.stay.end
 
@@ -92,7 +92,7 @@ def _meta(event: Event, body: EventsBody, fmt: Formatter, *, whole_stay: bool) -
 
 
 def _doubt(event: Event, fmt: Formatter) -> str:
-    """Say that only parts of the country observe it, perhaps not the one around the point."""
+    """Return the note that only parts of the country observe the holiday."""
     return fmt.gettext("in parts of the country") if event.uncertain else ""
 
 
@@ -105,7 +105,7 @@ def _public_holiday(event: Event, fmt: Formatter) -> str:
 
 
 def _when(event: Event, body: EventsBody, fmt: Formatter) -> list[str]:
-    """Return its times, with "About" before those that a provider estimates, or its last date."""
+    """Return the event's times (with "About" if a provider estimated them), or its last date."""
     until, hours = _until(event, body, fmt), _hours(event, fmt)
     if hours and not until and event.status == "estimated":
         return [fmt.gettext("About {time}").format(time=hours)]

@@ -40,7 +40,7 @@ _CATEGORY_WORDS: dict[str, Category] = {
 def parse_rows(
     rows: Iterable[Any], parse: Callable[[Any], ProviderEvent | None]
 ) -> Iterator[ProviderEvent]:
-    """Yield what `parse` makes of each row; skip rows that it cannot read or returns None for."""
+    """Yield the parsed rows; skip rows that `parse` cannot read or returns None for."""
     for row in rows:
         try:
             event = parse(row)
@@ -124,7 +124,7 @@ def parse_when(text: object, zone: ZoneInfo) -> When:
 
 
 def is_after(end: When, start: When) -> bool:
-    """Return True if an end makes sense: after the start, or a date not before it."""
+    """Return True if the end is after the start or, for dates, not before it."""
     return end.at > start.at if end.at and start.at else end.day >= start.day
 
 

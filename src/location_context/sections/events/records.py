@@ -44,7 +44,7 @@ class When(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return cls(value)
 
     def local_day(self, zone: ZoneInfo) -> date:
-        """Return the date it is at `zone`."""
+        """Return the local date in `zone`."""
         return self.at.astimezone(zone).date() if self.at else self.day
 
     def local(self, zone: ZoneInfo) -> date | datetime:
@@ -125,7 +125,7 @@ class LocalEvent:
     merged_from: "tuple[LocalEvent, ...]" = ()
 
     def first_in(self, stay: Stay) -> date:
-        """Return the day it counts toward: its first inside the stay."""
+        """Return the date to list the event under: its first date inside the stay."""
         return max(self.first, stay.start)
 
 

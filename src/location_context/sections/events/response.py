@@ -62,7 +62,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One event that touches the stay, merged from every provider that knows it."""
+    """An event that overlaps the stay, merged from all providers that list it."""
 
     id: Annotated[
         Text, Meta(description="Stays the same when the event is fetched or imported again.")
@@ -70,22 +70,31 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     title: Annotated[
         Text, Meta(description="The name; that of a holiday in the requested language.")
     ]
-    category: Annotated[Category, Meta(description="What kind of event it is.")]
+    category: Annotated[Category, Meta(description="The kind of event.")]
     start: Annotated[
         DateOrMoment,
-        Meta(description="A time with the local offset; a date if all-day or the time is unknown."),
+        Meta(
+            description=(
+                "Time with the local offset; a date if the event is all-day or its time is unknown."
+            )
+        ),
     ]
     end: Annotated[
         DateOrMoment | None,
-        Meta(description="Likewise; a date is the last day, included; null if unknown."),
+        Meta(
+            description="Time with the local offset, or the last date (included); null if unknown."
+        ),
     ]
-    all_day: Annotated[bool, Meta(description="Whether it lasts whole days.")]
+    all_day: Annotated[bool, Meta(description="True if the event lasts whole days.")]
     overlaps: Annotated[
         list[Overlap],
         Meta(
             min_length=1,
             max_length=3,
-            description="Which parts of the stay it touches: first date, between, last.",
+            description=(
+                "The parts of the stay that the event overlaps: `arrival` (first date), `stay` "
+                "(between), `departure` (last date)."
+            ),
         ),
     ]
     status: Annotated[
@@ -96,26 +105,28 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         ),
     ]
     venue: Annotated[Venue | None, Meta(description="Where it happens; null if unknown.")]
-    scope: Annotated[Scope, Meta(description="The area it concerns.")]
+    scope: Annotated[Scope, Meta(description="The area that the event concerns.")]
     regions: Annotated[
         list[str], Meta(description="ISO 3166-2 codes, if only parts of a country observe it.")
     ]
     uncertain: Annotated[
         bool,
         Meta(
-            description="Whether the region of the point is in doubt, and only some of the regions "
-            "it may be observe the event."
+            description=(
+                "True if the point may lie in a region that does not observe the event, because "
+                "its region is uncertain."
+            )
         ),
     ]
     rank: Annotated[
         Annotated[float, Meta(ge=0, le=100)] | None,
         Meta(description="Importance from 0 to 100, logarithmic."),
     ]
-    url: Annotated[WebAddress | None, Meta(description="Its page; http or https.")]
-    image: Annotated[WebAddress | None, Meta(description="Its picture; http or https.")]
-    price: Annotated[Price | None, Meta(description="What a ticket costs; null if unknown.")]
+    url: Annotated[WebAddress | None, Meta(description="The event's page; http or https.")]
+    image: Annotated[WebAddress | None, Meta(description="The event's picture; http or https.")]
+    price: Annotated[Price | None, Meta(description="Ticket prices; null if unknown.")]
     sources: Annotated[
-        list[Text], Meta(min_length=1, description="Names of the providers that know it.")
+        list[Text], Meta(min_length=1, description="Names of the providers that list the event.")
     ]
 
 
@@ -135,29 +146,35 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventsBody(DatedApplicable, frozen=True, kw_only=True, tag="events"):
-    """The events that touch the stay, and how far each provider answered."""
+    """The events that overlap the stay, and the state of each provider's answer."""
 
     radius: Annotated[
-        Quantity, Meta(description="Events with a venue are included within it, in units.distance.")
+        Quantity,
+        Meta(
+            description="Radius within which events with a venue are included, in units.distance."
+        ),
     ]
     events: Annotated[
         list[Event],
         Meta(
             max_length=50,
-            description="By start, all-day first, then rank, then distance; 50 at most, 10 a day.",
+            description=(
+                "Sorted by start (all-day first), then rank, then distance; at most 50, and 10 a "
+                "day."
+            ),
         ),
     ]
     omitted: Annotated[
         dict[Category, Annotated[int, Meta(ge=1)]],
-        Meta(description="Events that did not fit, counted by category."),
+        Meta(description="Number of events left out because of the limits, by category."),
     ]
-    coverage: Annotated[list[Coverage], Meta(description="How far each provider answered.")]
+    coverage: Annotated[list[Coverage], Meta(description="The state of each provider's answer.")]
 
 
 class NoEvents(NotApplicable, frozen=True, kw_only=True):
-    """An answer without events: none touches the stay, or the stay is over."""
+    """An answer without events: none overlaps the stay, or the stay is over."""
 
     coverage: Annotated[
         list[Coverage],
-        Meta(description="How far each provider answered; empty for `stay_in_past`."),
+        Meta(description="The state of each provider's answer; empty for `stay_in_past`."),
     ]

@@ -45,9 +45,9 @@ class Events(section.Section[EventsBody]):
     order = 400
     title = "Events: holidays and events that touch the stay"
     description = (
-        "At most 50, at most 10 a day; `omitted` counts the rest. `coverage` says which "
-        "providers answered and which have more events than were read (`partial`), and "
-        "`degraded` whether one of them is missing."
+        "At most 50, at most 10 a day; `omitted` counts the rest. `coverage` says which providers "
+        "answered and which have more events than were read (`partial`). If one is missing, "
+        "`degraded` is true."
     )
     samples: ClassVar[section.Samples] = {
         "applicable": {**section.PARIS, "start": "2026-11-28", "end": "2026-12-01"},
@@ -56,7 +56,7 @@ class Events(section.Section[EventsBody]):
     dataset_info = section.DatasetInfo(
         name="events",
         description="Imported calendars.",
-        hint="none of your own: location-context events import FILE",
+        hint="no events of your own; import them with: location-context events import FILE",
         required=False,
     )
     answers_past = False
@@ -163,7 +163,7 @@ class Events(section.Section[EventsBody]):
             await self.refresh()
 
     async def refresh(self) -> bool:
-        """Void cached answers if another dataset serves; return True if one does."""
+        """Drop cached answers if the dataset changed; return True if it did."""
         changed = [await one.dataset_changed() for one in self._providers]
         if any(changed):
             self.announce_change()
@@ -205,7 +205,7 @@ class Events(section.Section[EventsBody]):
 async def _fetch(
     provider: EventProvider, query: contract.Query, deadline: Deadline
 ) -> ProviderResult:
-    """Return its result; a bug in one provider costs its own events only."""
+    """Return the provider's result; a bug in one provider affects only its own events."""
     try:
         return await provider.fetch_events(query, deadline)
     except Exception:  # noqa: BLE001  whatever it is, the other providers answer

@@ -90,7 +90,7 @@ def _in_rounds(days: "Iterable[_Day]") -> list[LocalEvent]:
 
 
 def _spread(days: "Sequence[_Day]", room: int) -> "list[_Day]":
-    """Return all, or as many as fit: those of major events first, others evenly spaced."""
+    """Return as many events as fit: major events first, the others evenly spaced."""
     if len(days) <= room:
         return list(days)
     major = [day for day in days if day.has_major][:room]
@@ -117,7 +117,7 @@ class _Day:
         return any(_is_major(queue[0]) for queue in self._queues.values())
 
     def pop_next(self, counts: Counter[str]) -> tuple[str, LocalEvent]:
-        """Return the category and the next event, by how many of each the response has already.
+        """Return the next category and event, preferring categories that are rare so far.
 
         Uncertain events come last.
         """

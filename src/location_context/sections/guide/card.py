@@ -20,12 +20,7 @@ Shown: TypeAlias = tuple[TierBody, list[RestaurantBody]]  # a tier, and those of
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """The template's input: the tiers in view, and `more` after a click.
-
-    `wide_label` stands in place of `more_label` where the map is in view.
-
-    `numbers` are those of the restaurants in view, by id: on the map they stand for them.
-    """
+    """The template's input: the tiers in view, and `more` after a click."""
 
     map: Map | None
     whereabouts: str
@@ -85,7 +80,7 @@ def card(body: GuideBody, fmt: Formatter) -> Card:
 
 
 def _fact(body: GuideBody, fmt: Formatter) -> Fact:
-    """Return the distance of the nearest star, if it is a walk; else of the nearest table."""
+    """Return the time to the nearest starred restaurant if walkable, else to the nearest."""
     near = min(body.restaurants, key=lambda one: one.distance)
     starred = [one for one in body.restaurants if one.stars and one.travel.kind == "walk"]
     star = min(starred, key=lambda one: one.distance, default=None)
@@ -111,7 +106,7 @@ def _by_tier(body: GuideBody) -> list[Shown]:
 
 
 def _in_view(sizes: Sequence[int]) -> list[int]:
-    """Return the count per tier: one of each first, then a second and so on, from the highest."""
+    """Return how many restaurants of each tier are in view, dealt out from the highest."""
     counts = [0] * len(sizes)
     for _ in range(MAX_SHOWN):
         for tier, size in enumerate(sizes):
@@ -121,7 +116,7 @@ def _in_view(sizes: Sequence[int]) -> list[int]:
 
 
 def whereabouts(body: GuideBody, fmt: Formatter) -> str:
-    """Return the side on which most lie, and the nearest with a star, else the nearest of all."""
+    """Return the direction of most restaurants, and the nearest one, in sentences."""
     found, sides = body.restaurants, directions(fmt)
     said, best = "", max(range(8), key=lambda side: _towards(found, side))
     if len(found) >= FEWEST:

@@ -94,7 +94,7 @@ class Scale:
         return cls([time for time, *_ in bands], [km for _, km, _ in bands], radii)
 
     def place(self, km: float, bearing: float) -> tuple[float, float]:
-        """Return its x, to the east, and y, to the south."""
+        """Return a restaurant's x (eastwards) and y (southwards) in the drawing."""
         at = min(bisect_left(self.kms, km), len(self.kms) - 1)
         near, inner = (self.kms[at - 1], self.radii[at - 1]) if at else (0.0, START)
         radius = inner + (km - near) / (self.kms[at] - near) * (self.radii[at] - inner)
@@ -112,7 +112,7 @@ class Taken:
         self.boxes.append((x - half, x + half, y - half_height, y + half_height))
 
     def freest(self, places: Iterable[tuple[float, float]], half: float) -> tuple[int, int]:
-        """Return the first of these middles at which such a label covers least, and take it."""
+        """Return the centre where a label covers least, and mark its space as taken."""
         best, least = (0, 0), math.inf
         for x, y in places:
             left, right, top, bottom = x - half, x + half, y - LABEL, y + LABEL
@@ -159,7 +159,7 @@ def drawn(body: GuideBody, in_view: Sequence[RestaurantBody], fmt: Formatter) ->
 
 
 def _apart(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the places, moved just enough to read each mark, and off the stay in the middle."""
+    """Return the places, moved so that every mark is readable and the centre is free."""
     moved = [complex(x, y) for x, y in places]
     for _ in range(60):
         for n in range(len(moved)):
@@ -174,7 +174,7 @@ def _apart(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _rings(scale: Scale, taken: Taken, fmt: Formatter) -> list[Ring]:
-    """Return the rings, the outermost first: its time has the most places to stand."""
+    """Return the rings, the outermost first, since its label has the most possible places."""
     rings = []
     for (way, count), radius in reversed([*zip(scale.times, scale.radii, strict=True)]):
         minutes = fmt.minutes(count)

@@ -74,7 +74,7 @@ class Presenter:
         Args:
             found: the tiers in rank order.
             ways: the way to each restaurant inside a radius, in the same order.
-            degraded: why drives are not routed that could be.
+            degraded: why drives are estimated although a router is configured.
         """
         point = self._query.point
         inside = [one for tier in found for one in tier.inside]

@@ -20,7 +20,7 @@ from location_context.sections.guide.records import Tier
 class NearestBeyond(msgspec.Struct, frozen=True, kw_only=True):
     """The nearest restaurant of a tier that has none inside its radius."""
 
-    id: Annotated[Text, Meta(description="Stays the same over new imports.")]
+    id: Annotated[Text, Meta(description="The same after each import.")]
     name: Annotated[Text, Meta(description="The restaurant's name.")]
     distance: Annotated[Quantity, Meta(description="From the point, in units.distance.")]
 
@@ -31,36 +31,44 @@ class TierBody(msgspec.Struct, frozen=True, kw_only=True):
     tier: Annotated[Tier, Meta(description="Which tier.")]
     rank: Annotated[int, Meta(ge=1, le=5, description="1 is the highest.")]
     label: Annotated[Text, Meta(description="Its name, localised.")]
-    meaning: Annotated[Text, Meta(description="What it stands for, localised.")]
+    meaning: Annotated[Text, Meta(description="Explanation of the tier, localised.")]
     radius: Annotated[
         Quantity, Meta(description="Radius within which this tier is listed, in units.distance.")
     ]
     count: Annotated[int, Meta(ge=0, description="Restaurants inside the radius.")]
     nearest_beyond: Annotated[
-        NearestBeyond | None, Meta(description="When count is 0: the nearest within 1,000 km.")
+        NearestBeyond | None,
+        Meta(
+            description=(
+                "If count is 0: the nearest restaurant of the tier within 1,000 km, else null."
+            )
+        ),
     ]
 
 
 class Travel(msgspec.Struct, frozen=True, kw_only=True):
-    """The way there."""
+    """How to get there."""
 
     kind: Annotated[Literal["walk", "drive"], Meta(description="On foot or by car.")]
-    minutes: Annotated[int, Meta(ge=1, description="How long it takes.")]
-    estimated: Annotated[bool, Meta(description="From distance alone; false when routed.")]
+    minutes: Annotated[int, Meta(ge=1, description="Travel time in minutes.")]
+    estimated: Annotated[
+        bool,
+        Meta(description="True if estimated from the distance; false if a route was calculated."),
+    ]
 
 
 class RestaurantBody(msgspec.Struct, frozen=True, kw_only=True):
-    """One restaurant. Values that the dataset lacks are null."""
+    """A restaurant. Values that the dataset lacks are null."""
 
-    id: Annotated[Text, Meta(description="Stays the same over new imports.")]
+    id: Annotated[Text, Meta(description="The same after each import.")]
     name: Annotated[Text, Meta(description="The restaurant's name.")]
     tier: Annotated[Tier, Meta(description="Its distinction.")]
     label: Annotated[Text, Meta(description="The tier's name, localised.")]
     stars: Annotated[int, Meta(ge=0, le=3, description="0 in the tiers without a star.")]
     distance: Annotated[Quantity, Meta(description="Great-circle distance, in units.distance.")]
     bearing: Annotated[Bearing, Meta(description="Degrees clockwise from north, from the point.")]
-    travel: Annotated[Travel, Meta(description="The way there.")]
-    cuisine: Annotated[list[str], Meta(description="Kinds of cooking, as the dataset names them.")]
+    travel: Annotated[Travel, Meta(description="How to get there.")]
+    cuisine: Annotated[list[str], Meta(description="Cuisines, as the dataset names them.")]
     price_level: Annotated[
         Annotated[int, Meta(ge=1, le=4)] | None, Meta(description="1 is the lowest.")
     ]
@@ -70,8 +78,10 @@ class RestaurantBody(msgspec.Struct, frozen=True, kw_only=True):
     country: Annotated[str | None, Meta(description="ISO 3166-1 alpha-2.")]
     lat: Annotated[Latitude, Meta(description="Latitude in decimal degrees.")]
     lng: Annotated[Longitude, Meta(description="Longitude in decimal degrees.")]
-    url: Annotated[WebAddress | None, Meta(description="Its page at the dataset's provider.")]
-    website: Annotated[WebAddress | None, Meta(description="Its own page.")]
+    url: Annotated[
+        WebAddress | None, Meta(description="The restaurant's page at the dataset's provider.")
+    ]
+    website: Annotated[WebAddress | None, Meta(description="The restaurant's own website.")]
     phone: Annotated[str | None, Meta(description="The dataset's text, unchanged.")]
     award_year: Annotated[int | None, Meta(description="The year of the distinction.")]
 

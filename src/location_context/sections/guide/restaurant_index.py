@@ -34,7 +34,7 @@ _Place = tuple[float, float, float, int, Restaurant]
 
 
 class TierFound(NamedTuple):
-    """One tier's answer: how many are inside, the first of them, else the nearest of all."""
+    """The result for a tier: the restaurants inside its radius, else the nearest one."""
 
     tier: Tier
     inside_radius: int
@@ -126,7 +126,7 @@ class _Band:
         )
 
     def _nearest(self, origin: _Origin) -> Found | None:
-        """Return the nearest of all; among those equally near the first by id."""
+        """Return the nearest restaurant; of equally near ones, the first by id."""
         if not self._places:
             return None
         cosines = origin.vector @ self._vectors

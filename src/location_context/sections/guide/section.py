@@ -48,8 +48,8 @@ class Guide(section.Section[GuideBody]):
     order = 300
     title = "Restaurant guide: restaurants by tier, highest first"
     description = (
-        "Each tier has its own radius: the higher the tier, the larger the radius. Dates "
-        "play no part and are ignored."
+        "Each tier has its own radius: the higher the tier, the larger the radius. Dates are "
+        "ignored."
     )
     samples: ClassVar[section.Samples] = {
         "applicable": {"lat": "43.3183", "lng": "-1.9812"},
@@ -125,7 +125,7 @@ class Guide(section.Section[GuideBody]):
         return self._active
 
     async def refresh(self) -> bool:
-        """Switch to the active version if it is another one; return True if it was.
+        """Switch to the active version if it changed; return True if it did.
 
         Raises:
             StorageError: the database cannot be read; the version in use stays.
@@ -168,7 +168,7 @@ class Guide(section.Section[GuideBody]):
             await asyncio.sleep(section.FOLLOW_SECONDS)
 
     async def close(self) -> None:
-        """End requests that are under way."""
+        """Cancel requests that are under way."""
         await self._router.close()
 
     async def _follow(self) -> None:

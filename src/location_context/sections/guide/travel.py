@@ -36,7 +36,7 @@ _FARTHEST_ROAD = 1000.0  # m from a place to its road; beyond, the road is anoth
 
 
 def estimate(km: float) -> Travel:
-    """Return the way over a straight-line distance: a walk up to 2 km, a drive beyond."""
+    """Estimate the way for a straight-line distance: a walk up to 2 km, a drive beyond."""
     if km <= WALK_KM:
         return _travel("walk", km * _WALKING_DETOUR / _WALKING * 60)
     road, minutes = km * _DRIVING_DETOUR, 0.0
@@ -85,7 +85,7 @@ class Router:
     async def travel(
         self, point: Point, found: Sequence[Found], deadline: Deadline, *, public: bool
     ) -> tuple[list[Travel], DegradedReason | None]:
-        """Return the way to each, and why drives that could be routed were not."""
+        """Return the way to each restaurant, and the reason if drives could not be routed."""
         ways = [estimate(km) for km, _, _ in found]
         drives = [n for n, way in enumerate(ways) if way.kind == "drive"]
         if not drives or not self.client.configured:

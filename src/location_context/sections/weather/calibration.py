@@ -70,11 +70,12 @@ class Skill(Curve, frozen=True):
 
 
 class Damped(msgspec.Struct, frozen=True):
-    """The difference of a damped product from a raw model.
+    """How the calibration of a damped product differs from that of a raw model.
 
     Attributes:
-        exponent: γ, of g in the weight: 0 when an anomaly is shrunk to what will last, 1 as raw.
-        weight_noise: φ, the share of the noise that lessens the weight.
+        exponent: γ, the power of g in the weight: 0 if the product already shrinks its anomalies, 1
+            as for a raw model.
+        weight_noise: φ, the share of the noise that reduces the weight.
         spread_noise: ν, the share of the noise that widens the band.
     """
 

@@ -68,7 +68,7 @@ class Scale:
         return cls(low=min(known) - margin, high=max(known) + margin, fahrenheit=unit == "°F")
 
     def share(self, value: float) -> float:
-        """Return the place of a value, in per cent of the scale."""
+        """Return the position of a value on the scale, in percent."""
         return round(100 * (value - self.low) / (self.high - self.low), 1)
 
     def stops(self) -> list[tuple[float, str]]:
@@ -433,7 +433,7 @@ def _extremes(known: Sequence[YearBody], highs: Sequence[float], fmt: Formatter)
 
 
 def _kind(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
-    """Return the kind of these numbers in words; a forecast alone needs none."""
+    """Return the kind of the numbers in words; empty for a forecast alone."""
     if near is not None:
         text = fmt.gettext("Forecast to {date}, then typical")
         return text.format(date=fmt.day(near.stay.end))

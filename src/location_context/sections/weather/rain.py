@@ -114,7 +114,7 @@ def _chance(day: Day, today: date, units: UnitsBody) -> float | None:
 
 
 def _over(chances: Sequence[float], kind: int, fmt: Formatter, *, whole: bool) -> str:
-    """Return the chance that it rains at all; `whole`: these are all days of the stay."""
+    """Return the chance that it rains at all; `whole` is True if these are all days of the stay."""
     count = len(chances)
     text = (
         fmt.ngettext(
@@ -166,7 +166,10 @@ def _one_day(known: Sequence[tuple[Day, float]], units: UnitsBody, fmt: Formatte
 
 
 def _likeliest(known: Sequence[tuple[Day, float]], fmt: Formatter) -> str:
-    """Return the day, or both, of the highest chance; of more the one with the highest amount."""
+    """Return the one or two days with the highest chance.
+
+    Of more, the day with the highest amount.
+    """
     highest = max(round(100 * p) for _, p in known)
     days = [day for day, p in known if round(100 * p) == highest]
     if len(days) <= 2:
@@ -179,7 +182,7 @@ def _likeliest(known: Sequence[tuple[Day, float]], fmt: Formatter) -> str:
 
 
 def _counted(chances: Sequence[float], kind: int, fmt: Formatter) -> str:
-    """Return the number of wet days, as a range where either number is as good."""
+    """Return the number of wet days, as a range if two numbers are equally likely."""
     wet, count = sum(chances), len(chances)
     whole = math.floor(wet)
     if 0.25 <= wet - whole <= 0.75 and whole >= 1:

@@ -42,11 +42,11 @@ Temperature = Annotated[float | None, Meta(description="In units.temperature.")]
 TemperatureError = Annotated[float | None, Meta(description="A difference, in units.temperature.")]
 TenthLow = Annotated[
     float | None,
-    Meta(description="One in ten is lower, in units.temperature; null where that is not known."),
+    Meta(description="One day in ten is lower, in units.temperature; null if unknown."),
 ]
 TenthHigh = Annotated[
     float | None,
-    Meta(description="One in ten is higher, in units.temperature; null where that is not known."),
+    Meta(description="One day in ten is higher, in units.temperature; null if unknown."),
 ]
 Percent = Annotated[float, Meta(ge=0, le=100)]
 Precipitation = Annotated[Quantity | None, Meta(description="In units.precipitation.")]
@@ -62,14 +62,16 @@ class Issued(msgspec.Struct, frozen=True, kw_only=True):
     precipitation_probability: Annotated[
         Percent | None,
         Meta(
-            description="Percent, by the provider's own limit (Open-Meteo: over 0.1 mm in the "
-            "day's likeliest hour)."
+            description=(
+                "Percent, by the provider's own threshold (Open-Meteo: over 0.1 mm in the day's "
+                "likeliest hour)."
+            )
         ),
     ]
 
 
 class Typical(msgspec.Struct, frozen=True, kw_only=True):
-    """Ten years' values of a date that is forecast: means, tenths and the share of wet days."""
+    """Ten-year values for a forecast date: means, p10 and p90, and the share of wet days."""
 
     temperature_max: Temperature
     temperature_max_p10: TenthLow
@@ -90,7 +92,8 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
 
     date: Annotated[dt.date, Meta(description="Local to the point.")]
     condition: Annotated[
-        Condition | None, Meta(description="In climatology the most frequent one.")
+        Condition | None,
+        Meta(description="The weather of the day; in climatology the most frequent one."),
     ]
     weather_code: Annotated[
         Annotated[int, Meta(ge=0, le=99)] | None,
@@ -110,18 +113,21 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
     precipitation_sum_p90: Annotated[
         Quantity | None,
         Meta(
-            description="One day in ten has more, in units.precipitation; null if not known. In a "
-            "forecast it knows the lead, so that far ahead it may be less than precipitation_sum, "
-            "which is as issued."
+            description=(
+                "One day in ten has more, in units.precipitation; null if unknown. In a forecast "
+                "it depends on the lead time, so far ahead it may be below precipitation_sum, "
+                "which is as issued."
+            )
         ),
     ]
     precipitation_probability: Annotated[
         Percent | None,
         Meta(
-            description="Percent. In climatology the share of days with at least 1 mm. In a "
-            "forecast by the provider's own limit, which is lower (Open-Meteo: over 0.1 mm in the "
-            "day's likeliest hour); from day 8 to 16 it fades to the share of days with at least "
-            "1 mm."
+            description=(
+                "Percent. In climatology: the share of days with at least 1 mm. In a forecast: by "
+                "the provider's own threshold, which is lower (Open-Meteo: over 0.1 mm in the "
+                "wettest hour); from day 8 to day 16 it moves to the climatological share."
+            )
         ),
     ]
     precipitation_hours: Hours
@@ -129,20 +135,24 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
     wind_speed_max: Wind
     wind_gusts_max: Wind
     wind_direction_dominant: Annotated[
-        Bearing | None, Meta(description="Where it comes from, degrees clockwise from north.")
+        Bearing | None,
+        Meta(description="The direction it blows from, in degrees clockwise from north."),
     ]
     sunshine_hours: Hours
     cloud_cover_mean: Annotated[Percent | None, Meta(description="Percent of the sky.")]
     humidity_mean: Annotated[Percent | None, Meta(description="Relative, in percent.")]
     uv_index_max: Annotated[Quantity | None, Meta(description="UV index, 0 and up.")]
     issued: Annotated[
-        Issued | None, Meta(description="What the provider itself forecasts; null in climatology.")
+        Issued | None,
+        Meta(description="The provider's own forecast, before calibration; null in climatology."),
     ]
     typical: Annotated[
         Typical | None,
         Meta(
-            description="What is typical of the date where that is held; null in climatology, "
-            "where the day itself is."
+            description=(
+                "Typical values of the date, if its climatology is stored; null in climatology, "
+                "where the day itself is typical."
+            )
         ),
     ]
 
@@ -153,8 +163,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     text: Annotated[
         Text,
         Meta(
-            description="The stay in a sentence, localised, as the widget says it. A second one "
-            "follows if the stay is unusually warm or cool, or fewer than ten years are known."
+            description=(
+                "The stay in one sentence, localised, as in the widget. A second sentence follows "
+                "if the stay is unusually warm or cool, or if fewer than ten years of data exist."
+            )
         ),
     ]
     temperature_max_mean: Temperature
@@ -163,8 +175,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     expected_wet_days: Annotated[
         Quantity | None,
         Meta(
-            description="Sum of the days' chances, each by its own limit of a wet day; a forecast "
-            "day without a chance counts from 1 mm."
+            description=(
+                "Sum of the days' chances of rain, each by its own threshold. A forecast day "
+                "without a chance counts as wet from 1 mm."
+            )
         ),
     ]
     sunshine_hours_total: Hours
@@ -175,24 +189,27 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
-    """The origin of the estimates of a forecast, and of their tenths."""
+    """How a forecast's estimates and their p10 and p90 were made."""
 
     method: Annotated[Text, Meta(description="How the forecast was calibrated.")]
     climatology: Annotated[
         SpreadClimatology | None,
         Meta(
-            description="What it was weighed against; null: nothing was held, and the spread is "
-            "the usual one at its lead. " + meanings(SPREAD_CLIMATOLOGY)
+            description=(
+                "The climatology that the forecast was combined with. If null, none was stored, "
+                "and the spread is the usual one for this lead time. "
+            )
+            + meanings(SPREAD_CLIMATOLOGY)
         ),
     ]
     judged_on: Annotated[
         Text,
-        Meta(description="The forecasts that the method's coefficients were fitted on."),
+        Meta(description="The forecasts that the coefficients were fitted to."),
     ]
 
 
 class Representativeness(msgspec.Struct, frozen=True, kw_only=True):
-    """Standard errors of a cell's highs and lows as those of the place."""
+    """Standard errors of the cell's highs and lows, taken as those of the place."""
 
     temperature_max: Annotated[Quantity, Meta(description="In units.temperature.")]
     temperature_min: Annotated[Quantity, Meta(description="In units.temperature.")]
@@ -201,15 +218,16 @@ class Representativeness(msgspec.Struct, frozen=True, kw_only=True):
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
     """The data behind the answer."""
 
-    kind: Annotated[Kind, Meta(description="What kind of data it is.")]
-    provider: Annotated[Text, Meta(description="Whose data it is.")]
+    kind: Annotated[Kind, Meta(description="The kind of data.")]
+    provider: Annotated[Text, Meta(description="Name of the data's provider.")]
     model: Annotated[str | None, Meta(description="The model's name, as the provider states it.")]
     issued_at: Annotated[Moment | None, Meta(description="UTC, of a forecast.")]
     years: Annotated[
         list[int], Meta(max_length=10, description="Oldest first; empty in a forecast.")
     ]
     samples_per_day: Annotated[
-        Annotated[int, Meta(ge=1)] | None, Meta(description="Days pooled behind each date.")
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Number of past days used for each date."),
     ]
     grid_distance: Annotated[
         Quantity | None, Meta(description="From the point to the cell's centre, in units.distance.")
@@ -218,20 +236,28 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     point_elevation: Annotated[float | None, Meta(description="In units.elevation.")]
     temperature_correction: Annotated[
         float | None,
-        Meta(description="Added to temperatures for the height; null when none was made."),
+        Meta(
+            description=(
+                "Added to temperatures for the difference in elevation; null if none was needed."
+            )
+        ),
     ]
     representativeness: Annotated[
         Representativeness | None,
         Meta(
-            description="How well the archive's cell stands for the place; p10 and p90 hold it. "
-            "Null where no years of an archive are held."
+            description=(
+                "The expected difference between the archive's cell and the place; p10 and p90 "
+                "include it. Null if no archive years are stored."
+            )
         ),
     ]
     spread: Annotated[
         Spread | None,
         Meta(
-            description="Of a calibrated forecast; null in climatology, and where the operator "
-            "has forecasts served as issued."
+            description=(
+                "How a calibrated forecast was made. Null in climatology, and if the operator "
+                "turned calibration off."
+            )
         ),
     ]
 
@@ -245,7 +271,11 @@ class YearBody(msgspec.Struct, frozen=True, kw_only=True):
     precipitation_total: Precipitation
     wet_days: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="Days with at least 1 mm; a forecast's chances may count less as wet."),
+        Meta(
+            description=(
+                "Days with at least 1 mm. A forecast's chance of rain may use a lower threshold."
+            )
+        ),
     ]
 
 
@@ -259,8 +289,13 @@ class WeatherBody(DatedApplicable, frozen=True, kw_only=True, tag="weather"):
         Meta(min_length=1, max_length=92, description="Every date of the stay, in order."),
     ]
     summary: Annotated[Summary, Meta(description="The whole stay in a sentence and numbers.")]
-    basis: Annotated[Basis, Meta(description="What the answer rests on.")]
+    basis: Annotated[Basis, Meta(description="The data behind the answer.")]
     history: Annotated[
         list[YearBody],
-        Meta(max_length=10, description="The same dates of each year; in a forecast where held."),
+        Meta(
+            max_length=10,
+            description=(
+                "The same dates in each of ten years; in a forecast only if they are stored."
+            ),
+        ),
     ]

@@ -45,10 +45,10 @@ class Weather(section.Section[WeatherBody]):
     order = 100
     title = "Weather: a forecast for each day, or ten-year climatology"
     description = (
-        "A stay whose last day is at most 15 days after today at the point is answered with a "
-        "forecast; one beyond with the climatology of the same dates. `mode` says which; the "
-        "shape is the same. Where no forecast can be had, climatology or a monthly mean stands "
-        "in, and `degraded` says so. A stay that crosses the horizon is best requested in two "
+        "If the stay ends at most 15 days after today at the point, the answer is a forecast; "
+        "otherwise it is the climatology of the same dates. `mode` says which; both have the same "
+        "fields. If no forecast is available, climatology or a monthly mean is used, and "
+        "`degraded` is true. If a stay is only partly within the forecast, request it in two "
         "parts, split at `forecast_until`."
     )
     samples: ClassVar[section.Samples] = {
@@ -59,7 +59,10 @@ class Weather(section.Section[WeatherBody]):
     dataset_info = section.DatasetInfo(
         name="climate",
         description="The climate fallback.",
-        hint="no months stored yet, and no fallback grid: location-context climate fallback",
+        hint=(
+            "no months stored yet and no fallback grid; build it with: location-context climate "
+            "fallback"
+        ),
     )
     answers_past = False
     splits_at_horizon = True
@@ -155,7 +158,10 @@ class Weather(section.Section[WeatherBody]):
         warnings += [NO_ARCHIVE for client in self.sources.clients if not client.is_in_plan]
         warnings += self.sources.stores.damages()
         if not self.sources.fallback.exists:
-            warnings.append("No fallback climate grid: location-context climate fallback")
+            warnings.append(
+                "The fallback climate grid is missing; build it with: location-context climate "
+                "fallback"
+            )
         return warnings
 
     async def probe(self, query: contract.Query) -> None:

@@ -27,7 +27,7 @@ _TERMINAL = {  # the columns of the terminal's table by field: heading and kind 
 
 
 def stay_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
-    """Return the days of a stay that are left in plain sentences: warmth, rain, what is unusual."""
+    """Return sentences on the remaining days of a stay: warmth, rain, departures from the usual."""
     if body.mode == "forecast":
         said = rain(body.days, today, body.units, fmt)
         departure = "" if body.stay.start < today else _departure(body, fmt)
@@ -39,7 +39,7 @@ def stay_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
 
 
 def _warmth_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
-    """Say how warm the days are that are left, by day, and where they are typical also at night."""
+    """Return how warm the remaining days are; if they are typical days, also the nights."""
     left = [day for day in body.days if day.date >= today]
     highs = [day.temperature_max for day in left if day.temperature_max is not None]
     lows = [day.temperature_min for day in left if day.temperature_min is not None]
@@ -71,12 +71,15 @@ def _monthly(days: Sequence[Day], body: WeatherBody, fmt: Formatter) -> str:
 
 
 def _degrees(text: str, body: WeatherBody) -> str:
-    """Name the scale of a temperature or a range: `24–28 °C`."""
+    """Return a temperature or a range with the name of its scale: `24–28 °C`."""
     return text.replace("°", "") + NO_BREAK + body.units.temperature
 
 
 def _departure(body: WeatherBody, fmt: Formatter) -> str:
-    """Say how much warmer or cooler than usual a forecast is; nothing if that is within reason."""
+    """Return how much warmer or cooler than usual a forecast is.
+
+    Empty if it is within the usual range.
+    """
     highs = [day.temperature_max for day in body.days]
     usual = mean(day.typical.temperature_max if day.typical else None for day in body.days)
     average = mean(highs)

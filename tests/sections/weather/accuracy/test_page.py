@@ -125,7 +125,7 @@ def test_failing_database_is_named_on_the_page_which_is_not_cached(score_setting
     monkeypatch.setattr(SqlAccuracyStore, "load_forecasts", fail)
     answer = get_page(score_settings)
     assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
-    assert "The database does not answer." in answer.text
+    assert "The database is not answering." in answer.text
 
 
 def test_page_has_no_script_no_resources_and_a_style_allowed_by_its_hash(page):

@@ -40,7 +40,7 @@ _LOWEST = 10.0
 
 
 def titles(language: Language) -> dict[str, str]:
-    """Return the words for highlights by type; for eclipses by kind and type, by shower."""
+    """Return titles of highlights by type, of eclipses by kind, of showers by name."""
     _ = language.gettext
     return {
         "new_moon": _("New Moon"),

@@ -209,7 +209,7 @@ class MonthCache:
 
 
 def joined(parts: list[Sky]) -> Sky:
-    """Join parts that follow each other into one."""
+    """Join consecutive parts of a sky into one."""
     if len(parts) == 1:
         return parts[0]
     return Sky(
@@ -307,7 +307,7 @@ class Ephemeris:
 
 
 def _let_others_go_on() -> None:
-    """Hand over the interpreter's lock, for which an event loop would else wait 5 ms each time."""
+    """Release the interpreter's lock, for which the event loop would wait 5 ms."""
     time.sleep(0)
 
 

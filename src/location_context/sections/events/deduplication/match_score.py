@@ -1,4 +1,4 @@
-"""Match score: how surely two providers describe one event.
+"""Match score: the certainty that two providers describe the same event.
 
 What says that they are two (another day, another place, another number, other teams) decides
 first; then a logistic score weighs some fifteen features. `research.train_deduplication` has
@@ -121,7 +121,7 @@ def read_venue(place: Place | None) -> VenueKey | None:
 
 
 def venue_proximity(one: VenueKey | None, other: VenueKey | None) -> Proximity:
-    """Return how near two places are, by their names and by their coordinates."""
+    """Return how near two places are, from 0 to 1, by name and by coordinates."""
     if one is None and other is None:
         return Proximity.NEARBY
     if one is None or other is None:
@@ -165,7 +165,10 @@ def _same_name(one: Title | None, other: Title | None) -> bool | None:
 
 
 def time_proximity(one: LocalEvent, other: LocalEvent, *, repeated: bool) -> Proximity:
-    """Return how near two starts are; several a day of a provider must agree closely."""
+    """Return how near two starts are.
+
+    If a provider lists an event several times a day, they must agree closely.
+    """
     if one.first != other.first:
         return Proximity.NEARBY if _run_together(one, other) else Proximity.APART
     a, b = one.details.start.at, other.details.start.at
@@ -186,7 +189,7 @@ def _is_dated(event: LocalEvent) -> bool:
 
 
 def _run_together(one: LocalEvent, other: LocalEvent) -> bool:
-    """Return True if both last for days, mostly the same: providers differ on the opening."""
+    """Return True if both last several days and share most: providers differ on the opening."""
     if min((event.last - event.first).days for event in (one, other)) < MIN_DAYS_OF_A_RUN:
         return False
     both = (min(one.last, other.last) - max(one.first, other.first)).days + 1
@@ -239,7 +242,7 @@ def match_score(
     weights: TokenWeights | None = None,
     proximity: Callable[[VenueKey | None, VenueKey | None], Proximity] = venue_proximity,
 ) -> float:
-    """Return how surely two records are of one event, 0 to 1; the same for (other, one)."""
+    """Return the certainty that two records are one event, from 0 to 1. It is symmetric."""
     if one.origin == other.origin:
         return 0.0
     if one.category in _HOLIDAYS:
@@ -310,7 +313,7 @@ def _runs_on(record: MatchRecord) -> bool:
 def _is_part_of_other_name(
     one: MatchRecord, other: MatchRecord, found: Mapping[str, float]
 ) -> bool:
-    """Return True if an act's name only begins another's, or stands in it: Queen, Queen Machine."""
+    """Return True if one act's name is only a part of another act's name: Queen, Queen Machine."""
     if "concert" not in {one.category, other.category} or found["alias"]:
         return False
     if found["part_of_differing"]:
@@ -321,7 +324,7 @@ def _is_part_of_other_name(
 
 
 def categories_agree(a: str, b: str) -> bool:
-    """Return True if providers may mean one event by both."""
+    """Return True if providers may use both categories for one event."""
     if a == b or (a, b) in _SIMILAR_CATEGORIES:
         return True
     return "other" in {a, b} and not _HOLIDAYS & {a, b}
@@ -373,7 +376,10 @@ def _begins_like_one_word(one: Title, other: Title) -> bool:
 
 
 def _is_other_match(one: Matchup, other: Matchup, place: Proximity) -> bool:
-    """Return True if reserves meet, or the sports differ; at one venue a sport may be missing."""
+    """Return True if one match is between reserve teams, or the sports differ.
+
+    At the same venue a sport may be missing.
+    """
     if sorted(team.is_reserve for team in one) != sorted(team.is_reserve for team in other):
         return True
     played = [{team.discipline for team in matchup} - {None} for matchup in (one, other)]

@@ -1,4 +1,4 @@
-"""Merging: an event that several providers list becomes one, with all of them in `sources`.
+"""Merging: the records of several providers become one event that lists all of them in `sources`.
 
 Pairs are joined from the surest on. Two groups become one only when every record of the one is a
 duplicate of every record of the other (complete linkage), so that no chain joins the ends of a row
@@ -135,16 +135,16 @@ def _groups(count: int, scores: Scores) -> list[list[int]]:
 
 
 def source_priority(event: LocalEvent) -> tuple[int, str, str]:
-    """Return the rank of a provider's words: the operator's first, then one order for all."""
+    """Return the rank of a provider's texts in a merged event: the operator's own come first."""
     source = event.details.source
     rank = _PRIORITIES.index(source) if source in _PRIORITIES else len(_PRIORITIES)
     return rank, source, event.details.id
 
 
 def merge_records(events: Sequence[LocalEvent]) -> LocalEvent:
-    """Return one event of duplicates: the first provider's words, completed by the others'.
+    """Return one event from duplicates: the first record, completed by the others.
 
-    It holds them in `merged_from`, so that it can be merged anew.
+    `merged_from` has the original records, so that the event can be merged again.
     """
     ordered = sorted(events, key=source_priority)
     if len(ordered) == 1:
@@ -188,7 +188,7 @@ def _place(one: Place | None, other: Place | None) -> Place | None:
 
 
 def _end(start: When, end: When | None) -> When | None:
-    """Return the other's end, unless the event would be over before it starts."""
+    """Return the other record's end, unless it is before the event's start."""
     if end and end.at and start.at and end.at <= start.at:
         return None
     return end

@@ -167,7 +167,7 @@ def _number_or_word(word: str) -> str:
 
 
 def token_similarity(one: str, other: str) -> float:
-    """Return how alike two words are written, 0.6 to 1, or 0: by the letter pairs they share.
+    """Return the similarity of two words by shared letter pairs: 0.6 to 1, or 0 if below.
 
     Symmetric. Words that begin with different letters, numbers, and two words that the vocabulary
     knows are not alike unless they are the same.
@@ -184,7 +184,7 @@ def token_similarity(one: str, other: str) -> float:
 
 
 def is_same_word(one: str, other: str) -> bool:
-    """Return True if two words are one, misspelt."""
+    """Return True if two words are the same except for a misspelling."""
     return token_similarity(one, other) > _SAME_WORD
 
 

@@ -112,7 +112,7 @@ class Title:
         return normalise.ngrams("".join(self.text.split()), 2)
 
     def is_alias(self, other: "Title") -> bool:
-        """Return True if one gives the other's name in brackets, or in other letters."""
+        """Return True if one title contains the other's name in brackets, or in another script."""
         if not self.aliases and not other.aliases:
             return False
         return any(
@@ -121,13 +121,13 @@ class Title:
         )
 
     def contradicts(self, other: "Title") -> bool:
-        """Return True if something separates them: numbers, women's events, halves of a day."""
+        """Return True if numbers, women's events or halves of a day show that two titles differ."""
         if self.distinguishing != other.distinguishing or _differ(self.numbers, other.numbers):
             return True
         return self.excludes(other)
 
     def excludes(self, other: "Title") -> bool:
-        """Return True if they hold words that exclude each other."""
+        """Return True if the titles contain words that exclude each other."""
         return any(
             n in other.exclusive and _differ(words, other.exclusive[n])
             for n, words in self.exclusive.items()
@@ -410,7 +410,7 @@ def _name(given: tuple[str, ...]) -> frozenset[str]:
 
 
 def matchup_similarity(one: Matchup, other: Matchup) -> float:
-    """Return how surely the same two meet, whichever is named first; 0 to 1, symmetric."""
+    """Return the certainty that the same two teams meet, in either order: 0 to 1, symmetric."""
     straight = min(_team_similarity(one[0], other[0]), _team_similarity(one[1], other[1]))
     crossed = min(_team_similarity(one[0], other[1]), _team_similarity(one[1], other[0]))
     return max(straight, crossed)

@@ -99,14 +99,15 @@ def _expanded(
 
 
 class CpuTimeExceeded(BaseException):
-    """The time limit struck. Not an `Exception`, which a library could take for its own."""
+    """The time limit was reached. It is not an `Exception`, which a library could catch."""
 
 
 @contextmanager
 def cpu_time_limit(seconds: float) -> Iterator[None]:
     """Raise `CpuTimeExceeded` in the main thread after so much of the processor's time.
 
-    The alarm repeats until it is received: what is raised while garbage is collected is lost.
+    The alarm repeats until it is received, because exceptions raised during garbage collection are
+    lost.
     """
     armed = [True]
 
@@ -182,7 +183,7 @@ def _event(event: Component, task: reading.Task) -> reading.Found:
 
 
 def _check(event: Component) -> None:
-    """Check the errors that icalendar only notes.
+    """Raise the errors that icalendar only records.
 
     Raises:
         UnreadableEntry: the event has no start, a broken time or rule, or repeats within the hour.
@@ -220,13 +221,13 @@ def _ends_after_start(event: Component) -> bool:
 
 
 def _all(event: Component, name: str) -> list[Any]:
-    """Return its properties of a name that may stand several times."""
+    """Return all properties of the event with a name that may occur several times."""
     given = event.get(name) or []
     return given if isinstance(given, list) else [given]
 
 
 def _coordinates(event: Component) -> tuple[float, float] | None:
-    """Return its own coordinates, or None."""
+    """Return the event's own coordinates, or None."""
     given: Any = event.get("GEO")
     known = hasattr(given, "latitude")  # else it was broken, and remains a text
     return fields.parse_coordinates(given.latitude, given.longitude) if known else None

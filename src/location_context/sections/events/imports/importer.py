@@ -1,13 +1,13 @@
 """Importer: calendars, pages and tables become stored events, once or as feeds.
 
 An event without coordinates goes where the calendar says: its point, its region or its country; if
-the calendar says nothing, it is rejected. What is read in part, or holds nothing but rejected
-entries, is an error and no import.
+the calendar says nothing, it is rejected. A source that is read only in part, or has only rejected
+entries, is an error and changes nothing.
 
 A feed is requested with the `ETag` and date it last gave, by one server of many. Every month it is
-read again in any case, since the window has moved on. What fails, or cannot be read, changes
-nothing and says why; a calendar without events replaces events only where that is allowed, or, for
-a feed, when it came so twice in a row: a calendar that is lost often comes as an empty one.
+read again in any case, since the window of dates has moved. A failed read changes nothing and
+reports the reason. A calendar without events replaces stored events only if that is allowed or, for
+a feed, if it is empty twice in a row, since lost calendars often appear empty.
 """
 
 import asyncio
@@ -285,6 +285,6 @@ def _events(
 
 
 def _digest(events: Sequence[ProviderEvent]) -> str:
-    """Return what distinguishes these events from others."""
+    """Return a digest that identifies these events."""
     lines = sorted(msgspec.json.encode(event) for event in events)
     return hashlib.blake2b(b"\n".join(lines), digest_size=12).hexdigest()

@@ -133,7 +133,7 @@ def _event(node: dict[str, Any], title: str | None, task: reading.Task) -> readi
 
 
 def _uid(node: dict[str, Any], title: str, place: dict[str, Any]) -> str:
-    """Return a name of its own, since a page gives all its events its own address."""
+    """Return an id for the event, since all events of a page may have the page's address as id."""
     named = _text(node.get("@id")) or _text(node.get("url"))
     at = _text(place.get("name")), _address(place.get("address")), str(_coordinates(place) or "")
     return " ".join(filter(None, (named, title, *at)))

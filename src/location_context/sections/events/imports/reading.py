@@ -106,7 +106,7 @@ class Task(msgspec.Struct, frozen=True):
     def placed(self, event: ProviderEvent) -> Found:
         """Yield an event at its own place, else at the calendar's, if it touches the dates.
 
-        Its id is still what names it in its source. Without any place it is rejected.
+        Its id stays that of the source. An event without any place is rejected.
         """
         last = event.end or event.start
         if event.start.day > self.last + _DAY or last.day < self.first - _DAY:
@@ -141,10 +141,10 @@ class Reading(sandbox.Sandbox):
         super().__init__(__name__, msgspec.json.encode(task) + b"\n" + data, task.cpu_seconds)
 
     def found(self) -> Generator[ProviderEvent | RejectedEntry, None, None]:
-        """Yield all that the process finds.
+        """Yield every event and rejection that the process prints.
 
         Raises:
-            OperatorError: it did not come to its end, so that its events are incomplete.
+            OperatorError: the process did not finish, so its events are incomplete.
         """
         line = msgspec.json.Decoder(tuple[ProviderEvent | None, RejectedEntry | None])
         for text in self.lines():
@@ -170,7 +170,7 @@ def main() -> None:
 
 
 def _bounded(found: Found) -> Found:
-    """Yield as many events as are stored, and as many rejections as anybody reads."""
+    """Yield events up to the storage limit, and rejections up to the number that people read."""
     stored = rejected = 0
     for one in found:
         if isinstance(one, RejectedEntry):
@@ -190,7 +190,7 @@ def _bounded(found: Found) -> Found:
 
 
 def guard(found: Found, location: str) -> Found:
-    """Yield what is found of one entry; an error in it costs no other entry."""
+    """Yield the events of one entry; an error in it does not affect other entries."""
     try:
         yield from found
     except UnreadableEntry as error:
@@ -200,7 +200,7 @@ def guard(found: Found, location: str) -> Found:
 
 
 def local_zone(coordinates: tuple[float, float] | None, otherwise: Zone) -> ZoneInfo | Zone:
-    """Return the time zone at these coordinates, or the other one where they are not known."""
+    """Return the time zone at these coordinates, or `zone` if they are unknown."""
     return ZoneInfo(zone_at(*coordinates)) if coordinates else otherwise
 
 

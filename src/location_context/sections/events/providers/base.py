@@ -81,7 +81,7 @@ class Page:
     truncated: bool = False
 
     def joined(self, later: "Page") -> "Page":
-        """Return both; of an event in both, the later: pages may repeat events."""
+        """Return the events of both pages. If both have an event, the later version is used."""
         return Page(unique([*self.events, *later.events]), self.truncated or later.truncated)
 
 
@@ -101,7 +101,7 @@ def pack(page: Page, fetched_at: datetime) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[Page, datetime] | None:
-    """Return what `pack` packed; None if it is damaged."""
+    """Return the result that `pack` encoded; None if the data are damaged."""
     try:
         at, _, events, truncated = msgspec.msgpack.decode(data, type=_SharedPage)
     except DAMAGED:
@@ -127,7 +127,7 @@ class ProviderResult:
 
     @property
     def degraded_reason(self) -> contract.DegradedReason | None:
-        """The reason why it is degraded; None when another fetch would not add anything."""
+        """The reason why the result is degraded; None if another fetch would not add data."""
         failed = self.status in {"stale", "unavailable"}
         return self.reason or ("provider_unavailable" if failed else None)
 
@@ -151,7 +151,10 @@ class EventProvider(ABC):
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
-        """Return the provider of a process; by default it is made from nothing."""
+        """Return the provider of a process.
+
+        By default its constructor is called without arguments.
+        """
         del context
         return cls()
 
@@ -304,7 +307,7 @@ class HttpEventProvider(EventProvider):
         return self.url
 
     def covers(self, query: contract.Query) -> bool:
-        """Return True if it has events there at all; if not, no call is made."""
+        """Return True if the provider has events at this point; if not, it is not called."""
         del query
         return True
 
@@ -324,7 +327,7 @@ class HttpEventProvider(EventProvider):
         """Yield page after page of events; `truncated` if more exist than are read.
 
         Raises:
-            ProviderError: a page could not be had.
+            ProviderError: a page could not be fetched.
         """
         rows = await self.get_json(query, self.params(query), self.read_rows)
         yield Page(self.parse_events(rows, query))
@@ -355,7 +358,7 @@ class HttpEventProvider(EventProvider):
         """Return what `parse` makes of the JSON of one call; `path` is appended to the address.
 
         Raises:
-            ProviderError: nothing usable came.
+            ProviderError: the call failed or the answer is unusable.
         """
         return await self.client.get_json(
             params, parse, path=path, headers=self.headers(), public=query.public
@@ -364,10 +367,12 @@ class HttpEventProvider(EventProvider):
     async def get_body(
         self, query: contract.Query, params: Mapping[str, str], kind: type[Body]
     ) -> Body:
-        """Return the JSON of one call as a Struct; fields that `kind` does not name are not read.
+        """Call the provider and return its JSON as a Struct.
+
+        Only fields that `kind` declares are read.
 
         Raises:
-            ProviderError: nothing usable came, or it is not of that kind.
+            ProviderError: the call failed, or the answer does not match `kind`.
         """
         return await self.client.get(
             params,
@@ -377,7 +382,7 @@ class HttpEventProvider(EventProvider):
         )
 
     async def fetch_events(self, query: contract.Query, deadline: Deadline) -> ProviderResult:
-        """Return the events under the query's keys: cached, or from `fetch_pages` in time."""
+        """Return the query's events: cached, or fetched before the deadline."""
         if not self.client.configured:
             return ProviderResult("not_configured")
         if not self.covers(query):
@@ -408,7 +413,7 @@ class HttpEventProvider(EventProvider):
     async def _entry(
         self, part: contract.Query, key: Hashable, deadline: Deadline
     ) -> Entry[Page] | Exception:
-        """Return what is known of a part by the deadline; the reason if nothing is."""
+        """Return the data of a part by the deadline, or the reason why there are none."""
         try:
             return await self.cache.get(
                 key, lambda: self._pages(part), deadline, public=part.public

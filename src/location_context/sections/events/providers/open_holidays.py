@@ -44,7 +44,7 @@ TABLES = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), t
 
 
 class OpenHolidays(HttpEventProvider):
-    """The provider. Its licence allows to store what it answers, for other processes too."""
+    """The provider. Its licence allows storing its answers, and sharing them between processes."""
 
     name = "open_holidays"
     order = 300
@@ -164,12 +164,12 @@ def _codes(row: Any, name: str) -> list[str]:
 
 
 def _is_for_minority(groups: Sequence[str]) -> bool:
-    """Return True if it is only for schools that most children of its region do not attend."""
+    """Return True if the holiday is only for schools of a minority of the region's children."""
     return bool(groups) and TABLES.minority_schools.issuperset(groups)
 
 
 def _is_exception(tags: object) -> bool:
-    """Return True if it is tagged so: words in one text, as the server's flags, or a list."""
+    """Return True if the row is tagged as an exception. Tags are words in one text, or a list."""
     words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list) else ()
     return any(str(word).strip() == "Exception" for word in words)
 

@@ -191,7 +191,7 @@ def _moment(text: str, zone: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
 
 
 def _place(row: dict[str, Any]) -> Place:
-    """Return its place, which must be known: only the requested radius brought it here."""
+    """Return the event's place, which is required: only the requested radius limits the results."""
     geometry: dict[str, Any] = fields.value_at(row, "geo.geometry") or {}
     is_point = geometry.get("type") == "Point"
     pair: list[Any] = row.get("location") or (geometry["coordinates"] if is_point else [])

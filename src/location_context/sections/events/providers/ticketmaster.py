@@ -257,7 +257,7 @@ def _category(names: dict[str, str]) -> Category:
 
 
 def _is_add_on(title: str, kind: dict[str, Any], names: dict[str, str]) -> bool:
-    """Return True if it is sold with an event: by its type, or its name if it is unclassified."""
+    """Return True if the row is an add-on to an event, by its type or else its name."""
     if {names["type"], (kind.get("type") or {}).get("id")} & _ADD_ON_TYPES:
         return True
     if _SURE_ADD_ON.search(title):

@@ -33,7 +33,7 @@ class CsvFormat(formats.GuideFormat):
     order = 1001
 
     def recognises(self, data: bytes) -> bool:
-        """Accept any text that is not JSON or markup: `read` reports a wrong header."""
+        """Accept any text that is not JSON or markup; `read` reports an invalid header."""
         return formats.first_character(data) not in {"", "{", "[", "<"}
 
     def read(self, data: bytes) -> formats.Table:
@@ -93,7 +93,9 @@ class JsonFormat(formats.GuideFormat):
         try:
             value = msgspec.json.decode(formats.decode_text(data))
         except (msgspec.DecodeError, RecursionError) as error:
-            raise OperatorError(f"The file begins as JSON and is broken: {error}") from None
+            raise OperatorError(
+                f"The file looks like JSON, but cannot be parsed: {error}"
+            ) from None
         if isinstance(value, dict):
             if value.get("type") == "FeatureCollection" and isinstance(value.get("features"), list):
                 return formats.Table.of("geojson", _features(value["features"]), "feature")

@@ -176,7 +176,7 @@ def read_table(data: bytes, formats: Sequence[GuideFormat]) -> Table:
         raise OperatorError(
             "The file is a web page, not a dataset: open its address in a browser to see why."
         )
-    raise OperatorError("The file is in none of the known formats.")
+    raise OperatorError("The file's format is unknown; accepted: CSV, GeoJSON, SPARQL results.")
 
 
 def first_character(data: bytes) -> str:
@@ -204,7 +204,7 @@ def decode_text(data: bytes) -> str:
         ) from None
     if (at := text.find("\x00")) >= 0:
         line = text.count("\n", 0, at) + 1
-        raise OperatorError(f"The file is not text: there is a zero byte on line {line:,}.")
+        raise OperatorError(f"The file is not text: it has a zero byte on line {line:,}.")
     return text
 
 

@@ -101,7 +101,7 @@ def fold(text: str) -> str:
 
 
 def nearly_same(one: str, other: str) -> bool:
-    """Return True if two folded names are equal except for one typo in a long name."""
+    """Return True if two folded names are equal, except for one typo if they are long."""
     if one == other:
         return True
     shorter, difference = min(len(one), len(other)), abs(len(one) - len(other))
@@ -213,7 +213,7 @@ def _hash(key: str) -> str:
 
 
 class _IdInheritance:
-    """Former restaurants whose ids nobody has any more; each may be passed on once."""
+    """Former restaurants whose ids are unused in the new version; each id may be reused once."""
 
     def __init__(self, former: Sequence[Restaurant]) -> None:
         self._former = list(former)

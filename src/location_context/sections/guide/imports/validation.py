@@ -35,7 +35,7 @@ class RowValidator:
         """Return the restaurant, with its id in the dataset.
 
         Raises:
-            RowError: the row is wrong, and why.
+            RowError: the row is invalid; the message says why.
         """
         if row.broken:
             raise RowError(row.broken)
@@ -141,7 +141,7 @@ def _web_address(raw: str) -> str | None:
 
 
 def _phone(raw: str) -> str | None:
-    """Return a phone number as it is written; None for a text that is none."""
+    """Return a phone number unchanged; None if the text is not a phone number."""
     written = raw.strip()
     sound = _PHONE.fullmatch(written) and sum(c.isdigit() for c in written) >= 5
     return written if sound else None
@@ -171,7 +171,7 @@ def tier_of(award: str, tier: str, stars: str) -> Tier:
     mention.
 
     Raises:
-        RowError: they name no tier.
+        RowError: the texts do not name a tier.
     """
     if tier:
         if known := _tier_named(tier):

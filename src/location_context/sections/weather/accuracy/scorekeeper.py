@@ -89,7 +89,7 @@ class Scorekeeper:
             self._writes.start()
 
     async def _has_place(self, cell: str, today: date) -> bool:
-        """Return True if forecasts of a cell are stored, which takes a place if one is free."""
+        """Return True if the cell's forecasts are stored; a new cell takes a free place."""
         if self._cells is None:
             try:
                 self._cells = await self._store.cells()

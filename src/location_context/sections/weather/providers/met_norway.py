@@ -130,7 +130,7 @@ class MetNorway(ForecastProvider):
         )  # fmt: skip
 
     def _read(self, response: HttpResponse, cached: _Cached | None) -> _Cached:
-        """Return the value to cache from now on."""
+        """Return the answer to cache, read from a response."""
         expires_at = self._expires_at(response.headers)
         if response.status == 304 and cached is not None:
             return replace(cached, expires_at=expires_at)
@@ -268,7 +268,7 @@ def _add_period(shares: Sequence[tuple[_Day, float]], data: Any, hours: float) -
 
 
 def _reduce(name: str, samples: Sequence[tuple[float, float]]) -> float:
-    """Return the field's mean by hours, its lowest value or its highest."""
+    """Return the mean of a field, weighted by hours, or its lowest or highest value."""
     if name.endswith("_mean"):
         hours = sum(weight for _, weight in samples)
         return sum(value * weight for value, weight in samples) / hours if hours else math.nan

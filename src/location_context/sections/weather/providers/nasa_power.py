@@ -152,7 +152,10 @@ def code_without(rain: Floats, cloud: Floats, mean: Floats) -> Floats:
 
 
 def nasa_power(accessed: date, version: str = "2.x.x") -> Attribution:
-    """Return its two reference sentences; the second names service, version and date."""
+    """Return the two notices that NASA POWER requires.
+
+    The second names service, version and date.
+    """
     service = f"The data was obtained from the POWER Project's Daily {version} version on "
     text = f"{NASA_POWER.text} {service}{accessed:%Y/%m/%d}."
     return msgspec.structs.replace(NASA_POWER, text=text)

@@ -104,7 +104,7 @@ class OpenMeteoClient:
             public: see `ProviderClient.get`.
 
         Raises:
-            ProviderError: nothing usable came.
+            ProviderError: the call failed or the answer is unusable.
         """
         zone = "auto" if cell.timezone in self._unknown_zones else cell.timezone
         place = coordinates(cell.lat, cell.lng)

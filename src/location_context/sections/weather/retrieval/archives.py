@@ -207,7 +207,7 @@ class ArchiveQuery:
         return None if found is None else self.summarise(*found)
 
     async def years(self, deadline: Deadline | None) -> tuple[list[int], Floats] | None:
-        """Return the years to use, oldest first, and their windows; None if that needs a fetch."""
+        """Return the years to use, oldest first, with their windows; None if a fetch is needed."""
         years: list[int] = []
         parts: list[Floats] = []
         wanted = list(climatology.latest(climatology.last_year(self.today)))
@@ -302,7 +302,7 @@ class Prefetch:
     async def _run(
         self, key: CellMonths, archive: ArchiveQuery, wanted: Sequence[YearMonth]
     ) -> None:
-        """Fetch one cell in its turn, and note when it may be fetched again."""
+        """Fetch one cell in its turn, and record when it may be fetched again."""
         async with self._turn:
             await asyncio.sleep(GATHER_SECONDS)  # a guest may need the same
             try:
@@ -313,7 +313,10 @@ class Prefetch:
             self._again_at.put(key, self._archives.clock() + pause)
 
     async def _fetch(self, archive: ArchiveQuery, wanted: Sequence[YearMonth]) -> timedelta:
-        """Fetch the missing months once; return how long to leave the cell alone then."""
+        """Fetch the missing months once.
+
+        Return the time to wait before the cell is fetched again.
+        """
         if not _may_prefetch(archive):
             return AGAIN_AFTER_REFUSAL
         try:
@@ -404,9 +407,10 @@ class ArchiveBuilder:
                 unreached += isinstance(error, errors.ProviderUnreachable | errors.ProviderTimeout)
                 if unreached == MAX_ATTEMPTS:
                     raise errors.OperatorError(
-                        f"{self.archive.client.hostname} could not be reached {unreached} times in "
-                        f"a row ({error.message}). Check this machine's outgoing connections; what "
-                        "was fetched is stored, so run this again later to continue."
+                        f"{self.archive.client.hostname} could not be reached {unreached} times "
+                        f"in a row ({error.message}). Check this machine's outgoing connections; "
+                        "everything fetched so far is stored, so run this again later to "
+                        "continue."
                     ) from None
             else:
                 self.repository.put(self.archive.source, cell.key, months)

@@ -74,7 +74,7 @@ class Elevations:
         )
 
     def put(self, spot: Spot, elevation: float) -> None:
-        """Store an elevation that came along with something else."""
+        """Store an elevation that was received with a forecast."""
         self._cache.put(spot, elevation)
         self._repository.put_elevation(spot, elevation)
 
@@ -110,7 +110,7 @@ class Elevations:
         """Return the elevation in m, 0.0 at sea; None where none is known.
 
         Raises:
-            ProviderError: it could not be had.
+            ProviderError: the source could not be called.
         """
 
         def parse(response: HttpResponse) -> float | None:

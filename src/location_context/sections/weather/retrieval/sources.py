@@ -1,4 +1,4 @@
-"""Sources: all that a stay's weather is read from, and the choice among it.
+"""Sources: everything that a stay's weather is read from, and the choice among them.
 
 Forecasts are cached per cell of their provider, and raced in order of preference. The
 order of all sources: a fresh forecast, a stale one, the next provider's, climatology from a climate
@@ -198,7 +198,7 @@ def _unpack(data: bytes) -> tuple[Forecast, datetime] | None:
 
 @dataclass(frozen=True)
 class Found:
-    """The best there is on a stay.
+    """The best available weather of a stay.
 
     Attributes:
         series: of the source that was chosen.
@@ -241,7 +241,7 @@ class Sources:
         self.clients += [provider.client for provider in archive_providers]
 
     async def fetch(self, query: Query, deadline: Deadline) -> Found | None:
-        """Return the best there is by the deadline; None where there is nothing at all."""
+        """Return the best available weather by the deadline; None if no source has any."""
         series = await self._choose(query, deadline)
         return Found(series, *await self._elevation(query, series, deadline)) if series else None
 
