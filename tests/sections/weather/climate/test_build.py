@@ -144,6 +144,20 @@ def test_a_build_takes_up_what_is_done_and_ends_with_the_same_bytes(
     assert same_bytes(again.publish(NOW), whole)
 
 
+def test_a_build_killed_before_it_is_published_keeps_all_tiles(
+    whole, archive, client, tmp_path, monkeypatch
+):
+    build = plan(tmp_path, archive)
+    build.run(client, ignore)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", lambda *_: sys.exit("killed"))
+        with pytest.raises(SystemExit):
+            build.publish(NOW)
+    again = plan(tmp_path, archive)
+    assert len(again.done) == 6
+    assert same_bytes(again.publish(NOW), whole)
+
+
 RUN = """
 import sys
 from pathlib import Path

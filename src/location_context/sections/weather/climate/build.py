@@ -332,9 +332,10 @@ class Build:
             self.manifest, tiles=tuple(states), built_at=now,
             attribution=tuple(self.source.attribution(now.date())),
         )  # fmt: skip
-        for name in (DONE, PLAN):
-            (self.part / name).unlink()
-        return layout.publish(self.part, manifest)
+        folder = layout.publish(self.part, manifest)
+        for name in (DONE, PLAN):  # last: if this is killed before, the next run needs them
+            (folder / name).unlink()
+        return folder
 
 
 def sum_of(stats: Packed, history: Packed) -> str:
