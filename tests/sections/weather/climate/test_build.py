@@ -243,6 +243,17 @@ def test_variables_that_the_source_lacks_are_named(tmp_path):
         Power.open(str(folder))
 
 
+def test_codes_need_clouds_since_wet_days_alone_would_have_one(archive, tmp_path):
+    assert "weather_code" not in Power.open(str(archive)).fields
+    days = {name: np.full((10, 3, 3), 20.0) for name in (*series(), "T2M", "CLOUD_AMT")}
+    days["PRECTOTCORR"][:] = 0
+    folder = write_power(tmp_path / "x", days, FIRST, LATS[:3], LNGS[:3], begin=FIRST)
+    source = Power.open(str(folder))
+    assert source.fields[-1] == "weather_code"
+    values = source.read(Tile(0, 0, 3, 3), FIRST, FIRST)
+    assert set(values[:, ROW["weather_code"]].flat) == {0}
+
+
 @pytest.mark.parametrize("location", ["/nowhere", "http://127.0.0.1:9/power.zarr"])
 def test_a_source_that_is_not_there_is_one_sentence(location):
     with pytest.raises(OperatorError, match="cannot be read as Zarr"):

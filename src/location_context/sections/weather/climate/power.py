@@ -26,6 +26,7 @@ from location_context.sections.weather.providers.nasa_power import (
 from location_context.sections.weather.records import ROW, Floats
 
 LOCATION = "s3://nasa-power/merra2/temporal/power_merra2_daily_temporal_lst.zarr"
+_FOR_CODES = ("precipitation_sum", "cloud_cover_mean", "temperature_mean")
 REQUIRED = ("temperature_max", "temperature_min", "precipitation_sum")
 
 
@@ -51,7 +52,9 @@ class Power(ClimateSource):
             raise OperatorError(
                 f"{folder.location} lacks {', '.join(missing)}; it has: {held}"[:400]
             )
-        self.fields = (*self._found, "weather_code")
+        self.fields = tuple(self._found)
+        if {"cloud_cover_mean", "temperature_mean"} <= self._found.keys():
+            self.fields += ("weather_code",)  # else wet days alone would have a code
         self.grid = grid_of(dataset["lat"].values, dataset["lon"].values, folder.location)
         days = dataset["time"].values.astype("datetime64[D]")
         if len(days) < 2 or (np.diff(days) != np.timedelta64(1, "D")).any():
@@ -86,11 +89,9 @@ class Power(ClimateSource):
             column = read.reshape(len(values), -1).astype(float)
             column[~(column > MISSING_BELOW)] = np.nan
             values[:, ROW[name], known] = records.plausible((name,), column * factor + offset)
-        rain, cloud, mean = (
-            values[:, ROW[name]]
-            for name in ("precipitation_sum", "cloud_cover_mean", "temperature_mean")
-        )
-        values[:, ROW["weather_code"]] = code_without(rain, cloud, mean)
+        if "weather_code" in self.fields:
+            rain, cloud, mean = (values[:, ROW[name]] for name in _FOR_CODES)
+            values[:, ROW["weather_code"]] = code_without(rain, cloud, mean)
         return values
 
 
