@@ -208,7 +208,8 @@ class Unreliable(Power):
 def test_a_tile_that_fails_is_tried_three_times_and_named_and_the_rest_is_kept(
     whole, archive, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(builder, "RETRY_SECONDS", 0.0)
+    pauses: list[float] = []
+    monkeypatch.setattr(builder.time, "sleep", pauses.append)
     source = Unreliable.open(str(archive))
     monkeypatch.setattr(builder, "_source_of", lambda _: source)
     build = plan(tmp_path, archive)
@@ -219,6 +220,7 @@ def test_a_tile_that_fails_is_tried_three_times_and_named_and_the_rest_is_kept(
     finally:
         (archive / "broken").unlink()
     assert {tile.column for tile in progress.failed} == {15}
+    assert sorted(pauses) == [0.0] * progress.tiles + [5.0] * 2 * len(progress.failed)
     assert set(progress.failed.values()) == {"OSError: connection reset"}
     assert progress.done == progress.tiles - len(progress.failed)
     with distributed.Client(processes=False, dashboard_address="127.0.0.1:0") as client:

@@ -124,8 +124,12 @@ def _source_of(job: Job) -> ClimateSource:
     return open_source(job.source, job.location)
 
 
-def compute(job: Job, tile: Tile, cells: tuple[int, ...]) -> TileArrays:
-    """Return the arrays of a tile's wanted cells, given as places in it; a task of Dask."""
+def compute(job: Job, tile: Tile, cells: tuple[int, ...], pause: float) -> TileArrays:
+    """Return the arrays of a tile's wanted cells, given as places in it; a task of Dask.
+
+    It begins after a pause in seconds: a worker whose source just failed waits.
+    """
+    time.sleep(pause)
     source = _source_of(job)
     before = source.bytes_read
     first, last = days_of(job.years)
@@ -274,10 +278,8 @@ class Build:
 
         def submit() -> None:
             tile = todo.popleft()
-            if tries[tile] and not waiting:
-                time.sleep(RETRY_SECONDS)  # a source that just failed, and nothing else to do
-            cells = self._cells[tile]
-            future = client.submit(compute, self.job, tile, cells, pure=False, retries=0)
+            cells, pause = self._cells[tile], RETRY_SECONDS if tries[tile] else 0.0
+            future = client.submit(compute, self.job, tile, cells, pause, pure=False, retries=0)
             waiting[future.key] = tile
             completed.add(future)
 
