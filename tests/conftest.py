@@ -27,7 +27,7 @@ from tests.databases import (  # noqa: F401  fixtures for every folder of tests
     sqlite_settings,
 )
 from tests.evidence import Evidence
-from tests.web.commands import house  # noqa: F401  a fixture for web and deploy
+from tests.web.commands import prepared  # noqa: F401  a fixture for web and deploy
 
 ROOT = Path(__file__).parents[1]
 

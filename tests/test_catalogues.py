@@ -138,8 +138,8 @@ def test_new_messages_are_added_untranslated_and_counted(tmp_path, capsys):
     file.write_text(updated(file, said))
     assert "de: 2 to translate" in capsys.readouterr().out
     with file.open("rb") as stream:
-        kept = {message.id: message.string for message in messages(read_po(stream, locale="de"))}
-    assert kept == {"Sky": "Himmel", "new": "", ("{count} new", "{count} new ones"): ("", "")}
+        stored = {message.id: message.string for message in messages(read_po(stream, locale="de"))}
+    assert stored == {"Sky": "Himmel", "new": "", ("{count} new", "{count} new ones"): ("", "")}
 
 
 def calls(file: Path) -> Iterator[tuple[ast.Call, bool]]:
@@ -168,13 +168,13 @@ def test_new_messages_are_appended_in_order(tmp_path):
     file = tmp_path / "de.po"
     file.write_bytes((FOLDER / "de.po").read_bytes())
     before = [key(message) for message in messages(catalogue("de"))]
-    gone, *kept = before
+    gone, *stored = before
     extracted = Catalog()
     new = [("{count} new thing", "{count} new things"), "Only here"]
-    for name, context in [*((one, None) for one in new), *reversed(kept)]:
+    for name, context in [*((one, None) for one in new), *reversed(stored)]:
         extracted.add(name, context=context)
     file.write_text(updated(file, extracted), "utf-8")
     with file.open("rb") as written:
         after = [key(message) for message in messages(read_po(written, locale="de"))]
-    assert after == [*kept, *((one, None) for one in new)]
+    assert after == [*stored, *((one, None) for one in new)]
     assert gone not in after

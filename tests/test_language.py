@@ -14,7 +14,7 @@ LANGUAGES = Languages(dict.fromkeys(TAGS, gettext.NullTranslations))
 
 
 @pytest.mark.parametrize(
-    ("asked", "tag", "locale"),
+    ("sent", "tag", "locale"),
     [
         ("en", "en", "en_GB"),
         ("EN", "en", "en_GB"),
@@ -31,21 +31,21 @@ LANGUAGES = Languages(dict.fromkeys(TAGS, gettext.NullTranslations))
         ("x-klingon-very", None, None),
     ],
 )
-def test_look_up_removes_subtags_until_a_catalogue_fits(asked, tag, locale):
+def test_look_up_removes_subtags_until_a_catalogue_fits(sent, tag, locale):
     if tag is None:
         with pytest.raises(InvalidLanguage):
-            LANGUAGES.choose(asked)
+            LANGUAGES.choose(sent)
         return
-    language = LANGUAGES.choose(asked)
+    language = LANGUAGES.choose(sent)
     assert (language.tag, str(language.locale)) == (tag, locale)
 
 
 @pytest.mark.parametrize(
-    "asked", ["", "d", "de_DE", "de--AT", "de-", "../../etc", "ドイツ", "a" * 99]
+    "sent", ["", "d", "de_DE", "de--AT", "de-", "../../etc", "ドイツ", "a" * 99]
 )
-def test_malformed_language_tag_is_refused(asked: str):
+def test_malformed_language_tag_is_refused(sent: str):
     with pytest.raises(InvalidLanguage, match="accepted: a BCP 47 tag"):
-        LANGUAGES.choose(asked)
+        LANGUAGES.choose(sent)
 
 
 @pytest.mark.parametrize(

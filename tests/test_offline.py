@@ -69,7 +69,7 @@ def environment(data_dir: Path, provider: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class House:
+class Prepared:
     """A data directory that `setup` prepared, for a server on this port, and what it printed."""
 
     folder: Path
@@ -78,18 +78,18 @@ class House:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> House:
-    folder, port = tmp_path_factory.mktemp("house") / "data", free_port()
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    folder, port = tmp_path_factory.mktemp("prepared") / "data", free_port()
     options = ("--without-fallback", "--port", str(port))
     done = command(folder, "setup", *options, more=environment(folder, ""))
     write_grid(folder)
-    return House(folder, port, done.stdout)
+    return Prepared(folder, port, done.stdout)
 
 
-def run_service(house: House, folder: Path, provider: str, port: int) -> Iterator[Running]:
+def run_service(prepared: Prepared, folder: Path, provider: str, port: int) -> Iterator[Running]:
     """A server on a copy of the prepared data."""
-    shutil.copytree(house.folder, folder)
-    key = next(word for word in house.printed.split() if word.startswith("lc_live_"))
+    shutil.copytree(prepared.folder, folder)
+    key = next(word for word in prepared.printed.split() if word.startswith("lc_live_"))
     with subprocess.Popen(
         [*COMMAND, "serve", "--port", str(port)], env=environment(folder, provider),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -100,7 +100,7 @@ def run_service(house: House, folder: Path, provider: str, port: int) -> Iterato
             while "Serving at" not in line:
                 assert line, "the server ended before it served"
                 line = server.stdout.readline()
-            running = Running(f"http://127.0.0.1:{port}", key, house.printed)
+            running = Running(f"http://127.0.0.1:{port}", key, prepared.printed)
             wait_for_health(running)
             yield running
         finally:
@@ -120,21 +120,23 @@ def wait_for_health(running: Running) -> None:
 
 
 @pytest.fixture(scope="module")
-def closed(house: House, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def closed(prepared: Prepared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Every provider's address is a port where nothing listens."""
     folder = tmp_path_factory.mktemp("closed") / "data"
-    for running in run_service(house, folder, f"http://127.0.0.1:{free_port()}/x", house.port):
+    for running in run_service(
+        prepared, folder, f"http://127.0.0.1:{free_port()}/x", prepared.port
+    ):
         elsewhere = paths()[1].replace("48.8566", "41.9028")
         running.get(elsewhere)  # what a process loads for its first answer is not the providers'
         yield running
 
 
 @pytest.fixture(scope="module")
-def silent(house: House, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def silent(prepared: Prepared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Every provider accepts and never answers."""
     folder = tmp_path_factory.mktemp("silent") / "data"
     with StandIn(lambda _: Answered(fault="hang")).running() as provider:
-        yield from run_service(house, folder, f"{provider.url}/x", free_port())
+        yield from run_service(prepared, folder, f"{provider.url}/x", free_port())
 
 
 def next_week() -> str:
@@ -165,8 +167,8 @@ def quickest(running: Running, path: str) -> tuple[httpx2.Response, float]:
 
     So a pause of the machine is not taken for one of the service.
     """
-    asked = (running.get(path.replace("48.8566", f"48.8{digits}66")) for digits in (7, 8, 9))
-    return min(asked, key=lambda one: one[1])
+    request = (running.get(path.replace("48.8566", f"48.8{digits}66")) for digits in (7, 8, 9))
+    return min(request, key=lambda one: one[1])
 
 
 def assert_applicable(answer: httpx2.Response) -> None:
@@ -215,11 +217,11 @@ def test_curl_line_of_setup_works(closed: Running):
     assert msgspec.json.decode(done.stdout)["applicable"] is True
 
 
-def test_second_setup_changes_nothing(house: House, tmp_path: Path):
+def test_second_setup_changes_nothing(prepared: Prepared, tmp_path: Path):
     folder = tmp_path / "data"
-    shutil.copytree(house.folder, folder)
+    shutil.copytree(prepared.folder, folder)
     done = command(folder, "setup", "--without-fallback", "--json", more=environment(folder, ""))
     again = msgspec.json.decode(done.stdout)
-    assert "lc_live_" in house.printed
+    assert "lc_live_" in prepared.printed
     assert again["key"] is None
     assert again["guide_imported"] is False

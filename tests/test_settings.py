@@ -169,14 +169,14 @@ def test_unreadable_secret_file_is_reported_by_path_without_content(tmp_path: Pa
         "strange": b"hunter2\r\nX-Forged: 1",
     }.items():  # fmt: skip
         (tmp_path / name).write_bytes(content)
-    for name, told in {
+    for name, report in {
         "empty": "is empty", "binary": "UTF-8", "long": "65,536 bytes",
         "none": "No such file", ".": "Is a directory", "\0": "not a path",
     }.items():  # fmt: skip
         path = str(tmp_path / name)
         said = outcome(ticketmaster_api_key_file=path)
         assert f"{PREFIX}TICKETMASTER_API_KEY_FILE must be" in said
-        assert told in said
+        assert report in said
         assert path in said
         assert "hunter2" not in said
     said = outcome(ticketmaster_api_key_file=str(tmp_path / "strange"))
@@ -203,7 +203,7 @@ def test_secret_set_twice_is_refused_and_the_environment_wins(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "report"),
     [
         ("KEY_PEPER_FILE", f"did you mean {PREFIX}KEY_PEPPER_FILE?"),
         ("REDIS_URL_FLE", f"did you mean {PREFIX}REDIS_URL_FILE?"),
@@ -212,12 +212,12 @@ def test_secret_set_twice_is_refused_and_the_environment_wins(tmp_path: Path):
         ("COLOUR", "COLOUR is not a setting"),
     ],
 )
-def test_unknown_name_gets_a_hint_beside_other_errors(wrong: str, told: str):
+def test_unknown_name_gets_a_hint_beside_other_errors(wrong: str, report: str):
     assert unknown({PREFIX + wrong: ""}) == [PREFIX + wrong]
-    assert told in not_a_setting(PREFIX + wrong)
+    assert report in not_a_setting(PREFIX + wrong)
     with pytest.raises(OperatorError, match="KEY_PEPPER is missing") as raised:
         Settings.read({f"{PREFIX}DATABASE_URL": "postgresql://b/c", PREFIX + wrong: "/x"})
-    assert told in raised.value.message
+    assert report in raised.value.message
 
 
 def test_postgresql_needs_a_pepper():

@@ -43,8 +43,8 @@ def test_canary_key_is_in_no_log_no_error_and_no_answer(tmp_path: Path) -> None:
     logged = log.read_text()
     assert '"answered"' in logged
     assert key[8:-6] not in logged
-    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
-    assert key.encode() not in kept
+    stored = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
+    assert key.encode() not in stored
 
 
 @contextmanager

@@ -56,10 +56,10 @@ def test_key_commands_create_rotate_revoke_and_list(environment: dict[str, str])
     rotated = msgspec.json.decode(command(environment, "keys", "rotate", made["id"], "--json"))
     command(environment, "keys", "revoke", rotated["id"])
     listed = msgspec.json.decode(in_a_process(environment, "keys", "list", "--json"))
-    kept = [key for key in listed if key["name"] in {"Hotel [red]", "Other"}]
-    assert [key["status"] for key in kept[-3:]] == ["active", "active", "revoked"]
-    assert kept[-3]["expires_at"] == "2027-01-02T00:00:00Z"
-    assert kept[-2]["replaced_by"] == rotated["id"]
+    stored = [key for key in listed if key["name"] in {"Hotel [red]", "Other"}]
+    assert [key["status"] for key in stored[-3:]] == ["active", "active", "revoked"]
+    assert stored[-3]["expires_at"] == "2027-01-02T00:00:00Z"
+    assert stored[-2]["replaced_by"] == rotated["id"]
     table = command(environment, "keys", "list")
     assert "Hotel [red]" in table
     assert made["id"] in table

@@ -150,11 +150,11 @@ async def test_failed_store_refuses_look_ups_as_overloaded(
     clock.advance(1)
     assert not await key_cache.refresh()
     clock.advance(PATIENCE_SECONDS)
-    asked = store.requests
+    request = store.requests
     for _ in range(20):
         with pytest.raises(ServiceOverloaded):
             await key_cache.find_new(b"", slowed=False)
-    assert store.requests == asked
+    assert store.requests == request
 
 
 async def test_endless_reading_is_abandoned(

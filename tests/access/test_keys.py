@@ -95,8 +95,8 @@ async def test_rotation_copies_name_limits_and_end_and_expires_the_old_key(
     ends = clock() + timedelta(days=30)
     old = await keys.create("Hotel", per_minute=7, per_day=70, expires_at=ends)
     new = await keys.rotate(old.record.id, timedelta(hours=24))
-    kept = {record.id: record for record in await keys.list()}
-    before, after = kept[old.record.id], kept[new.record.id]
+    stored = {record.id: record for record in await keys.list()}
+    before, after = stored[old.record.id], stored[new.record.id]
     assert (after.name, after.per_minute, after.per_day, after.expires_at) == (
         ("Hotel", 7, 70, ends)
     )
@@ -116,9 +116,9 @@ async def test_rotation_shows_the_new_key_before_it_expires_the_old_key(keys: Ap
 
     with pytest.raises(KeyboardInterrupt) as stopped:
         await keys.rotate(old.record.id, timedelta(hours=24), show=killed)
-    kept = {record.id: record for record in await keys.list()}
-    assert (kept[old.record.id].expires_at, kept[old.record.id].replaced_by) == (None, None)
-    assert str(stopped.value) in kept
+    stored = {record.id: record for record in await keys.list()}
+    assert (stored[old.record.id].expires_at, stored[old.record.id].replaced_by) == (None, None)
+    assert str(stopped.value) in stored
 
 
 async def test_rotation_never_extends_the_old_key(keys: ApiKeys, clock: MovedClock) -> None:

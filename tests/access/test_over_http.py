@@ -212,8 +212,8 @@ async def test_builder_and_mail_code_count_as_widgets(
     settings = Settings(data_dir=sqlite_settings.data_dir, widget_per_minute=2)
     with tides_server(settings, MovedClock()) as served:
         async with client(served) as http:
-            asked = [await http.get("/", params={"code": code}) for code in ("mail", "", "mail")]
-    assert [one.status_code for one in asked] == [200, 200, 429]
+            request = [await http.get("/", params={"code": code}) for code in ("mail", "", "mail")]
+    assert [one.status_code for one in request] == [200, 200, 429]
 
 
 async def test_server_counts_locally_while_redis_is_stopped(

@@ -29,7 +29,7 @@ Found = dict[str, tuple[str, str]]
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("doctor")
     command(folder, "setup", "--without-fallback")
     write_grid(folder)
@@ -43,30 +43,30 @@ def examine(folder: Path, *, fails: bool = False, **settings: str) -> Found:
     return {one["check"]: (one["outcome"], one["message"]) for one in reversed(findings)}
 
 
-def test_doctor_marks_unconfigured_parts_as_information(house: Path) -> None:
-    found = examine(house)
+def test_doctor_marks_unconfigured_parts_as_information(data_dir: Path) -> None:
+    found = examine(data_dir)
     for name in ("met_norway", "osrm", "ticketmaster", "predicthq", "calendars"):
         assert found[f"provider {name}"] == ("info", "not configured")
     assert found["dataset climate"] == ("info", "no months stored yet; the fallback grid is there")
     assert found["dataset events"][0] == "info"
     assert found["dataset guide"][0] == "ok"
     assert found["data directory"][0] == "ok"
-    assert str(house) in found["data directory"][1]
-    assert "✓ provider osrm" not in command(house, "doctor").stdout
+    assert str(data_dir) in found["data directory"][1]
+    assert "✓ provider osrm" not in command(data_dir, "doctor").stdout
 
 
-def test_doctor_checks_redis_and_its_memory_bound(house: Path, own_redis: OwnRedis) -> None:
-    outcome, message = examine(house)["redis"]
+def test_doctor_checks_redis_and_its_memory_bound(data_dir: Path, own_redis: OwnRedis) -> None:
+    outcome, message = examine(data_dir)["redis"]
     assert outcome == "info"
     assert "each process counts quotas, calls providers and caches answers alone" in message
-    assert "maxmemory" in examine(house, REDIS_URL=own_redis.url)["redis"][1]
+    assert "maxmemory" in examine(data_dir, REDIS_URL=own_redis.url)["redis"][1]
     with redis.Redis.from_url(own_redis.url) as client:
         client.config_set("maxmemory", 256_000_000)
-    outcome, message = examine(house, REDIS_URL=own_redis.url)["redis"]
+    outcome, message = examine(data_dir, REDIS_URL=own_redis.url)["redis"]
     assert outcome == "ok"
     assert message.endswith("of 256 MB")
     own_redis.kill()
-    outcome, message = examine(house, REDIS_URL=own_redis.url)["redis"]
+    outcome, message = examine(data_dir, REDIS_URL=own_redis.url)["redis"]
     assert (outcome, message) == ("warning", "does not answer: start it, and check REDIS_URL")
 
 
@@ -84,21 +84,21 @@ def untrusted(tmp_path: Path) -> Iterator[str]:
         thread.join()
 
 
-def test_doctor_says_why_the_server_is_unreachable(house: Path, untrusted: str) -> None:
+def test_doctor_says_why_the_server_is_unreachable(data_dir: Path, untrusted: str) -> None:
     reasons = {
         "http://no-such-host.invalid": "the host has no address",
         f"http://127.0.0.1:{free_port()}": "the connection failed",
         untrusted: "its certificate is not trusted",
     }
     for address, reason in reasons.items():
-        said = examine(house, PUBLIC_URL=address)["server"]
+        said = examine(data_dir, PUBLIC_URL=address)["server"]
         sentence = f"no server answers at {address}: {reason}; name another address with --server"
         assert said == ("info", sentence)
 
 
-def test_doctor_names_a_provider_once_in_its_line(house: Path) -> None:
+def test_doctor_names_a_provider_once_in_its_line(data_dir: Path) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}/v1/forecast"
-    said = examine(house, OPEN_METEO_FORECAST_URL=nowhere, OPEN_METEO_BUDGET="9999/minute")
+    said = examine(data_dir, OPEN_METEO_FORECAST_URL=nowhere, OPEN_METEO_BUDGET="9999/minute")
     assert said["provider open_meteo_forecast"][1].startswith("the connection failed: check")
 
 
@@ -111,31 +111,31 @@ def test_doctor_blames_no_budget_for_unreachable_providers(tmp_path: Path) -> No
             assert said[f"provider {name}"][1].startswith("the connection failed: check")
 
 
-def test_doctor_says_which_languages_the_pictures_lack(house: Path) -> None:
+def test_doctor_says_which_languages_the_pictures_lack(data_dir: Path) -> None:
     lacking = png.missing_letters(Languages.load())
     fine = ("ok", "as SVG and PNG, with fonts for every language")
-    assert examine(house)["pictures"] == (("warning", lacking) if lacking else fine)
+    assert examine(data_dir)["pictures"] == (("warning", lacking) if lacking else fine)
 
 
-def test_doctor_names_only_settings_that_exist(house: Path) -> None:
+def test_doctor_names_only_settings_that_exist(data_dir: Path) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}/v1/forecast"
-    said = examine(house, OPEN_METEO_FORECAST_URL=nowhere, OPEN_METEO_BUDGET="9999/minute")
+    said = examine(data_dir, OPEN_METEO_FORECAST_URL=nowhere, OPEN_METEO_BUDGET="9999/minute")
     messages = " ".join(message for _, message in said.values())
     named = set(re.findall(r"LOCATION_CONTEXT_(\w+)", messages))
     assert "LOCATION_CONTEXT_OPEN_METEO_FORECAST_URL" in said["provider open_meteo_elevation"][1]
     assert {name.lower() for name in named} <= set(Settings.__struct_fields__)
 
 
-def test_doctor_warns_of_a_misspelt_setting(house: Path) -> None:
-    outcome, message = examine(house, OSRM_ULR="http://127.0.0.1:5000")["settings"]
+def test_doctor_warns_of_a_misspelt_setting(data_dir: Path) -> None:
+    outcome, message = examine(data_dir, OSRM_ULR="http://127.0.0.1:5000")["settings"]
     assert outcome == "warning"
     assert message == (
         "LOCATION_CONTEXT_OSRM_ULR is not a setting; did you mean LOCATION_CONTEXT_OSRM_URL?"
     )
 
 
-def test_doctor_ends_with_the_number_of_failures_and_warnings(house: Path) -> None:
-    lines = command(house, "doctor").stdout.splitlines()
+def test_doctor_ends_with_the_number_of_failures_and_warnings(data_dir: Path) -> None:
+    lines = command(data_dir, "doctor").stdout.splitlines()
     warnings = sum(line.startswith("!") for line in lines)
     assert warnings > 1
     assert lines[-1] == f"{len(lines) - 1} checks: none failed, {warnings} warnings."
@@ -154,8 +154,8 @@ def examine_a_full_disk(pipe: Connection, folder: str) -> None:
     pipe.send(examine(Path(folder), fails=True))
 
 
-def test_doctor_detects_a_full_disk(house: Path) -> None:
-    with child(examine_a_full_disk, str(house)) as (_, pipe):
+def test_doctor_detects_a_full_disk(data_dir: Path) -> None:
+    with child(examine_a_full_disk, str(data_dir)) as (_, pipe):
         outcome, said = pipe.recv()["data directory"]
     assert outcome == "failed"
     assert "has no space left" in said

@@ -14,7 +14,7 @@ STAY = ("--start", "2030-12-30", "--end", "2031-01-03")
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("read")
     command(folder, "setup", "--without-fallback")
     write_grid(folder)
@@ -31,9 +31,9 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("all", ["climatology", "Three stars", "2031-01-01", "Moon"]),
     ],
 )
-def test_read_prints_a_table_without_json(house: Path, section: str, shown: list[str]) -> None:
+def test_read_prints_a_table_without_json(data_dir: Path, section: str, shown: list[str]) -> None:
     stay = () if section == "guide" else STAY
-    said = command(house, "read", section, *PARIS, *stay).stdout
+    said = command(data_dir, "read", section, *PARIS, *stay).stdout
     assert [word for word in shown if word not in said] == []
     assert "Europe/Paris" in said
     for sign in ("{", '"applicable"', "None", "null"):
@@ -42,8 +42,8 @@ def test_read_prints_a_table_without_json(house: Path, section: str, shown: list
         json.loads(said)
 
 
-def test_read_prints_a_sentence_when_not_applicable(house: Path) -> None:
-    said = command(house, "read", "guide", "--lat", "-60", "--lng", "-120").stdout
+def test_read_prints_a_sentence_when_not_applicable(data_dir: Path) -> None:
+    said = command(data_dir, "read", "guide", "--lat", "-60", "--lng", "-120").stdout
     assert "No restaurants from the guide are nearby." in said
 
 
@@ -60,11 +60,11 @@ def test_completion_offers_sections_units_and_commands(
     tmp_path: Path, typed: str, offered: list[str]
 ) -> None:
     words = f"location-context {typed}"
-    asked = {
+    request = {
         "_LOCATION_CONTEXT_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split(" ")) - 1),
     }
-    done = command(tmp_path, more=asked)
+    done = command(tmp_path, more=request)
     assert sorted(done.stdout.split()) == offered
     assert list(tmp_path.iterdir()) == []

@@ -113,10 +113,10 @@ async def key_revoked(cluster: Cluster, _: Given) -> Finding:
     revoked = time.monotonic()
     passed, later = 0.0, before
     while time.monotonic() < revoked + REVOKED_WITHIN + 2:
-        asked = time.monotonic()
+        request = time.monotonic()
         later = await everywhere()
         if later[200]:
-            passed = asked - revoked
+            passed = request - revoked
         await asyncio.sleep(0.1)
     held = set(before) == {200} and set(later) == {401} and passed < REVOKED_WITHIN
     return Finding(held, f"last accepted after {passed:.1f} s; then {dict(later)}")

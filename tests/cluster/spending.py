@@ -37,8 +37,8 @@ async def cold_cell(cluster: Cluster, _: Given) -> Finding:
     clients = [Client(cluster.replicas[number % 2]) for number in range(CALLERS)]
     statuses: Counter[int] = Counter()
     for section in ("weather", "events"):
-        asked = (client.ask(f"/v1/pulse/{section}?{query}", headers) for client in clients)
-        statuses += Counter(answer.status for answer in await asyncio.gather(*asked))
+        request = (client.ask(f"/v1/pulse/{section}?{query}", headers) for client in clients)
+        statuses += Counter(answer.status for answer in await asyncio.gather(*request))
     for client in clients:
         client.close()
     await _quiet(cluster)
@@ -91,14 +91,14 @@ async def _ask_anew(
     start = datetime.now(UTC).date() + timedelta(days=40)
     stay = f"start={start}&end={start + timedelta(days=6)}"
     while time.monotonic() < until:
-        asked = []
+        request = []
         for (lat, lng), replica in zip(places, cluster.replicas * 2, strict=False):
             client = Client(replica)
             for section in ("weather", "events"):
                 path = f"/v1/pulse/{section}?lat={lat}&lng={lng}&{stay}"
-                asked.append(client.ask(path, {**headers, "Connection": "close"}))
+                request.append(client.ask(path, {**headers, "Connection": "close"}))
         with suppress(OSError, EOFError, TimeoutError):  # what counts is what providers are asked
-            await asyncio.gather(*asked)
+            await asyncio.gather(*request)
 
 
 def _provider(call: Request) -> str:

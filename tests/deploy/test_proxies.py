@@ -34,12 +34,12 @@ SETTINGS = {  # as the files say
 
 
 @pytest.fixture(scope="module")
-def replicas(house, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
+def replicas(prepared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
     """The ports of two services that share a Redis."""
     redis = OwnRedis(tmp_path_factory.mktemp("redis"))
     redis.start()
     more = {**SETTINGS, "LOCATION_CONTEXT_REDIS_URL": redis.url}
-    with serving(house[0], more=more) as one, serving(house[0], more=more) as two:
+    with serving(prepared[0], more=more) as one, serving(prepared[0], more=more) as two:
         yield [one.port, two.port]
     redis.kill()
 
@@ -131,9 +131,9 @@ def answered(service: Serving, key_id: str) -> int:
 
 
 def test_proxies_lose_no_request_when_a_replica_ends_or_is_killed(
-    house: tuple[Path, str], tmp_path: Path
+    prepared: tuple[Path, str], tmp_path: Path
 ) -> None:
-    folder, _ = house
+    folder, _ = prepared
     keys = {name: unbounded_key(folder, name) for name in PACKAGES}  # tell whose request it was
     ids = [key["id"] for key in keys.values()]
     ended, ports = threading.Event(), [free_port(), free_port()]
@@ -183,10 +183,10 @@ class NginxCache(nginx.Nginx):
 
 
 def test_nginx_caches_public_pages_and_no_answer_behind_a_key(
-    house: tuple[Path, str], tmp_path: Path
+    prepared: tuple[Path, str], tmp_path: Path
 ) -> None:
     program("nginx")
-    folder, key = house
+    folder, key = prepared
     known = {"Authorization": f"Bearer {key}"}
     with serving(folder, more=SETTINGS) as service:
         cache = NginxCache(tmp_path, service.port)

@@ -32,30 +32,30 @@ def digests(path: Path) -> set[bytes]:
 def test_backup_of_a_live_database_has_its_newest_key(
     tmp_path: Path,
 ) -> None:
-    house, other, file = tmp_path / "house", tmp_path / "other", tmp_path / "b.tar"
-    command(house, "keys", "create", "first")
-    write_grid(house)
+    prepared, other, file = tmp_path / "prepared", tmp_path / "other", tmp_path / "b.tar"
+    command(prepared, "keys", "create", "first")
+    write_grid(prepared)
 
     async def work() -> str:
-        database = await Database.open(Settings(data_dir=house))
-        keys = await open_api_keys(Settings(data_dir=house), database, system_clock)
+        database = await Database.open(Settings(data_dir=prepared))
+        keys = await open_api_keys(Settings(data_dir=prepared), database, system_clock)
         secret = (await keys.create("newest")).secret
-        shutil.copy(house / DATABASE_FILE, tmp_path / "plain.sqlite3")
-        await asyncio.to_thread(command, house, "backup", str(file))
+        shutil.copy(prepared / DATABASE_FILE, tmp_path / "plain.sqlite3")
+        await asyncio.to_thread(command, prepared, "backup", str(file))
         await database.close()
         return secret
 
     newest = asyncio.run(work())
-    kept = digest((house / PEPPER_FILE).read_bytes().strip(), newest)
-    assert kept not in digests(tmp_path / "plain.sqlite3")  # why a plain copy will not do
-    told = json.loads(command(other, "restore", str(file), "--json").stdout)
-    assert set(told["holds"]) == {DATABASE_FILE, PEPPER_FILE, "climate_fallback.npy"}
-    assert kept in digests(other / DATABASE_FILE)
-    assert (other / PEPPER_FILE).read_bytes() == (house / PEPPER_FILE).read_bytes()
+    stored = digest((prepared / PEPPER_FILE).read_bytes().strip(), newest)
+    assert stored not in digests(tmp_path / "plain.sqlite3")  # why a plain copy will not do
+    report = json.loads(command(other, "restore", str(file), "--json").stdout)
+    assert set(report["holds"]) == {DATABASE_FILE, PEPPER_FILE, "climate_fallback.npy"}
+    assert stored in digests(other / DATABASE_FILE)
+    assert (other / PEPPER_FILE).read_bytes() == (prepared / PEPPER_FILE).read_bytes()
     assert {stat.S_IMODE(p.stat().st_mode) for p in (file, other / PEPPER_FILE)} == {0o600}
     command(other, "keys", "create", "one more")
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "b.tar", "house", "other", "plain.sqlite3",
+        "b.tar", "other", "plain.sqlite3", "prepared",
     ]  # fmt: skip
 
 
@@ -73,14 +73,14 @@ def test_new_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
 
 
 def test_backup_and_restore_overwrite_nothing(tmp_path: Path) -> None:
-    house, file = tmp_path / "house", tmp_path / "b.tar"
-    command(house, "keys", "create", "first")
-    command(house, "backup", str(file))
-    before = file.read_bytes(), (house / PEPPER_FILE).read_bytes()
-    assert "already exists" in command(house, "backup", str(file), fails=True).stderr
-    said = command(house, "restore", str(file), fails=True).stderr
+    prepared, file = tmp_path / "prepared", tmp_path / "b.tar"
+    command(prepared, "keys", "create", "first")
+    command(prepared, "backup", str(file))
+    before = file.read_bytes(), (prepared / PEPPER_FILE).read_bytes()
+    assert "already exists" in command(prepared, "backup", str(file), fails=True).stderr
+    said = command(prepared, "restore", str(file), fails=True).stderr
     assert "already: move it away" in " ".join(said.split())
-    assert (file.read_bytes(), (house / PEPPER_FILE).read_bytes()) == before
+    assert (file.read_bytes(), (prepared / PEPPER_FILE).read_bytes()) == before
 
 
 def packed(**files: bytes) -> bytes:
@@ -114,12 +114,12 @@ def test_restore_of_an_invalid_file_changes_nothing(tmp_path: Path, data: bytes,
 
 
 def test_backup_refuses_a_damaged_database(tmp_path: Path) -> None:
-    house, file = tmp_path / "house", tmp_path / "b.tar"
-    command(house, "setup", "--without-fallback")
-    path = house / DATABASE_FILE
+    prepared, file = tmp_path / "prepared", tmp_path / "b.tar"
+    command(prepared, "setup", "--without-fallback")
+    path = prepared / DATABASE_FILE
     whole = path.read_bytes()
     path.write_bytes(whole[:8192] + b"\xa5" * (len(whole) - 8192))
-    said = command(house, "backup", str(file), fails=True).stderr
+    said = command(prepared, "backup", str(file), fails=True).stderr
     assert DATABASE_FILE in said.replace("\n", "")
     assert not file.exists()
 

@@ -40,9 +40,9 @@ async def test_sigkill_loses_no_acknowledged_write(
                     break
         database = await Database.open(database_settings, read_whole=True)
         try:
-            kept = {key.id for key in await SqlApiKeyStore(database).all()}
-            assert acknowledged <= kept
-            assert len(kept - acknowledged) <= number + 1  # the one write under way at each kill
+            stored = {key.id for key in await SqlApiKeyStore(database).all()}
+            assert acknowledged <= stored
+            assert len(stored - acknowledged) <= number + 1  # the one write under way at each kill
             if database.is_sqlite:
                 assert await database.scalar(text("PRAGMA integrity_check")) == "ok"
         finally:
@@ -54,9 +54,9 @@ async def test_two_writing_processes_both_succeed(
 ) -> None:
     names = plain(database_settings)
     with child(write_keys, *names, "one") as (_, one), child(write_keys, *names, "two") as (_, two):
-        told = [await asyncio.to_thread(pipe.recv) for _ in range(20) for pipe in (one, two)]
+        report = [await asyncio.to_thread(pipe.recv) for _ in range(20) for pipe in (one, two)]
     database = await Database.open(database_settings)
-    assert set(told) <= {key.id for key in await SqlApiKeyStore(database).all()}
+    assert set(report) <= {key.id for key in await SqlApiKeyStore(database).all()}
     await database.close()
 
 

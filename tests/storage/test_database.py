@@ -173,8 +173,8 @@ async def test_only_a_start_reads_the_whole_file(
 ) -> None:
     database = await Database.open(sqlite_settings)
     fetched = datetime(2026, 1, 1, tzinfo=UTC)
-    kept = MonthRow("a", "cell", 2020, 1, 0.0, 0.0, None, fetched, b"x" * 900)
-    rows = [msgspec.structs.replace(kept, year=year) for year in range(1000, 1100)]
+    stored = MonthRow("a", "cell", 2020, 1, 0.0, 0.0, None, fetched, b"x" * 900)
+    rows = [msgspec.structs.replace(stored, year=year) for year in range(1000, 1100)]
     await SqlClimateStore(database).save(rows)
     await database.close()
     path = Path(sqlite_settings.database.removeprefix("sqlite:///"))

@@ -33,9 +33,9 @@ def record(number: int) -> ApiKey:
 async def test_stored_key_is_read_unchanged(database: Database) -> None:
     store = SqlApiKeyStore(database)
     await store.add(record(1))
-    [kept] = await store.all()
-    assert kept == record(1)
-    assert kept.created_at.utcoffset() == timedelta(0)
+    [stored] = await store.all()
+    assert stored == record(1)
+    assert stored.created_at.utcoffset() == timedelta(0)
 
 
 async def test_each_change_renews_the_version(database: Database) -> None:

@@ -168,10 +168,10 @@ def test_replicas_admit_exactly_the_quota(
             results += await asyncio.gather(
                 *(replicas[one].consume("key", limits) for one in at_once)
             )
-        asked = sum(map(len, rounds))
+        request = sum(map(len, rounds))
         used = [one.used[0] for one in results if one.allowed]
-        assert sorted(used) == list(range(1, min(asked, quota) + 1))
-        results = [await replicas[n % 3].consume("key", limits) for n in range(quota + 9 - asked)]
+        assert sorted(used) == list(range(1, min(request, quota) + 1))
+        results = [await replicas[n % 3].consume("key", limits) for n in range(quota + 9 - request)]
         assert len(used) + sum(one.allowed for one in results) == quota
         for link in links:
             await link.close()

@@ -94,7 +94,7 @@ def event(number: int, first: date, days: int) -> ProviderEvent:
 async def test_retention_deletes_old_events(
     database: Database, database_settings: Settings
 ) -> None:
-    store, kept = SqlEventStore(database), TODAY - timedelta(31)
+    store, stored = SqlEventStore(database), TODAY - timedelta(31)
     lengths = (1, 2, 8, 9, 64, 100, 600)
     events = [
         event(number, TODAY - timedelta(ago), lengths[number % len(lengths)])
@@ -103,7 +103,7 @@ async def test_retention_deletes_old_events(
     await store.replace(Calendar(id="cal", kind="import", source="s", rows=len(events)), events)
     deleted = await Retention(database, MovedClock()).prune()
     left = {row[0] for row in await database.rows(text("SELECT id FROM events"))}
-    assert left == {one.id for one in events if one.end and one.end.day >= kept}
+    assert left == {one.id for one in events if one.end and one.end.day >= stored}
     assert deleted.events == len(events) - len(left) > 1000
     assert [calendar.rows for calendar in await store.calendars()] == [len(left)]
 

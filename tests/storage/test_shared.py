@@ -79,9 +79,9 @@ async def process(redis_url: str, redis_prefix: str) -> AsyncIterator[Make]:
         await link.close()
 
 
-async def until(told: Callable[[], bool]) -> None:
+async def until(report: Callable[[], bool]) -> None:
     patience = time.monotonic() + LONG
-    while not told():
+    while not report():
         assert time.monotonic() < patience
         await asyncio.sleep(0.01)
 

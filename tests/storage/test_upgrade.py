@@ -112,8 +112,8 @@ def test_migrate_check_reports_pending_migrations_and_changes_nothing(
         path.unlink()
     make_before_first(sqlite_settings)
     for _ in range(2):
-        told = command(folder, "migrate", "--check", fails=True).stdout.replace("\n", " ")
-        assert f"has schema {schema.BEFORE_FIRST}; migrate would apply {schema.head()}." in told
+        report = command(folder, "migrate", "--check", fails=True).stdout.replace("\n", " ")
+        assert f"has schema {schema.BEFORE_FIRST}; migrate would apply {schema.head()}." in report
 
 
 def newer_version(folder: Path, *, usable: bool) -> dict[str, str]:
@@ -170,7 +170,7 @@ class Guest(threading.Thread):
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> tuple[Path, str]:
+def prepared(tmp_path: Path) -> tuple[Path, str]:
     folder = tmp_path / "house"
     command(folder, "setup", "--without-fallback", "--json")
     made = command(folder, "keys", "create", "guest", "--per-minute", "1000000", "--json")
@@ -178,9 +178,9 @@ def house(tmp_path: Path) -> tuple[Path, str]:
 
 
 def test_upgrade_with_two_versions_loses_no_request(
-    house: tuple[Path, str], tmp_path: Path
+    prepared: tuple[Path, str], tmp_path: Path
 ) -> None:
-    folder, key = house
+    folder, key = prepared
     newer = newer_version(tmp_path / "newer", usable=True)
     with serving(folder) as old:
         guest = Guest(old, key)
@@ -205,10 +205,10 @@ def test_upgrade_with_two_versions_loses_no_request(
     assert set(guest.answers) == {"200"}, guest.answers
 
 
-def test_old_version_refuses_a_newer_schema(house: tuple[Path, str], tmp_path: Path) -> None:
-    folder, _ = house
+def test_old_version_refuses_a_newer_schema(prepared: tuple[Path, str], tmp_path: Path) -> None:
+    folder, _ = prepared
     run(folder, newer_version(tmp_path / "newer", usable=False), "migrate")
     for refused in (("serve",), ("keys", "list"), ("migrate",), ("migrate", "--check")):
-        told = command(folder, *refused, fails=True).stderr.replace("\n", " ")
-        assert "has schema 0099_newer, which this version cannot use" in told, refused
-        assert "Install that version, or restore a copy from before its migration." in told
+        report = command(folder, *refused, fails=True).stderr.replace("\n", " ")
+        assert "has schema 0099_newer, which this version cannot use" in report, refused
+        assert "Install that version, or restore a copy from before its migration." in report

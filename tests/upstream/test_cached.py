@@ -1,7 +1,7 @@
 """Cached: fresh, stale and partial values, one fetch for all, and keyed traffic's due."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -9,21 +9,11 @@ from location_context.errors import ProviderBudgetSpent, ProviderUnreachable, St
 from location_context.upstream.cached import Cached, Sharing
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.shared_cache import SharedCache
+from tests.moved_clock import NOON, MovedClock
 
 pytestmark = pytest.mark.anyio
-START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DOWN = ProviderUnreachable("example", "the connection failed")
 SPENT = ProviderBudgetSpent("example", "the budget of calls is spent")
-
-
-class Clock:
-    now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def move(self, **by: float) -> None:
-        self.now += timedelta(**by)
 
 
 class Provider:
@@ -53,7 +43,7 @@ class Provider:
         yield "b"
 
 
-def made(clock: Clock, **options) -> Cached[str, str]:
+def made(clock: MovedClock, **options) -> Cached[str, str]:
     given = {"fresh": timedelta(minutes=30), "stale": timedelta(hours=6), "max_size": 100}
     return Cached(clock, **{**given, **options})
 
@@ -72,41 +62,41 @@ async def until_under_way(source: Cached, provider: Provider) -> None:
 
 
 async def test_fresh_value_is_reused_and_a_stale_value_replaced():
-    clock, provider = Clock(), Provider()
+    clock, provider = MovedClock(), Provider()
     source = made(clock)
     for minutes, expected in ((0, "answer 1"), (29, "answer 1"), (2, "answer 2")):
-        clock.move(minutes=minutes)
+        clock.advance(minutes=minutes)
         entry = await source.get("key", provider.whole, soon())
         assert (entry.value, entry.complete, entry.error) == (expected, True, None)
     assert (await source.get("other", provider.whole, soon())).value == "answer 3"
 
 
 async def test_stale_value_is_returned_with_the_error():
-    clock, provider = Clock(), Provider()
+    clock, provider = MovedClock(), Provider()
     source = made(clock)
     await source.get("key", provider.whole, soon())
     provider.error = DOWN
-    clock.move(hours=6)
+    clock.advance(hours=6)
     entry = await source.get("key", provider.whole, soon())
-    assert (entry.value, entry.fetched_at, entry.error) == ("answer 1", START, DOWN)
+    assert (entry.value, entry.fetched_at, entry.error) == ("answer 1", NOON, DOWN)
     with pytest.raises(ProviderUnreachable):
         await source.get_fresh("key", provider.whole, soon())
-    clock.move(seconds=1)
+    clock.advance(seconds=1)
     with pytest.raises(ProviderUnreachable):
         await source.get("key", provider.whole, soon())
 
 
 async def test_lifetime_may_depend_on_the_value():
-    clock, provider = Clock(), Provider()
+    clock, provider = MovedClock(), Provider()
     source = made(clock, fresh=lambda _, value, at: at + timedelta(hours=value == "answer 1"))
     for minutes in (0, 59, 1):
-        clock.move(minutes=minutes)
+        clock.advance(minutes=minutes)
         await source.get("key", provider.whole, soon())
     assert provider.calls == 2
 
 
 async def test_callers_share_a_fetch_that_outlives_them():
-    clock, provider = Clock(), Provider()
+    clock, provider = MovedClock(), Provider()
     source = made(clock)
     provider.go.clear()
     for _ in range(3):
@@ -122,7 +112,7 @@ async def test_callers_share_a_fetch_that_outlives_them():
 
 
 async def test_partial_value_is_returned_at_the_deadline():
-    clock, provider = Clock(), Provider()
+    clock, provider = MovedClock(), Provider()
     source = made(clock, merge=joined)
     provider.go.clear()
     hasty = await source.get("key", provider.parts, Deadline.after(0.05))
@@ -134,7 +124,7 @@ async def test_partial_value_is_returned_at_the_deadline():
 
 
 async def test_incomplete_value_is_refetched_soon_and_has_its_error():
-    clock, provider = Clock(), Provider()
+    clock, provider = MovedClock(), Provider()
     source = made(clock, merge=joined)
     provider.error = DOWN
     for _ in range(2):
@@ -142,22 +132,22 @@ async def test_incomplete_value_is_refetched_soon_and_has_its_error():
         assert (entry.value, entry.complete, entry.error) == ("a", False, DOWN)
     assert provider.calls == 1
     provider.error = None
-    clock.move(minutes=5)
+    clock.advance(minutes=5)
     assert (await source.get("key", provider.parts, soon())).value == "ab"
 
 
 async def test_partial_value_is_merged_into_a_complete_value():
-    clock, provider = Clock(), Provider()
+    clock, provider = MovedClock(), Provider()
     source = made(clock, merge=joined)
     source.put("key", "bc")
-    clock.move(hours=1)
+    clock.advance(hours=1)
     provider.error = DOWN
     entry = await source.get("key", provider.parts, soon())
-    assert (entry.value, entry.fetched_at, entry.complete) == ("abc", START, False)
+    assert (entry.value, entry.fetched_at, entry.complete) == ("abc", NOON, False)
 
 
 async def test_incomplete_value_does_not_replace_a_fresh_complete_value():
-    clock, provider = Clock(), Provider()
+    clock, provider = MovedClock(), Provider()
     source = made(clock, is_complete=lambda value: value != "answer 1", apart=True)
     provider.go.clear()
     public = asyncio.ensure_future(source.get("key", provider.whole, soon(), public=True))
@@ -169,7 +159,7 @@ async def test_incomplete_value_does_not_replace_a_fresh_complete_value():
 
 
 async def test_keyed_callers_do_not_inherit_refusals_of_public_traffic():
-    clock, provider = Clock(), Provider()
+    clock, provider = MovedClock(), Provider()
     source = made(clock)
     provider.go.clear()
     provider.error = SPENT
@@ -187,7 +177,7 @@ async def test_keyed_callers_do_not_inherit_refusals_of_public_traffic():
 
 
 async def test_keyed_callers_refetch_incomplete_values_of_public_traffic():
-    clock, provider = Clock(), Provider()
+    clock, provider = MovedClock(), Provider()
     source = made(clock, merge=joined)
     provider.error = SPENT
     assert (await source.get("key", provider.parts, soon(), public=True)).value == "a"
@@ -198,7 +188,7 @@ async def test_keyed_callers_refetch_incomplete_values_of_public_traffic():
 
 
 async def test_public_callers_share_a_keyed_fetch():
-    clock, provider = Clock(), Provider()
+    clock, provider = MovedClock(), Provider()
     source = made(clock)
     provider.go.clear()
     keyed = asyncio.ensure_future(source.get("key", provider.whole, soon()))
@@ -210,7 +200,7 @@ async def test_public_callers_share_a_keyed_fetch():
 
 
 async def test_cache_drops_the_least_recently_used_value():
-    clock, provider = Clock(), Provider()
+    clock, provider = MovedClock(), Provider()
     source = made(clock, max_size=20, size_of=len)
     for key in ("a", "b", "a", "c"):
         await source.get(key, provider.whole, soon())
@@ -218,7 +208,7 @@ async def test_cache_drops_the_least_recently_used_value():
 
 
 async def test_fetch_running_during_clear_is_not_cached():
-    clock, provider = Clock(), Provider()
+    clock, provider = MovedClock(), Provider()
     source = made(clock)
     provider.go.clear()
     waiting = asyncio.ensure_future(source.get("key", provider.whole, soon()))
@@ -248,7 +238,7 @@ class Store:
         self.records |= {(r.provider, r.key): (r.expires_at, r.data) for r in records}
 
 
-def sharing(store: Store, clock: Clock) -> Sharing[str, str]:
+def sharing(store: Store, clock: MovedClock) -> Sharing[str, str]:
     return Sharing(
         SharedCache(store, clock),
         name=lambda key: ("example", key),
@@ -261,15 +251,15 @@ def sharing(store: Store, clock: Clock) -> Sharing[str, str]:
 
 
 async def test_fresh_value_of_another_process_costs_no_call():
-    clock, provider, store = Clock(), Provider(), Store()
+    clock, provider, store = MovedClock(), Provider(), Store()
     first = made(clock, sharing=sharing(store, clock))
     await first.get("key", provider.whole, soon())
     await first.close()
-    clock.move(minutes=29)
+    clock.advance(minutes=29)
     second = made(clock, sharing=sharing(store, clock))
     entry = await second.get("key", provider.whole, soon())
-    assert (entry.value, entry.fetched_at, provider.calls) == ("answer 1", START, 1)
-    clock.move(hours=5)
+    assert (entry.value, entry.fetched_at, provider.calls) == ("answer 1", NOON, 1)
+    clock.advance(hours=5)
     provider.error = DOWN
     third = made(clock, sharing=sharing(store, clock))
     assert (await third.get("key", provider.whole, soon())).value == "answer 1"
@@ -277,7 +267,7 @@ async def test_fresh_value_of_another_process_costs_no_call():
 
 
 async def test_incomplete_value_is_not_shared():
-    clock, provider, store = Clock(), Provider(), Store()
+    clock, provider, store = MovedClock(), Provider(), Store()
     source = made(clock, sharing=sharing(store, clock), merge=joined)
     provider.error = DOWN
     await source.get("key", provider.parts, soon())
@@ -286,7 +276,7 @@ async def test_incomplete_value_is_not_shared():
 
 
 async def test_failing_store_costs_a_call_and_no_answer():
-    clock, provider, store = Clock(), Provider(), Store()
+    clock, provider, store = MovedClock(), Provider(), Store()
     store.broken = True
     source = made(clock, sharing=sharing(store, clock))
     assert (await source.get("key", provider.whole, soon())).value == "answer 1"

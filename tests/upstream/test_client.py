@@ -130,12 +130,12 @@ async def test_failure_retains_no_body(client, standin, answer, cap):
     try:
         with pytest.raises(ProviderResponseInvalid):
             await provider.get_json({}, lambda body: body)
-        kept, _ = tracemalloc.get_traced_memory()
+        stored, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
         gc.enable()
     assert provider.last_error_code == "invalid_answer"
-    assert kept < 10_000_000
+    assert stored < 10_000_000
 
 
 @pytest.mark.parametrize("answer", [BOMB, Answered(bytes(50_000_000))], ids=["gzip", "plain"])
@@ -148,11 +148,11 @@ async def test_error_of_a_too_large_answer_retains_no_body(client, standin, answ
     try:
         with pytest.raises(ProviderResponseInvalid) as caught:
             await ask(provider)
-        kept, _ = tracemalloc.get_traced_memory()
+        stored, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert caught.value.__traceback__ is not None
-    assert kept < 10_000_000
+    assert stored < 10_000_000
 
 
 async def test_closed_port_and_unknown_name_are_unreachable(client):
@@ -201,9 +201,9 @@ async def test_client_pauses_until_the_time_of_a_429(client, standin):
     await ask(provider)
 
 
-@pytest.mark.parametrize("asked", ["9" * 400, "9999999999", "\xb2", "-5", "soon", "", "1e3"])
-async def test_client_bounds_a_senseless_retry_after(client, standin, asked: str):
-    standin.respond = lambda _: Answered({}, 429, {"Retry-After": asked})
+@pytest.mark.parametrize("retry_after", ["9" * 400, "9999999999", "\xb2", "-5", "soon", "", "1e3"])
+async def test_client_bounds_a_senseless_retry_after(client, standin, retry_after: str):
+    standin.respond = lambda _: Answered({}, 429, {"Retry-After": retry_after})
     provider = upstream(client, standin.url)
     with pytest.raises(ProviderStatusError):
         await ask(provider)
@@ -402,10 +402,10 @@ async def test_unreadable_answer_counts_as_the_provider_s_failure(client, standi
 
 
 async def test_client_follows_redirects_within_the_host_if_allowed(client, standin):
-    def moved(asked) -> Answered:
-        if asked.path == "/old":
+    def moved(request) -> Answered:
+        if request.path == "/old":
             return Answered(status=301, headers={"Location": "/new?lat=2"})
-        return Answered({"path": asked.path, "lat": asked.query["lat"]})
+        return Answered({"path": request.path, "lat": request.query["lat"]})
 
     standin.respond = moved
     limits = ClientLimits(timeout=0.5, redirects=2)
@@ -460,8 +460,8 @@ async def test_alternating_failures_do_not_flood_the_log(client, standin):
             with pytest.raises(ProviderStatusError):
                 await ask(provider)
             await ask(provider)
-    told = [line["event"] for line in lines if line["event"].startswith("provider_")]
-    assert told == ["provider_failed", "provider_back"]
+    report = [line["event"] for line in lines if line["event"].startswith("provider_")]
+    assert report == ["provider_failed", "provider_back"]
 
 
 async def test_breaker_logs_opening_and_closing_and_counts_refusals(client, standin):

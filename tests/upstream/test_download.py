@@ -80,9 +80,9 @@ async def test_download_sends_credentials_only_to_their_host():
         leading = Answered(status=302, headers={"Location": other.url + "/x"})
         with StandIn(lambda _: leading).running() as server:
             await _get(server.url.replace("http://", "http://guest:word@"))
-        (asked,) = server.requests
-        assert asked.headers["authorization"].startswith("Basic ")
-        assert "@" not in asked.headers["host"]
+        (request,) = server.requests
+        assert request.headers["authorization"].startswith("Basic ")
+        assert "@" not in request.headers["host"]
         assert "authorization" not in other.requests[0].headers
 
 
@@ -138,8 +138,8 @@ async def test_download_refuses_a_redirect_to_another_scheme(target: str):
 
 
 async def test_download_follows_five_redirects():
-    def respond(asked):
-        hop = int(asked.path.strip("/") or 0)
+    def respond(request):
+        hop = int(request.path.strip("/") or 0)
         if hop == 5:
             return Answered(b"here")
         return Answered(status=302, headers={"Location": f"/{hop + 1}"})
@@ -180,8 +180,8 @@ async def test_download_raises_error_statuses_but_not_304():
     with StandIn(lambda _: Answered(status=404)).running() as server:
         with pytest.raises(ProviderStatusError):
             await _get(server.url)
-        server.respond = lambda asked: Answered(
-            status=304 if asked.headers.get("if-none-match") == '"a"' else 200
+        server.respond = lambda request: Answered(
+            status=304 if request.headers.get("if-none-match") == '"a"' else 200
         )
         assert (await _get(server.url, headers={"If-None-Match": '"a"'})).status == 304
 

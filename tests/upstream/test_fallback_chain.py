@@ -56,7 +56,9 @@ async def test_chain_requests_the_next_source_after_a_failure_or_nothing():
 
 async def test_failing_source_leaves_no_unretrieved_exception():
     said: list[str] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, told: said.append(told["message"]))
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _, report: said.append(report["message"])
+    )
     first, second = Source("first"), Source("second")
     fetches = [first.fetch, second.fetch]
     running = asyncio.ensure_future(FallbackChain(fetches, Deadline.after(0.5), 20.0).run())

@@ -160,7 +160,7 @@ async def test_client_ignores_environment_proxies_and_cookies(monkeypatch):
         async with HttpClient("test") as client:
             for _ in range(2):
                 await client.get(server.url + "/x", "provider", MEGABYTE)
-    assert ["cookie" in asked.headers for asked in server.requests] == [False, False]
+    assert ["cookie" in request.headers for request in server.requests] == [False, False]
 
 
 async def test_client_does_not_follow_a_redirect():

@@ -42,9 +42,9 @@ COMMAND = [sys.executable, "-m", "location_context"]
 
 def environment(data_dir: Path | None, more: Mapping[str, str] | None = None) -> dict[str, str]:
     """The variables of a command; without `data_dir` none is set."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("LOCATION_CONTEXT_")}
+    stored = {k: v for k, v in os.environ.items() if not k.startswith("LOCATION_CONTEXT_")}
     where = {} if data_dir is None else {"LOCATION_CONTEXT_DATA_DIR": str(data_dir)}
-    return {**kept, **NOWHERE, **where, **(more or {})}
+    return {**stored, **NOWHERE, **where, **(more or {})}
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ def unbounded_key(data_dir: Path, name: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def house(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A data directory as `setup` leaves it, and a key."""
-    folder = tmp_path_factory.mktemp("house")
+    folder = tmp_path_factory.mktemp("prepared")
     command(folder, "setup", "--without-fallback", "--json")
     return folder, unbounded_key(folder, "load")["key"]
 

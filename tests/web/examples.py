@@ -106,11 +106,11 @@ Asked = tuple[str, str, str, Mapping[str, str]]
 
 def section_answers() -> tuple[list[Asked], list[Asked]]:
     """The first sample of every section, and the others, each with its path."""
-    asked = [
+    request = [
         [(one.name, name, f"/v1/pulse/{one.name}", params) for name, params in one.samples.items()]
         for one in registry.load(registry.SECTIONS, Section)
     ]
-    return [one[0] for one in asked if one], [sample for one in asked for sample in one[1:]]
+    return [one[0] for one in request if one], [sample for one in request for sample in one[1:]]
 
 
 def file_of(name: str) -> Path:
@@ -164,8 +164,8 @@ def _errors(folder: Path) -> Iterator[tuple[str, Any]]:
     """One answer for every code that JSON can carry."""
     path = "/v1/pulse/astronomy"
     with _serving(folder / "bare") as client:
-        for code, asked, changed in WRONG:
-            yield code, client.get(asked, changed if "?" in asked else {**STAY, **changed})
+        for code, request, changed in WRONG:
+            yield code, client.get(request, changed if "?" in request else {**STAY, **changed})
         yield "missing_api_key", client.get(path, STAY, key=None)
         yield "invalid_api_key", client.get(path, STAY, key="lc_live_unknown")
         yield "upstream_unavailable", client.get("/v1/pulse/weather", STAY)

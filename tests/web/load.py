@@ -27,11 +27,11 @@ class Loaded(msgspec.Struct):
 def load(url: str, section: str, key: str, *, clients: int, seconds: float) -> Loaded:
     """Put `clients` of load on a section for some seconds."""
     command = [sys.executable, __file__, url, section, key]
-    asked = subprocess.Popen([*command, str(clients), str(seconds)], stdout=subprocess.PIPE)
+    request = subprocess.Popen([*command, str(clients), str(seconds)], stdout=subprocess.PIPE)
     health = subprocess.Popen([*command, "0", str(seconds)], stdout=subprocess.PIPE)
     loaded, beside = (
         msgspec.json.decode(process.communicate(timeout=seconds + 30)[0], type=Loaded)
-        for process in (asked, health)
+        for process in (request, health)
     )
     return msgspec.structs.replace(
         loaded, health_p50=beside.health_p50, health_p95=beside.health_p95

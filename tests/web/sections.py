@@ -4,7 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from location_context.errors import UpstreamUnavailable
 from location_context.sections.contract import (
@@ -20,8 +20,7 @@ from location_context.sections.section import DatasetInfo, Section
 from location_context.sections.units import Measure
 from location_context.stay import Clock, system_clock
 from location_context.upstream.deadline import Deadline
-
-NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+from tests.moved_clock import NOON
 
 
 class FakeBody(DatedApplicable, frozen=True, kw_only=True):
@@ -179,16 +178,3 @@ class FakeUndatedSection(FakeSection):
             words=self.words,
             reads=self.reads,
         )
-
-
-class FakeClock:
-    """A clock that stands still until it is moved."""
-
-    def __init__(self, now: datetime = NOON) -> None:
-        self.now = now
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, seconds: float) -> None:
-        self.now += timedelta(seconds=seconds)

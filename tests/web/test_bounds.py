@@ -145,8 +145,8 @@ def test_deadline_begins_when_the_request_arrives(web_settings) -> None:
     with serve(web_settings, sections=[hurried]) as served:
         client = Client(served, key)
         with ThreadPoolExecutor(40) as pool:
-            asked = [{**STAY, "lat": f"{lat}"} for lat in range(40)]
-            answers = list(pool.map(lambda one: client.get("/v1/pulse/busy", one), asked))
+            request = [{**STAY, "lat": f"{lat}"} for lat in range(40)]
+            answers = list(pool.map(lambda one: client.get("/v1/pulse/busy", one), request))
     assert {answer.status_code for answer in answers} == {200}
     # forty of 0.05 s, of which sixteen at most start at once: the last has waited for the others
     assert min(hurried.left) < web_settings.json_deadline - 0.4

@@ -52,10 +52,10 @@ def wait_until_status_tells(served: Serving, spent: float) -> None:
 
 
 def test_workers_command_and_restart_share_a_budget(tmp_path: Path, own_redis: OwnRedis) -> None:
-    house = tmp_path / "house"
-    command(house, "setup", "--without-fallback")
-    write_grid(house)
-    key = json.loads(command(house, "keys", "create", "test", "--json").stdout)["key"]
+    data_dir = tmp_path / "house"
+    command(data_dir, "setup", "--without-fallback")
+    write_grid(data_dir)
+    key = json.loads(command(data_dir, "keys", "create", "test", "--json").stdout)["key"]
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, PLACES)
     with standin.server.running():
         more = {
@@ -66,10 +66,10 @@ def test_workers_command_and_restart_share_a_budget(tmp_path: Path, own_redis: O
             "LOCATION_CONTEXT_NASA_POWER_URL": "",
             "LOCATION_CONTEXT_OPEN_HOLIDAYS_URL": "",
         }
-        with serving(house, "--workers", "2", more=more | with_redis(own_redis)) as served:
+        with serving(data_dir, "--workers", "2", more=more | with_redis(own_redis)) as served:
             warm = subprocess.Popen(
                 [*COMMAND, "warm", str(file), "--no-wait", "--json"],
-                env=environment(house, more),
+                env=environment(data_dir, more),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
@@ -78,7 +78,7 @@ def test_workers_command_and_restart_share_a_budget(tmp_path: Path, own_redis: O
             assert LIMIT - 100 < sum(standin.units) <= LIMIT
             assert "archive_unavailable" in reasons
             served.signal(signal.SIGKILL)
-        with serving(house, "--workers", "2", more=more | with_redis(own_redis)) as served:
+        with serving(data_dir, "--workers", "2", more=more | with_redis(own_redis)) as served:
             ask_all(served, key)
             assert sum(standin.units) <= LIMIT
             wait_until_status_tells(served, sum(standin.units))

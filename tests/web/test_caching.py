@@ -8,9 +8,10 @@ import pytest
 
 from location_context.settings import Settings
 from location_context.web.response_cache import choose_coding
+from tests.moved_clock import MovedClock
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
-from tests.web.sections import FakeClock, FakeSection, FakeUndatedSection
+from tests.web.sections import FakeSection, FakeUndatedSection
 
 TIDES = "/v1/pulse/tides"
 
@@ -62,8 +63,13 @@ def raw(client: Client, coding: str):
 def test_each_content_coding_has_its_own_etag_and_the_same_content(client: Client) -> None:
     etags, bodies = set(), set()
     unpack = {None: bytes, "gzip": gzip.decompress, "br": brotli.decompress}
-    for asked, given in (("identity", None), ("gzip", "gzip"), ("br", "br"), ("gzip, br", "br")):
-        response, body = raw(client, asked)
+    for requested, given in (
+        ("identity", None),
+        ("gzip", "gzip"),
+        ("br", "br"),
+        ("gzip, br", "br"),
+    ):
+        response, body = raw(client, requested)
         assert response.headers["content-encoding"] == given
         assert int(response.headers["content-length"]) == len(body)
         etags.add(response.headers["etag"])
@@ -113,22 +119,22 @@ def test_json_caching_headers_are_private_and_follow_the_data(client: Client) ->
 
 
 def test_max_age_is_the_remaining_time_or_a_minute_when_degraded(web_settings):
-    tides = FakeSection(clock := FakeClock(), fresh=900)
+    tides = FakeSection(clock := MovedClock(), fresh=900)
     key = make_key(web_settings)
     with serve(web_settings, clock=clock, sections=[tides]) as served:
         client = Client(served, key)
         assert "max-age=900" in client.get(TIDES, STAY).headers["cache-control"]
-        clock.forward(300)
+        clock.advance(300)
         assert "max-age=600" in client.get(TIDES, STAY).headers["cache-control"]
         tides.lacking = "provider_unavailable"
-        clock.forward(1000)
+        clock.advance(1000)
         control = client.get(TIDES, STAY).headers["cache-control"]
         assert control == "private, max-age=60"
 
 
 def test_head_has_the_headers_of_get_and_no_body(web_settings: Settings) -> None:
     # max-age counts seconds, so both are asked at one moment.
-    tides = FakeSection(clock := FakeClock(), fresh=900)
+    tides = FakeSection(clock := MovedClock(), fresh=900)
     key = make_key(web_settings)
     with serve(web_settings, clock=clock, sections=[tides]) as served:
         client = Client(served, key)

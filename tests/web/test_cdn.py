@@ -36,13 +36,13 @@ def page(client: Client, stay: dict[str, str], path: str = "/v1/pulse", **header
 
 
 def test_cdn_may_cache_climatology_and_guide_for_an_hour(whole: Client):
-    told = directives(page(whole, FAR))
-    assert (told["max-age"], told["s-maxage"]) == (900, 3600)
+    report = directives(page(whole, FAR))
+    assert (report["max-age"], report["s-maxage"]) == (900, 3600)
 
 
 def test_cdn_may_cache_a_forecast_only_while_fresh(whole: Client):
-    told = directives(page(whole, NEAR))
-    assert (told["max-age"], told["s-maxage"]) == (900, 1800)
+    report = directives(page(whole, NEAR))
+    assert (report["max-age"], report["s-maxage"]) == (900, 1800)
 
 
 def result(fresh: float, shared: float | None = None, **more) -> SectionResult:

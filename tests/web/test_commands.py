@@ -27,40 +27,42 @@ STAY = ("--start", "2030-12-30", "--end", "2031-01-03")
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("commands")
     command(folder, "setup", "--without-fallback")
     write_grid(folder)
     return folder
 
 
-def test_read_prints_a_section_without_a_server(house: Path) -> None:
-    answer = json.loads(command(house, "read", "events", *PARIS, *STAY, "--json").stdout)
+def test_read_prints_a_section_without_a_server(data_dir: Path) -> None:
+    answer = json.loads(command(data_dir, "read", "events", *PARIS, *STAY, "--json").stdout)
     assert answer["applicable"] is True
     assert answer["point"]["timezone"] == "Europe/Paris"
     assert any(event["category"] == "public_holiday" for event in answer["events"])
 
 
-def test_read_all_prints_each_section_by_name(house: Path) -> None:
-    answer = json.loads(command(house, "read", "all", *PARIS, *STAY, "--json").stdout)
+def test_read_all_prints_each_section_by_name(data_dir: Path) -> None:
+    answer = json.loads(command(data_dir, "read", "all", *PARIS, *STAY, "--json").stdout)
     assert list(answer) == IN_ORDER
     assert all(body["applicable"] for body in answer.values())
 
 
-def test_read_of_an_undated_section_needs_no_dates(house: Path) -> None:
-    answer = json.loads(command(house, "read", "guide", *PARIS, "--json").stdout)
+def test_read_of_an_undated_section_needs_no_dates(data_dir: Path) -> None:
+    answer = json.loads(command(data_dir, "read", "guide", *PARIS, "--json").stdout)
     assert len(answer["tiers"]) == 5
 
 
-def test_read_reports_errors_in_the_words_of_the_endpoints(house: Path) -> None:
-    said = command(house, "read", "weather", "--lat", "91", "--lng", "0", *STAY, fails=True).stderr
+def test_read_reports_errors_in_the_words_of_the_endpoints(data_dir: Path) -> None:
+    said = command(
+        data_dir, "read", "weather", "--lat", "91", "--lng", "0", *STAY, fails=True
+    ).stderr
     assert "lat is '91'" in said
-    said = command(house, "read", "tides", *PARIS, *STAY, fails=True).stderr
+    said = command(data_dir, "read", "tides", *PARIS, *STAY, fails=True).stderr
     assert "weather, astronomy, guide, events, all" in said
     assert "Traceback" not in said
 
 
-def test_warm_reads_each_line_and_names_wrong_lines(house: Path, tmp_path: Path) -> None:
+def test_warm_reads_each_line_and_names_wrong_lines(data_dir: Path, tmp_path: Path) -> None:
     file = tmp_path / "places.csv"
     file.write_text(
         "lat,lng,start,end,note\n"
@@ -69,12 +71,12 @@ def test_warm_reads_each_line_and_names_wrong_lines(house: Path, tmp_path: Path)
         "91,0,,,nowhere\n"
         "41.9,12.5,2030-01-02,,half a stay\n"
     )
-    told = json.loads(command(house, "warm", str(file), "--json", fails=True).stdout)
-    assert told["incomplete"] == [2, 3]  # no provider answers
-    assert list(told["read"]) == IN_ORDER
-    assert told["read"]["astronomy"] == {"complete": 2}
-    assert sum(told["read"]["weather"].values()) == 2
-    assert ["Line 4" in told["wrong"][0], "Line 5" in told["wrong"][1]] == [True, True]
+    report = json.loads(command(data_dir, "warm", str(file), "--json", fails=True).stdout)
+    assert report["incomplete"] == [2, 3]  # no provider answers
+    assert list(report["read"]) == IN_ORDER
+    assert report["read"]["astronomy"] == {"complete": 2}
+    assert sum(report["read"]["weather"].values()) == 2
+    assert ["Line 4" in report["wrong"][0], "Line 5" in report["wrong"][1]] == [True, True]
 
 
 WIDE = "100000/minute"  # a budget that the tests before have not spent: a command waits for it
@@ -89,7 +91,7 @@ def open_meteo_at(standin: OpenMeteo, **more: str) -> dict[str, str]:
     return {f"LOCATION_CONTEXT_{name}": value for name, value in {**given, **more}.items()}
 
 
-def test_warm_of_200_places_never_crowds_the_free_hosts(house: Path, tmp_path: Path) -> None:
+def test_warm_of_200_places_never_crowds_the_free_hosts(data_dir: Path, tmp_path: Path) -> None:
     standin = OpenMeteo(system_clock)
     standin.slow_seconds = 0.01
     file = tmp_path / "places.csv"
@@ -97,7 +99,7 @@ def test_warm_of_200_places_never_crowds_the_free_hosts(house: Path, tmp_path: P
     file.write_text("\n".join(["lat,lng", *places]))
     with standin.server.running():
         more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_BUDGET=WIDE)
-        done = command(house, "warm", str(file), "--json", more=more)
+        done = command(data_dir, "warm", str(file), "--json", more=more)
     assert json.loads(done.stdout)["read"]["weather"] == {"complete": 200}
     assert len(standin.calls(FORECAST)) == 200
     assert standin.refused_for_crowd == 0
@@ -118,15 +120,15 @@ def far_places(folder: Path, count: int) -> Path:
 @pytest.fixture
 def paused(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """What `warm` waited, by a clock of its budgets that goes on only then."""
-    moved, told = [1000.0], list[float]()
+    moved, report = [1000.0], list[float]()
 
     async def pause(seconds: float) -> None:
-        told.append(seconds)
+        report.append(seconds)
         moved[0] += seconds
 
     monkeypatch.setattr("location_context.app.Hosts", partial(Hosts, now=lambda: moved[0]))
     monkeypatch.setattr("location_context.cli.warm.sleep", pause)
-    return told
+    return report
 
 
 def test_warm_waits_for_the_budget_and_resumes(tmp_path: Path, paused: list[float]) -> None:
@@ -145,18 +147,18 @@ def test_warm_waits_for_the_budget_and_resumes(tmp_path: Path, paused: list[floa
         assert sum(paused) > 60
         assert re.search(r"the rest will take about \d+ (minutes|seconds)", done.stderr)
         assert "7 of 7 places" in done.stderr
-        asked = len(standin.requests)
+        request = len(standin.requests)
         again = command(tmp_path, "warm", str(file), "--json", more=more)
     assert json.loads(again.stdout)["read"]["weather"] == {"complete": 7}
-    assert len(standin.requests) == asked
+    assert len(standin.requests) == request
 
 
 def test_warm_waits_for_a_budget_spent_by_failed_calls(tmp_path: Path, paused: list[float]) -> None:
     command(tmp_path, "setup", "--without-fallback")
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 2)
     respond, failures = standin.server.respond, [Answered(b"<p>A moment, please.</p>")] * 2
-    standin.server.respond = lambda asked: (
-        failures.pop() if asked.path == ARCHIVE and failures else respond(asked)
+    standin.server.respond = lambda request: (
+        failures.pop() if request.path == ARCHIVE and failures else respond(request)
     )
     with standin.server.running():
         more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_BUDGET="200/minute")
@@ -165,9 +167,9 @@ def test_warm_waits_for_a_budget_spent_by_failed_calls(tmp_path: Path, paused: l
     assert sum(paused) > 60
 
 
-def test_warm_names_the_provider_that_fails(house: Path, tmp_path: Path) -> None:
+def test_warm_names_the_provider_that_fails(data_dir: Path, tmp_path: Path) -> None:
     more = {"LOCATION_CONTEXT_OPEN_METEO_BUDGET": WIDE}
-    said = command(house, "warm", str(far_places(tmp_path, 1)), more=more, fails=True).stderr
+    said = command(data_dir, "warm", str(far_places(tmp_path, 1)), more=more, fails=True).stderr
     assert "open_meteo_archive: the connection failed" in " ".join(said.split())
 
 
@@ -176,10 +178,10 @@ def test_warm_retries_failed_places_at_its_end(tmp_path: Path) -> None:
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 3)
     respond, failures = standin.server.respond, [Answered(b"<p>A moment, please.</p>")] * 2
 
-    def respond_later(asked: Asked) -> Answered:
+    def respond_later(request: Asked) -> Answered:
         """The place is read twice at once, and at the end a third time."""
-        first = asked.path == ARCHIVE and asked.query["latitude"].startswith("30")
-        return failures.pop() if first and failures else respond(asked)
+        first = request.path == ARCHIVE and request.query["latitude"].startswith("30")
+        return failures.pop() if first and failures else respond(request)
 
     standin.server.respond = respond_later
     with standin.server.running():
@@ -200,8 +202,8 @@ def test_warm_shares_forecasts_and_school_holidays_with_other_processes(
         more = open_meteo_at(standin, OPEN_HOLIDAYS_URL=holidays.url)
         for _ in range(2):
             done = command(tmp_path, "warm", str(file), "--json", more=more)
-            told = json.loads(done.stdout)["read"]
-            assert told["weather"] == {"complete": 1}
+            report = json.loads(done.stdout)["read"]
+            assert report["weather"] == {"complete": 1}
             assert (len(standin.calls(FORECAST)), len(holidays.requests)) == (1, 1)
         munich = ("--lat", "48.1372", "--lng", "11.5755")
         first = date.today() + timedelta(days=2)  # noqa: DTZ011  the command reads the real clock
@@ -211,55 +213,55 @@ def test_warm_shares_forecasts_and_school_holidays_with_other_processes(
         assert len(standin.calls(FORECAST)) == 1
 
 
-def test_warm_refuses_a_file_without_coordinates(house: Path, tmp_path: Path) -> None:
+def test_warm_refuses_a_file_without_coordinates(data_dir: Path, tmp_path: Path) -> None:
     file = tmp_path / "junk.csv"
     for header, lacking in {"name": "lat and lng", "name,lat": "lng"}.items():
         file.write_text(f"{header}\nParis\n")
-        said = " ".join(command(house, "warm", str(file), fails=True).stderr.split())
+        said = " ".join(command(data_dir, "warm", str(file), fails=True).stderr.split())
         assert f"the header lacks {lacking}; it has: {', '.join(header.split(','))}" in said
-    said = command(house, "warm", str(tmp_path / "no"), fails=True).stderr
+    said = command(data_dir, "warm", str(tmp_path / "no"), fails=True).stderr
     assert "cannot be read: No such file or directory" in " ".join(said.split())
 
 
-def test_doctor_accepts_a_set_up_directory_and_warns_of_missing_data(house: Path) -> None:
-    findings = json.loads(command(house, "doctor", "--json").stdout)
-    told = {finding["check"]: finding for finding in findings}
+def test_doctor_accepts_a_set_up_directory_and_warns_of_missing_data(data_dir: Path) -> None:
+    findings = json.loads(command(data_dir, "doctor", "--json").stdout)
+    report = {finding["check"]: finding for finding in findings}
     for check in ("settings", "data directory", "database", "keys", "dataset guide"):
-        assert told[check]["outcome"] == "ok", told[check]
-    assert told["provider open_meteo_forecast"]["outcome"] == "warning"
-    assert {told[f"section {n}"]["outcome"] for n in ("weather", "astronomy", "events")} == {"ok"}
+        assert report[check]["outcome"] == "ok", report[check]
+    assert report["provider open_meteo_forecast"]["outcome"] == "warning"
+    assert {report[f"section {n}"]["outcome"] for n in ("weather", "astronomy", "events")} == {"ok"}
     notices = [finding["message"] for finding in findings if finding["check"] == "notice"]
     assert any("sample guide" in notice for notice in notices)
 
 
-def told_by_doctor(house: Path, more: dict[str, str]) -> dict[str, dict[str, str]]:
+def told_by_doctor(data_dir: Path, more: dict[str, str]) -> dict[str, dict[str, str]]:
     """The findings by their checks; of several notices the later ones are numbered."""
-    told: dict[str, dict[str, str]] = {}
-    for finding in json.loads(command(house, "doctor", "--json", more=more).stdout):
+    report: dict[str, dict[str, str]] = {}
+    for finding in json.loads(command(data_dir, "doctor", "--json", more=more).stdout):
         check = finding["check"]
-        told[f"{check} {len(told)}" if check in told else check] = finding
-    return told
+        report[f"{check} {len(report)}" if check in report else check] = finding
+    return report
 
 
-def test_doctor_names_a_plan_without_the_archive(house: Path) -> None:
+def test_doctor_names_a_plan_without_the_archive(data_dir: Path) -> None:
     standin = OpenMeteo(system_clock)
     standin.plan_has_archive = False
     with standin.server.running():
         more = open_meteo_at(standin, OPEN_METEO_API_KEY="standard-plan-key")
-        told = told_by_doctor(house, more)
-    assert told["provider open_meteo_forecast"]["outcome"] == "ok"
-    found = told["provider open_meteo_archive"]
+        report = told_by_doctor(data_dir, more)
+    assert report["provider open_meteo_forecast"]["outcome"] == "ok"
+    found = report["provider open_meteo_archive"]
     assert found["outcome"] == "warning"
     assert "take a larger plan" in found["message"]
     assert "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL" in found["message"]
     assert "the plan of this API key does not include it" in found["message"]
-    notices = [finding["message"] for check, finding in told.items() if "notice" in check]
+    notices = [finding["message"] for check, finding in report.items() if "notice" in check]
     assert any("Professional or the Enterprise plan" in notice for notice in notices)
-    assert "standard-plan-key" not in json.dumps(told)
+    assert "standard-plan-key" not in json.dumps(report)
 
 
 def test_doctor_reports_an_html_answer_of_met_norway(
-    house: Path,
+    data_dir: Path,
 ) -> None:
     standin, norway = OpenMeteo(system_clock), MetNorwayStandIn(system_clock)
     norway.fault = Answered(b"<!DOCTYPE html><title>Sign in to the network</title>")
@@ -267,8 +269,8 @@ def test_doctor_reports_an_html_answer_of_met_norway(
         more = open_meteo_at(
             standin, CONTACT="a@b.example", MET_NORWAY_URL=norway.server.url + MET_PATH
         )
-        told = told_by_doctor(house, more)
-    found = told["provider met_norway"]
+        report = told_by_doctor(data_dir, more)
+    found = report["provider met_norway"]
     assert found["outcome"] == "warning"
     assert "HTML page" in found["message"]
     assert "LOCATION_CONTEXT_MET_NORWAY_URL" in found["message"]
@@ -295,11 +297,11 @@ def test_doctor_names_setup_for_an_empty_directory(tmp_path: Path) -> None:
 def test_setup_warns_of_a_failed_fallback_and_continues(tmp_path: Path) -> None:
     nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
     done = command(tmp_path, "setup", "--json", more=nowhere)
-    told = json.loads(done.stdout)
+    report = json.loads(done.stdout)
     assert "Warning: the fallback climate grid was not made" in done.stderr
-    assert told["fallback_made"] is False
-    assert told["key"].startswith("lc_live_")
-    assert "/v1/pulse/astronomy?" in told["curl"]
+    assert report["fallback_made"] is False
+    assert report["key"].startswith("lc_live_")
+    assert "/v1/pulse/astronomy?" in report["curl"]
 
 
 def test_setup_prints_the_key_once_a_curl_line_and_the_page(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ OFFLINE = {"open_meteo_forecast_url": "", "open_meteo_archive_url": "", "nasa_po
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> tuple[Path, str, str]:
+def prepared(tmp_path: Path) -> tuple[Path, str, str]:
     """A data directory as `setup` leaves it, with two keys."""
     command(tmp_path, "setup", "--without-fallback")
     made = [
@@ -49,22 +49,22 @@ def settings(folder: Path) -> Settings:
         "digest = 'text'",
     ],
 )
-def test_damaged_key_row_disables_only_its_key_and_is_reported(house, damage: str) -> None:
-    folder, whole, damaged = house
+def test_damaged_key_row_disables_only_its_key_and_is_reported(prepared, damage: str) -> None:
+    folder, whole, damaged = prepared
     change(folder, f"UPDATE api_keys SET {damage} WHERE name = 'damaged'")
     written = io.StringIO()
     with contextlib.redirect_stderr(written), serve(settings(folder)) as served:
         client = Client(served, whole)
         assert client.get("/v1/pulse/astronomy", STAY).status_code == 200
         refused = client.get("/v1/pulse/astronomy", STAY, key=damaged)
-        told = client.get("/v1/status", key=None).json()
+        report = client.get("/v1/status", key=None).json()
     assert refused.json()["error"]["code"] == "invalid_api_key"
-    assert told["status"] == "degraded"
-    assert any("record of API key key_" in notice for notice in told["notices"])
+    assert report["status"] == "degraded"
+    assert any("record of API key key_" in notice for notice in report["notices"])
 
 
-def test_keys_and_doctor_report_a_damaged_row(house) -> None:
-    folder, _, _ = house
+def test_keys_and_doctor_report_a_damaged_row(prepared) -> None:
+    folder, _, _ = prepared
     write_grid(folder)
     change(folder, "UPDATE api_keys SET created_at = '?' WHERE name = 'damaged'")
     listed = json.loads(command(folder, "keys", "list", "--json").stdout)
@@ -78,8 +78,10 @@ def test_keys_and_doctor_report_a_damaged_row(house) -> None:
 @pytest.mark.parametrize(
     "record", ["'{'", "'{\"id\": 7}'", "cast(x'ff' as text)", "x'00'", "''"], ids=repr
 )
-def test_damaged_guide_record_disables_only_the_guide_and_is_reported(house, record: str) -> None:
-    folder, whole, _ = house
+def test_damaged_guide_record_disables_only_the_guide_and_is_reported(
+    prepared, record: str
+) -> None:
+    folder, whole, _ = prepared
     change(
         folder,
         f"UPDATE guide_restaurants SET record = {record} "
@@ -89,17 +91,17 @@ def test_damaged_guide_record_disables_only_the_guide_and_is_reported(house, rec
         client = Client(served, whole)
         assert client.get("/v1/pulse/astronomy", STAY).status_code == 200
         assert client.get("/v1/pulse/guide", STAY).status_code == 503
-        told = client.get("/v1/status", key=None).json()
-    assert any("The restaurant guide cannot be followed" in notice for notice in told["notices"])
+        report = client.get("/v1/status", key=None).json()
+    assert any("The restaurant guide cannot be followed" in notice for notice in report["notices"])
 
 
-def test_damaged_guide_provenance_disables_only_the_guide(house) -> None:
-    folder, whole, _ = house
+def test_damaged_guide_provenance_disables_only_the_guide(prepared) -> None:
+    folder, whole, _ = prepared
     change(folder, "UPDATE guide_versions SET provenance = '?'")
     with serve(settings(folder)) as served:
         client = Client(served, whole)
         assert client.get("/v1/pulse/astronomy", STAY).status_code == 200
         assert client.get("/v1/pulse/guide", STAY).status_code == 503
-        told = client.get("/v1/status", key=None).json()
-    assert any("guide version 1 is damaged" in notice for notice in told["notices"])
+        report = client.get("/v1/status", key=None).json()
+    assert any("guide version 1 is damaged" in notice for notice in report["notices"])
     command(folder, "guide", "import", "--sample", fails=True)

@@ -43,16 +43,16 @@ def expressions() -> list[str]:
     """What every panel, variable and alert asks."""
     board = json.loads((DEPLOY / "grafana" / "location-context.json").read_text("utf-8"))
     rules = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yml").read_text("utf-8"))
-    asked = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
-    asked += [variable["definition"] for variable in board["templating"]["list"][1:]]
-    return asked + [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
+    request = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
+    request += [variable["definition"] for variable in board["templating"]["list"][1:]]
+    return request + [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
 
 
 def test_dashboard_and_alerts_use_existing_metrics_and_labels() -> None:
     by_name = {metric.name: metric for metric in METRICS}
-    asked = expressions()
-    assert len(asked) > 50
-    for expression in asked:
+    request = expressions()
+    assert len(request) > 50
+    for expression in request:
         for name, matchers in ASKED.findall(expression):
             metric = by_name.get(name)
             if metric is None:
@@ -87,15 +87,15 @@ class Load:
         self.seen.append(scrape(self.address))
         return self.seen[-1]
 
-    def until(self, told: Any) -> None:
+    def until(self, report: Any) -> None:
         """Scrape until `told`, of the samples, is true."""
         patience = time.monotonic() + 30
-        while not told(self.look()):
+        while not report(self.look()):
             assert time.monotonic() < patience
 
     def weather(self, lat: str, **more: str) -> int:
-        asked = {**STAY, "lat": lat, **more}
-        return self.client.get("/v1/pulse/weather", asked).status_code
+        request = {**STAY, "lat": lat, **more}
+        return self.client.get("/v1/pulse/weather", request).status_code
 
     def at_once(self, lat: str, *languages: str) -> list[threading.Thread]:
         """Ask in several languages for one place; who asked, still waiting."""

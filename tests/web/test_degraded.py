@@ -72,8 +72,8 @@ def real(settings, clock, fakes, fault: Answered | None) -> Iterator[Client]:  #
         for one in others:
             one.fault = fault
     with (
-        StandIn(lambda asked: fault or road(asked)).running() as osrm,
-        StandIn(lambda asked: fault or SOLD(asked)).running() as seller,
+        StandIn(lambda request: fault or road(request)).running() as osrm,
+        StandIn(lambda request: fault or SOLD(request)).running() as seller,
     ):
         settings = msgspec.structs.replace(
             settings, osrm_url=osrm.url, ticketmaster_url=seller.url, open_holidays_url="",
@@ -107,8 +107,8 @@ def test_answer_is_degraded_exactly_when_its_max_age_is_short(
         )
     with real(weather_settings, clock, fakes, fault) as client:
         document = client.get("/v1/openapi.json").json()
-        for (section, asked), reason in zip(ASKED, REASONS[situation], strict=True):
-            answer = client.get(f"/v1/pulse/{section}", asked)
+        for (section, request), reason in zip(ASKED, REASONS[situation], strict=True):
+            answer = client.get(f"/v1/pulse/{section}", request)
             body, control = answer.json(), answer.headers["cache-control"]
             assert body["applicable"], section
             assert (body["degraded"], body["degraded_reason"]) == (reason is not None, reason)
@@ -134,17 +134,17 @@ def test_documented_example_across_the_horizon_is_true(
     with real(weather_settings, clock, fakes, None) as client:
         page = html.unescape(client.get("/v1/docs").text)
         example = page[page.index('<section id="horizon">') : page.index('<section id="degraded">')]
-        asked = [
+        request = [
             {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
             for address in re.findall(r'"(http[^"]*/v1/pulse/weather\?[^"]*)"', example)
         ]
-        parts = [client.get("/v1/pulse/weather", query).json() for query in asked]
-        stay = {**asked[0], "end": asked[1]["end"]}
+        parts = [client.get("/v1/pulse/weather", query).json() for query in request]
+        stay = {**request[0], "end": request[1]["end"]}
         whole = client.get("/v1/pulse/weather", stay).json()
     assert (whole["mode"], whole["forecast_until"]) == ("climatology", "2026-12-06")
     assert '"forecast_until": "2026-12-06"' in example
     assert [part["mode"] for part in parts] == ["forecast", "climatology"]
-    assert asked[0]["end"] == whole["forecast_until"]
+    assert request[0]["end"] == whole["forecast_until"]
     dates = [day["date"] for part in parts for day in part["days"]]
     assert dates == [day["date"] for day in whole["days"]]
     assert [part["degraded"] for part in (*parts, whole)] == [False] * 3

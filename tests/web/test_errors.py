@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 from starlette.responses import Response
 
+from tests.moved_clock import MovedClock
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
-from tests.web.sections import Broken, Empty, FakeClock, FakeSection
+from tests.web.sections import Broken, Empty, FakeSection
 
 ROWS = [
     # status, type, code, path, changed parameters
@@ -154,7 +155,7 @@ def test_errors_have_a_fixed_precedence(client: Client) -> None:
 
 
 def test_spent_quota_is_429_until_retry_after(web_settings) -> None:
-    key, clock = make_key(web_settings, per_minute=2), FakeClock()
+    key, clock = make_key(web_settings, per_minute=2), MovedClock()
     with serve(web_settings, clock=clock, sections=[FakeSection(clock)]) as served:
         client = Client(served, key)
         assert client.get("/v1/pulse/tides", STAY).status_code == 200
@@ -163,7 +164,7 @@ def test_spent_quota_is_429_until_retry_after(web_settings) -> None:
         check(response, 429, "rate_limit_error", "rate_limit_exceeded")
         assert response.headers["ratelimit"].startswith('"minute";r=0;t=')
         assert response.headers["ratelimit-policy"].startswith('"minute";q=2;w=60, "day"')
-        clock.forward(int(response.headers["retry-after"]))
+        clock.advance(int(response.headers["retry-after"]))
         assert client.get("/v1/pulse/tides", STAY).status_code == 200
 
 

@@ -51,8 +51,8 @@ async def test_workers_share_the_limit_of_calls_in_flight(
                 )
                 for _ in range(2)
             ]
-            asked = [weather(workers[n % 2], 40 + n) for n in range(12)]
-            readings = await asyncio.gather(*asked)
+            request = [weather(workers[n % 2], 40 + n) for n in range(12)]
+            readings = await asyncio.gather(*request)
             readings += [await weather(worker, 60 + n) for n, worker in enumerate(workers)]
     assert [reading.body.mode for reading in readings] == ["forecast"] * 14
     assert all(reading.complete for reading in readings)

@@ -57,12 +57,14 @@ def pipe() -> Iterator[tuple[int, int]]:
             os.close(descriptor)
 
 
-def test_server_answers_while_nobody_reads_the_log_and_then_reports_lost_lines(house, pipe) -> None:
-    folder, _ = house
+def test_server_answers_while_nobody_reads_the_log_and_then_reports_lost_lines(
+    prepared, pipe
+) -> None:
+    folder, _ = prepared
     reader, writer = pipe
-    asked = MAX_HELD_BYTES // 200  # a line is longer
+    requested = MAX_HELD_BYTES // 200  # a line is longer
     with logging_to(writer, folder) as served:
-        answer(served, asked)
+        answer(served, requested)
         os.close(writer)
         with os.fdopen(os.dup(reader)) as log:
             lines = [json.loads(log.readline())]
@@ -72,18 +74,18 @@ def test_server_answers_while_nobody_reads_the_log_and_then_reports_lost_lines(h
             served.signal(signal.SIGTERM)
             last = [json.loads(line) for line in log]
     assert (lost := lines[-1]["lines"]) > 0
-    assert sum(line["event"] == "answered" for line in lines + last) + lost == asked + 1
+    assert sum(line["event"] == "answered" for line in lines + last) + lost == requested + 1
 
 
-def test_server_answers_after_the_log_reader_closed(house, pipe) -> None:
-    folder, _ = house
+def test_server_answers_after_the_log_reader_closed(prepared, pipe) -> None:
+    folder, _ = prepared
     reader, writer = pipe
     with logging_to(writer, folder) as served:
         os.close(reader)
         answer(served, 500)
 
 
-def test_server_answers_while_the_log_disk_is_full(house) -> None:
-    folder, _ = house
+def test_server_answers_while_the_log_disk_is_full(prepared) -> None:
+    folder, _ = prepared
     with Path("/dev/full").open("wb") as full, logging_to(full.fileno(), folder) as served:
         answer(served, 500)

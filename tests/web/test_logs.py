@@ -13,10 +13,11 @@ import pytest
 from location_context.settings import Settings
 from location_context.web import logs
 from tests.logs import captured_logs
+from tests.moved_clock import MovedClock
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
 from tests.web.full_app import load_sample_guide
-from tests.web.sections import Broken, Empty, FakeClock, FakeSection, Slow
+from tests.web.sections import Broken, Empty, FakeSection, Slow
 
 CANARY = "lc_live_CANARYcanaryCANARYcanaryCANARYcanaryCANARYcanary1"
 
@@ -115,12 +116,12 @@ def answers(settings: Settings, sections: list, work, **more) -> list[dict]:
 
 
 def test_log_line_has_error_cache_and_process(tmp_path) -> None:
-    clock = FakeClock()
+    clock = MovedClock()
     tides, lacking = FakeSection(clock), Empty(clock)
 
     def work(client: Client) -> None:
         for moved in (0, 0, 930, 61):  # kept whole, too old, read anew behind that
-            clock.forward(moved)
+            clock.advance(moved)
             client.get("/v1/pulse/tides", STAY)
         client.get("/v1/pulse/empty", STAY)
         client.get("/v1/pulse/tides", {**STAY, "lat": "91"})
@@ -203,10 +204,10 @@ def test_terminal_shows_readable_lines_unless_json_is_set(tmp_path, stderr, form
 
 
 @pytest.mark.parametrize(
-    ("level", "told"), [("debug", ["debug"] * 2 + ["info"]), ("info", ["info"])]
+    ("level", "report"), [("debug", ["debug"] * 2 + ["info"]), ("info", ["info"])]
 )
 @pytest.mark.parametrize("form", ["json", "console"])
-def test_probes_are_logged_at_debug(tmp_path, level: str, told: list[str], form: str) -> None:
+def test_probes_are_logged_at_debug(tmp_path, level: str, report: list[str], form: str) -> None:
     def work(client: Client) -> None:
         for path in ("/v1/health", "/v1/ready", "/v1/status"):
             client.get(path)
@@ -214,7 +215,7 @@ def test_probes_are_logged_at_debug(tmp_path, level: str, told: list[str], form:
     settings = Settings(data_dir=tmp_path, log_level=level, log_format=form)
     if form == "json":
         lines = [one for one in answers(settings, [], work) if one["path"] != "/v1/health"]
-        assert [line["level"] for line in lines] == told[-2:]
+        assert [line["level"] for line in lines] == report[-2:]
         return
     written = io.StringIO()
     with contextlib.redirect_stderr(written), serve(settings, sections=[]) as served:

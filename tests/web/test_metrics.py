@@ -179,15 +179,15 @@ def workers_of(served: Serving) -> list[int]:
     return [int(pid) for pid in children.read_text(encoding="ascii").split()]
 
 
-def until(told: float, address: str, *sample: str) -> list[float]:
+def until(report: float, address: str, *sample: str) -> list[float]:
     """Scrape until the sample is this; every value of requests that was told meanwhile."""
     patience, seen = time.monotonic() + 60, []
     while time.monotonic() < patience:
         found = scrape(address)
         seen.append(at(found, "requests_total", "/v1/pulse/astronomy"))
-        if at(found, *sample) == told:
+        if at(found, *sample) == report:
             return seen
-    raise AssertionError(f"{sample} was not {told}")
+    raise AssertionError(f"{sample} was not {report}")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it finds the workers in /proc")

@@ -25,12 +25,12 @@ def test_log_status_and_doctor_name_the_trusted_proxies_setting(tmp_path: Path) 
             sent = {"X-Forwarded-For": f"198.51.100.{number}"}
             for path in ("/v1/pulse?lat=1&lng=1&start=2027-01-01&end=2027-01-02", "/v1/places?q=x"):
                 HTTP.get(served.url + path, headers=sent)
-        told = HTTP.get(f"{served.url}/v1/status").json()["notices"]
+        report = HTTP.get(f"{served.url}/v1/status").json()["notices"]
         nothing = {"LOCATION_CONTEXT_OPEN_METEO_FORECAST_URL": ""}
         done = command(
             tmp_path, "doctor", "--server", served.url, "--json", more=nothing, fails=True
         )
-    assert [notice.endswith(LINE) for notice in told if "Forwarded" in notice] == [True]
+    assert [notice.endswith(LINE) for notice in report if "Forwarded" in notice] == [True]
     lines = [line for line in written.getvalue().splitlines() if "forwarded_header" in line]
     assert len(lines) == 1
     assert json.loads(lines[0])["set"] == LINE

@@ -39,24 +39,24 @@ class Asker(threading.Thread):
         self.stopped = threading.Event()
 
     def run(self) -> None:
-        connection, asked = None, 0
+        connection, requested = None, 0
         while not self.stopped.is_set():
             try:
                 if connection is None:
                     connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
                     connection.connect()
-                asked += 1
-                connection = self.ask(connection, asked)
+                requested += 1
+                connection = self.ask(connection, requested)
             except (OSError, HTTPException, ValueError) as error:
                 self.answers[f"cut: {error!r}"] += 1
                 connection = None
         if connection is not None:
             connection.close()
 
-    def ask(self, connection: HTTPConnection, asked: int) -> HTTPConnection | None:
+    def ask(self, connection: HTTPConnection, requested: int) -> HTTPConnection | None:
         if self.number % 2:
             time.sleep(0.1)
-        query = QUERY.format(lng=f"{self.number}.{asked % 1000:03}")
+        query = QUERY.format(lng=f"{self.number}.{requested % 1000:03}")
         headers = {"Authorization": f"Bearer {self.key}"}
         connection.request("GET", f"/v1/pulse/astronomy?{query}", headers=headers)
         response = connection.getresponse()
@@ -70,9 +70,9 @@ class Asker(threading.Thread):
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_sigterm_cuts_no_request_of_clients_that_follow_health(
-    house, workers: str, own_redis: OwnRedis
+    prepared, workers: str, own_redis: OwnRedis
 ) -> None:
-    folder, key = house
+    folder, key = prepared
     free = {
         "LOCATION_CONTEXT_OPEN_METEO_FORECAST_URL": "https://api.open-meteo.com/v1/forecast",
         **with_redis(own_redis),
@@ -102,28 +102,28 @@ def health(port: int) -> tuple[int, str | None, dict]:
     connection = HTTPConnection("127.0.0.1", port, timeout=10)
     connection.request("GET", "/v1/health")
     response = connection.getresponse()
-    told = response.status, response.headers["connection"], json.loads(response.read())
+    report = response.status, response.headers["connection"], json.loads(response.read())
     connection.close()
-    return told
+    return report
 
 
 def wait_until_it_drains(port: int) -> None:
     """Until health says so: what a load balancer goes by when it sends no more."""
     patience = time.monotonic() + 5
-    while (told := health(port))[0] == 200:
+    while (report := health(port))[0] == 200:
         assert time.monotonic() < patience
-    assert told == (503, "close", {"status": "draining"})
+    assert report == (503, "close", {"status": "draining"})
 
 
-def test_draining_server_serves_for_the_configured_time(house) -> None:
-    folder, _ = house
+def test_draining_server_serves_for_the_configured_time(prepared) -> None:
+    folder, _ = prepared
     longer = {"LOCATION_CONTEXT_DRAIN_AT_LEAST": "3"}  # the default is 1 s
     with serving(folder, more=longer) as served:
         served.signal(signal.SIGTERM)
         wait_until_it_drains(served.port)
-        told = time.monotonic()
+        report = time.monotonic()
         printed = served.printed()
-        assert time.monotonic() - told > 2.5
+        assert time.monotonic() - report > 2.5
     assert served.process.returncode == 0, printed
 
 
@@ -171,8 +171,8 @@ def test_serve_with_a_port_in_use_or_a_damaged_database_ends_with_a_sentence(
 
 
 @LINUX
-def test_supervisor_loads_no_library_of_its_workers(house, own_redis: OwnRedis) -> None:
-    folder, key = house
+def test_supervisor_loads_no_library_of_its_workers(prepared, own_redis: OwnRedis) -> None:
+    folder, key = prepared
     with serving(folder, "--workers", "2", more=with_redis(own_redis)) as served:
         first, second = children(served.process.pid)
         ask_all(served.port, key)
@@ -225,8 +225,10 @@ def megabytes(pid: int) -> float:
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_starting_server_ends_cleanly_on_a_signal(house, workers: str, own_redis: OwnRedis) -> None:
-    folder, _ = house
+def test_starting_server_ends_cleanly_on_a_signal(
+    prepared, workers: str, own_redis: OwnRedis
+) -> None:
+    folder, _ = prepared
     for number in (signal.SIGTERM, signal.SIGINT):
         with starting(folder, "--workers", workers, more=with_redis(own_redis)) as served:
             wait_until(lambda: bool(children(served.process.pid)))
@@ -239,8 +241,8 @@ def test_starting_server_ends_cleanly_on_a_signal(house, workers: str, own_redis
         assert "Unexpected exit" not in printed
 
 
-def test_server_logs_notices_and_a_worker_s_death_as_json(house, own_redis: OwnRedis) -> None:
-    folder, _ = house
+def test_server_logs_notices_and_a_worker_s_death_as_json(prepared, own_redis: OwnRedis) -> None:
+    folder, _ = prepared
     with serving(folder, "--workers", "2", more=with_redis(own_redis)) as served:
         workers = children(served.process.pid)
         os.kill(workers[0], signal.SIGKILL)
@@ -248,15 +250,15 @@ def test_server_logs_notices_and_a_worker_s_death_as_json(house, own_redis: OwnR
         served.signal(signal.SIGTERM)
         lines = served.printed().splitlines()
     events = [json.loads(line) for line in lines]
-    told = next(event for event in events if event["event"] == "serving")
-    assert told["data_dir"] == str(folder)
-    assert told["address"].endswith(str(served.port))
+    report = next(event for event in events if event["event"] == "serving")
+    assert report["data_dir"] == str(folder)
+    assert report["address"].endswith(str(served.port))
     assert any("sample guide" in event.get("message", "") for event in events)
     assert any("worker" in event["event"].lower() for event in events), lines
 
 
-def test_workers_end_after_their_parent_was_killed(house, own_redis: OwnRedis) -> None:
-    folder, _ = house
+def test_workers_end_after_their_parent_was_killed(prepared, own_redis: OwnRedis) -> None:
+    folder, _ = prepared
     with serving(folder, "--workers", "2", more=with_redis(own_redis)) as served:
         workers = children(served.process.pid)
         assert len(workers) == 2
@@ -279,8 +281,8 @@ def runs(pid: int) -> bool:
 
 def children(parent: int) -> list[int]:
     """The workers of a server that live."""
-    asked = ["ps", "-o", "pid=,stat=,args=", "--ppid", str(parent)]
-    listed = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    requested = ["ps", "-o", "pid=,stat=,args=", "--ppid", str(parent)]
+    listed = subprocess.run(requested, capture_output=True, text=True, check=False).stdout
     rows = [line.split(None, 2) for line in listed.splitlines()]
     return [int(pid) for pid, state, does in rows if state[0] != "Z" and "tracker" not in does]
 
@@ -292,8 +294,8 @@ def wait_until(reached: Callable[[], bool], seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
-def test_serve_prints_the_data_directory_and_ends_cleanly_on_ctrl_c(house) -> None:
-    folder, _ = house
+def test_serve_prints_the_data_directory_and_ends_cleanly_on_ctrl_c(prepared) -> None:
+    folder, _ = prepared
     with serving(folder, more={"LOCATION_CONTEXT_LOG_FORMAT": "console"}) as served:
         served.signal(signal.SIGINT)
         printed = served.printed()

@@ -31,9 +31,9 @@ EVERYTHING = (*(f"/v1/pulse/{name}" for name in SECTIONS), "/v1/pulse")
 
 
 def slow(respond: Callable[[Asked], Answered]) -> StandIn:
-    def respond_slowly(asked: Asked) -> Answered:
+    def respond_slowly(requested: Asked) -> Answered:
         server.stopping.wait(SLOW)
-        return respond(asked)
+        return respond(requested)
 
     server = StandIn(respond_slowly)
     return server
@@ -86,19 +86,19 @@ class World:
         Those ask the archive beside the forecast. Guests of another replica who come then have the
         forecast in time, and the archive asked behind them, before it answered the others.
         """
-        asked, answered = threading.Event(), threading.Event()
+        requested, answered = threading.Event(), threading.Event()
 
         def respond(request: Asked) -> Answered:
             if request.path == ARCHIVE:
-                asked.set()
+                requested.set()
             if request.path in {FORECAST, ARCHIVE}:
-                assert (asked if request.path == FORECAST else answered).wait(30)
+                assert (requested if request.path == FORECAST else answered).wait(30)
             return self.meteo.respond(request)
 
         self.meteo.server.respond = respond
         half = EVERYTHING * 4
         first = self.start({2 * number: path for number, path in enumerate(half)}, lat=lat)
-        assert asked.wait(30)
+        assert requested.wait(30)
         second = self.start({2 * number + 1: path for number, path in enumerate(half)}, lat=lat)
         statuses = first() + second()
         answered.set()
@@ -123,8 +123,8 @@ class World:
 
     def calls(self) -> dict[str, int]:
         """What was asked of each provider, by its name or path."""
-        asked = {path: len(self.meteo.calls(path)) for path in (FORECAST, ARCHIVE, ELEVATION)}
-        return asked | {name: len(one.requests) for name, one in self.others.items()}
+        requested = {path: len(self.meteo.calls(path)) for path in (FORECAST, ARCHIVE, ELEVATION)}
+        return requested | {name: len(one.requests) for name, one in self.others.items()}
 
     def took_redis_for_gone(self) -> bool:
         """Whether a worker was so busy that Redis seemed to be silent."""
@@ -202,5 +202,5 @@ def test_forty_requests_for_a_new_place_share_a_call_to_each_provider(
             if both.calls()[ARCHIVE] == 1 or not both.took_redis_for_gone():
                 break
             both.forget()
-        told = both.calls()
-        assert (told[FORECAST], told[ARCHIVE], told[ELEVATION]) == (0, 1, 1)
+        report = both.calls()
+        assert (report[FORECAST], report[ARCHIVE], report[ELEVATION]) == (0, 1, 1)

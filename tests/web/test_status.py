@@ -13,9 +13,10 @@ from sqlalchemy.engine import Engine
 from location_context.sections.cached_section import CachedSection
 from location_context.settings import Settings
 from location_context.web.status import DatasetCache
+from tests.moved_clock import MovedClock
 from tests.serving import serve
 from tests.web.conftest import HTTP
-from tests.web.sections import FakeClock, FakeUndatedSection
+from tests.web.sections import FakeUndatedSection
 
 
 @contextmanager
@@ -45,8 +46,8 @@ def test_status_shares_a_database_read_among_callers(
             asker.start()
         for asker in askers:
             asker.join()
-        told = HTTP.get(f"{served.url}/v1/status").json()
-    assert told["datasets"]["climate"]["rows"] == 0
+        report = HTTP.get(f"{served.url}/v1/status").json()
+    assert report["datasets"]["climate"]["rows"] == 0
     assert len([text for text in seen if "climate_months" in text]) == 1
 
 
@@ -66,13 +67,13 @@ class Counting(FakeUndatedSection):
 @pytest.mark.anyio
 async def test_status_rereads_imports_every_30_s_and_soon_after_a_failure() -> None:
     class Only:
-        sections = (CachedSection(Counting(), FakeClock()),)
+        sections = (CachedSection(Counting(), MovedClock()),)
 
     section, now = Only.sections[0].section, [0.0]
     imported = DatasetCache(Only(), lambda: now[0])  # type: ignore[arg-type]  # its sections alone are asked
-    for moment, asked, answers in (
+    for moment, request, answers in (
         (0.0, 1, True), (29.0, 1, True), (30.0, 2, False), (31.0, 2, False), (32.0, 3, True),
     ):  # fmt: skip
         now[0], section.failing = moment, not answers
         assert (await imported.read() == {"harbours": None}) is answers
-        assert section.requests == asked
+        assert section.requests == request

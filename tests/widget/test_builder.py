@@ -303,8 +303,8 @@ def test_changed_name_is_looked_up_or_used_as_a_label(service):
     back = html.unescape(re.findall(r'<li><a href="\?([^"]+)"', text)[-1])
     assert parse_qs(back)["lat"] == ["43.3183"]
     assert parse_qs(back)["place"] == ["Bilbao"]
-    kept = page(service, **shown, place="Hotel of no such town")
-    assert values(kept)["lat"] == "43.3183"
+    stored = page(service, **shown, place="Hotel of no such town")
+    assert values(stored)["lat"] == "43.3183"
     moved = page(service, **{**shown, "lat": "43"}, place="Bilbao")
     assert values(moved)["lat"] == "43", "coordinates typed by hand stay"
 
@@ -379,8 +379,8 @@ def test_builder_is_revalidated_by_etag(service):
     assert answer.headers["cache-control"] == "no-cache"
     assert "Accept-Language" in answer.headers["vary"]
     assert answer.headers["content-language"] == "en"
-    kept = service.get("/", headers={"If-None-Match": answer.headers["etag"]})
-    assert kept.status_code == 304
+    stored = service.get("/", headers={"If-None-Match": answer.headers["etag"]})
+    assert stored.status_code == 304
 
 
 def test_search_finds_places_by_the_beginning_of_a_name(service):

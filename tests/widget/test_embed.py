@@ -105,8 +105,8 @@ def test_script_may_be_used_and_cached_by_each_host(service):
     assert "frame-ancestors *" in headers["content-security-policy"]
     assert "x-frame-options" not in headers
     assert headers["cache-control"].startswith("public, max-age=")
-    kept = service.get("/v1/embed.js", headers={"If-None-Match": headers["etag"]})
-    assert (kept.status_code, kept.content) == (304, b"")
+    stored = service.get("/v1/embed.js", headers={"If-None-Match": headers["etag"]})
+    assert (stored.status_code, stored.content) == (304, b"")
 
 
 @pytest.mark.parametrize(

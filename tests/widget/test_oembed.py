@@ -58,10 +58,10 @@ def test_oembed_answers_with_a_rich_embed(service):
 
 
 def test_oembed_shows_the_requested_widget(service):
-    asked = {"place": "Donostia & bay", "accent": "#1d4ed8", "theme": "auto", "lang": "en-US"}
-    body = service.get("/v1/oembed", url=widget_url(service, units="imperial", **asked)).json()
+    request = {"place": "Donostia & bay", "accent": "#1d4ed8", "theme": "auto", "lang": "en-US"}
+    body = service.get("/v1/oembed", url=widget_url(service, units="imperial", **request)).json()
     source = urlsplit(Tags(body["html"]).tags[2][1]["src"])
-    expected = {**DONOSTIA, **asked, "units": "imperial"}
+    expected = {**DONOSTIA, **request, "units": "imperial"}
     assert parse_qs(source.query) == {name: [value] for name, value in expected.items()}
 
 
@@ -146,8 +146,8 @@ def test_oembed_refuses_a_size_that_is_no_number_of_pixels(service, size):
 
 def test_oembed_uses_public_url_and_ignores_the_default_port(gazetteer):
     service = _Parts("https://stays.example/context/", gazetteer)
-    asked = {"url": f"https://STAYS.example:443/context/v1/pulse?{urlencode(DONOSTIA)}"}
-    answer = oembed.read(service, urlencode(asked).encode())
+    request = {"url": f"https://STAYS.example:443/context/v1/pulse?{urlencode(DONOSTIA)}"}
+    answer = oembed.read(service, urlencode(request).encode())
     assert "https://stays.example/context/v1/pulse?lat=43.3183&amp;lng=-1.9812" in answer.html
     assert "https://stays.example/context/v1/embed.js" in answer.html
 

@@ -123,8 +123,8 @@ def test_page_is_revalidated_by_etag(service):
 
 
 def test_page_max_age_follows_the_shortest_lived_section(service):
-    kept = service.page().headers["cache-control"]
-    assert kept == "public, max-age=1800, stale-while-revalidate=60, stale-if-error=3600"
+    stored = service.page().headers["cache-control"]
+    assert stored == "public, max-age=1800, stale-while-revalidate=60, stale-if-error=3600"
 
 
 def test_page_follows_the_visitor_s_language_without_lang(service):
@@ -132,9 +132,9 @@ def test_page_follows_the_visitor_s_language_without_lang(service):
     assert answer.headers["content-language"] == "de-AT"
     assert "Accept-Language" in answer.headers["vary"]
     assert '<html lang="de-AT" dir="ltr">' in answer.text
-    asked = service.page(headers={"Accept-Language": "de"}, lang="ar")
-    assert "Accept-Language" not in asked.headers["vary"]
-    assert '<html lang="ar" dir="rtl">' in asked.text
+    request = service.page(headers={"Accept-Language": "de"}, lang="ar")
+    assert "Accept-Language" not in request.headers["vary"]
+    assert '<html lang="ar" dir="rtl">' in request.text
 
 
 def test_page_omits_a_failing_section_and_is_cached_for_a_minute(service):

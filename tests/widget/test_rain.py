@@ -176,24 +176,6 @@ def test_dry_rows_are_dry_together_with_high_probability(model):
 
 
 @pytest.mark.parametrize(
-    ("lead", "title"),
-    [(0, "Storm expected on"), (2, "Storm expected on"), (3, "Storm likely on"),
-     (7, "Storm likely on"), (8, "Storm possible on")],
-)  # fmt: skip
-def test_warning_is_hedged_by_its_lead_time(model, gazetteer, lead, title):
-    day = msgspec.structs.replace(
-        model, date=TODAY + timedelta(lead), wind_gusts_max=95.0, temperature_max=20.0,
-        snowfall_sum=0.0,
-    )  # fmt: skip
-    units = weather(query(gazetteer), NOW).units
-    (found,) = dangers([day], TODAY, units, WORDS)
-    assert found.title.startswith(title)
-    assert ("so this can change" in found.text) == (lead > 7)
-    assert "95" in found.text
-    assert dangers([day], TODAY + timedelta(lead + 1), units, WORDS) == []
-
-
-@pytest.mark.parametrize(
     ("fields", "kinds"),
     [
         ({"wind_gusts_max": 74.9}, []),

@@ -28,11 +28,11 @@ from tests.widget.queries import NOW, WORDS, query
 EPHEMERIS = Ephemeris()
 
 
-def read(section, asked):
+def read(section, request):
     """The section's body, read beside whatever loop a browser keeps running in this thread."""
 
     async def body():
-        return (await section.read(asked, Deadline.after(30))).body
+        return (await section.read(request, Deadline.after(30))).body
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(lambda: asyncio.run(body())).result()
@@ -76,8 +76,8 @@ def test_drawn_moon_leans_as_seen_from_the_point(point, evening, low, high):
 def test_drawn_sun_follows_its_true_altitude(gazetteer, lat, lng, start):
     """The section's golden hours, found from the ephemeris, lie at -4 and +6 degrees of it."""
     section = Astronomy(EPHEMERIS, lambda: NOW)
-    asked = query(gazetteer, lat, lng, start, 3)
-    body = read(section, asked)
+    request = query(gazetteer, lat, lng, start, 3)
+    body = read(section, request)
     day = body.days[1]
     declination = _declination(day.date, lat, day.sun.noon_altitude)
     for span, ends in (
@@ -242,8 +242,8 @@ def test_eclipse_after_midnight_belongs_to_the_night_before(gazetteer):
 
 
 def test_past_highlights_of_a_stay_in_progress_are_omitted(gazetteer):
-    asked = query(gazetteer, 43.3, -1.98, "2026-08-10", 8)
-    body = read(Astronomy(EPHEMERIS, lambda: NOW), asked)
+    request = query(gazetteer, 43.3, -1.98, "2026-08-10", 8)
+    body = read(Astronomy(EPHEMERIS, lambda: NOW), request)
     before, after = (
         sky.card(body, EPHEMERIS, WORDS, today) for today in (date(2026, 8, 10), date(2026, 8, 14))
     )

@@ -118,7 +118,7 @@ class Drawn:
 @pytest.fixture(scope="module")
 def skies(gazetteer) -> list[Drawn]:
     chance, section = random.Random(27), Astronomy(EPHEMERIS, lambda: NOW)
-    asked = []
+    request = []
     for number in range(STAYS):
         far = chance.uniform(60, 80) * chance.choice([1, -1])
         lat, lng = chance.choice([chance.uniform(-58, 62), far]), chance.uniform(-179, 179)
@@ -130,15 +130,15 @@ def skies(gazetteer) -> list[Drawn]:
         stay = Stay(start, start + timedelta(chance.choice([0, 1, 3, 5, 9])))
         today = start + timedelta(chance.choice([-5, -5, 0, 2]))
         point = gazetteer.point(lat, lng)
-        asked.append((Query(point, stay, "metric", LANGUAGES.english), min(today, stay.end)))
+        request.append((Query(point, stay, "metric", LANGUAGES.english), min(today, stay.end)))
 
     async def bodies():
-        return [(await section.read(one, Deadline.after(60))).body for one, _ in asked]
+        return [(await section.read(one, Deadline.after(60))).body for one, _ in request]
 
     found = asyncio.run(bodies())
     return [
         Drawn(body, today, FORMATTERS[number % 10])
-        for number, (body, (_, today)) in enumerate(zip(found, asked, strict=True))
+        for number, (body, (_, today)) in enumerate(zip(found, request, strict=True))
     ]
 
 
@@ -295,8 +295,8 @@ def test_sky_moments_are_true_of_its_highlights(cards):
             elif found.type == "full_moon":
                 assert lit(found.at) > 0.98
             elif found.type == "clock_change":
-                told = one.at(moment.day, text.removeprefix("at "))
-                before, later = told - timedelta(hours=3), told + timedelta(hours=3)
+                report = one.at(moment.day, text.removeprefix("at "))
+                before, later = report - timedelta(hours=3), report + timedelta(hours=3)
                 assert (later.utcoffset() - before.utcoffset()).total_seconds() == (
                     60 * details.shift_minutes
                 )

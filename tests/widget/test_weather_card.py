@@ -17,14 +17,6 @@ from tests.widget.samples.weather import weather
 TODAY = NOW.date()
 
 
-def test_summary_says_rain_in_the_words_of_the_fact(gazetteer):
-    for start in ("2026-11-22", "2027-08-07"):
-        body = weather(query(gazetteer, start=start, days=8), NOW)
-        fact = weather_card.card(body, None, WORDS, NOW).facts[1]
-        said = stay_text(body, TODAY, WORDS)
-        assert said.endswith(f". {fact.value}, {fact.caption}.")
-
-
 def test_straddling_stay_says_the_rain_of_all_its_days(gazetteer):
     whole = msgspec.structs.replace(
         weather(query(gazetteer, start="2026-12-03", days=9), NOW), mode="climatology"
@@ -45,9 +37,9 @@ def test_summary_of_a_stay_in_progress_covers_the_remaining_days(gazetteer):
     assert WORDS.plain(said) == "Mild, 20–21 °C by day. Dry, 2% chance of rain over 2 days."
 
 
-def unusually(gazetteer, highs, usual, years, fmt=WORDS, **asked):
+def unusually(gazetteer, highs, usual, years, fmt=WORDS, **request):
     """The headline of days with these highs, of which so much is usual and the years had that."""
-    body = weather(query(gazetteer, days=len(highs), **asked), NOW)
+    body = weather(query(gazetteer, days=len(highs), **request), NOW)
     shown = [
         msgspec.structs.replace(
             day,
@@ -108,18 +100,8 @@ def test_word_for_warmth_does_not_depend_on_units(gazetteer, celsius, units):
     assert summary_text.warmth(value, body, WORDS) == summary_text.warmth(celsius, metric, WORDS)
 
 
-def test_summary_of_typical_weather_names_its_means(gazetteer):
-    body = weather(query(gazetteer, start="2027-08-07"), NOW)
-    said = stay_text(body, TODAY, WORDS)
-    high, low = body.summary.temperature_max_mean, body.summary.temperature_min_mean
-    wet = round(body.summary.expected_wet_days)
-    high, low = (WORDS.temperature(value).replace("°", "\u00a0°C") for value in (high, low))
-    assert f"{high} by day and {low} at night" in said
-    assert f"about {wet} of your 8 days" in said
-
-
-def days_of(gazetteer, **asked):
-    return weather(query(gazetteer, **asked), NOW)
+def days_of(gazetteer, **request):
+    return weather(query(gazetteer, **request), NOW)
 
 
 def without(day, *names):
@@ -232,15 +214,3 @@ def test_equal_typical_days_share_a_row_but_never_with_a_forecast(gazetteer):
         msgspec.structs.replace(whole, days=warm), near, WORDS, NOW
     ).timeline.rows
     assert len(rows) == 9
-
-
-def test_row_says_dry_only_where_all_such_rows_are_probably_dry(gazetteer):
-    body = days_of(gazetteer)
-
-    def words(chance):
-        days = [msgspec.structs.replace(d, precipitation_probability=chance) for d in body.days]
-        card = weather_card.card(msgspec.structs.replace(body, days=days), None, WORDS, NOW)
-        return {row.rain for row in card.timeline.rows}
-
-    assert words(2) == {"dry"}
-    assert words(5) == {"5%"}, "eight such days are dry in two cases of three"

@@ -53,8 +53,8 @@ class Filtered(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in KEPT:
-            kept = (f' {name}="{escape(v or "")}"' for name, v in attrs if name in KEPT[tag])
-            self.left.append(f"<{tag}{''.join(kept)}>")
+            attributes = (f' {name}="{escape(v or "")}"' for name, v in attrs if name in KEPT[tag])
+            self.left.append(f"<{tag}{''.join(attributes)}>")
 
     def handle_endtag(self, tag: str) -> None:
         self.left += [f"</{tag}>"] if tag in KEPT else []
