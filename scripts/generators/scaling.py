@@ -97,10 +97,11 @@ def archive() -> str:
     rows = [
         (f"{cells:,}", f"{rounded(cells * MONTH_UNITS):,}", f"{rounded(cells * YEAR_UNITS):,}",
          days(cells * YEAR_UNITS / OURS), days(cells * YEAR_UNITS / professional),
-         size(cells * YEARS * 12 * ROW_BYTES))
+         size(cells * YEARS * 12 * ROW_BYTES), "0")
         for cells in (1, 100, 1_000, 10_000)
     ]  # fmt: skip
-    head = ("cells", "units, one month", "all twelve", "days, free", "days, Professional", "stored")
+    head = ("cells", "units, one month", "all twelve", "days, free", "days, Professional", "stored",
+            "units with a climate store")  # fmt: skip
     return table(head, rows)
 
 
@@ -139,6 +140,7 @@ def example() -> str:
         ("Open-Meteo units", f"{rounded(used):,} a day, {rounded(used * 30):,} a month"),
         (f"archive of {climate:,} cells of 0.25°, once",
          f"{rounded(climate * YEAR_UNITS):,} units, {size(climate * YEARS * 12 * ROW_BYTES)}"),
+        ("the same with a climate store", "0 units"),
         ("sent by the service", f"{served * PAGE_BYTES['full'] / 1e9:.0f} GB a day"),
     ]  # fmt: skip
     return table(("step", ""), rows)
@@ -150,7 +152,8 @@ def formulas() -> str:
          f"{FORECAST_UNITS:.2f} units"),
         ("one month of its archive", f"{FIELDS} ÷ 10 × 61 days ÷ 14 × {YEARS} years",
          f"{MONTH_UNITS:.0f} units"),
-        ("all twelve at once (`climate build`)", f"{FIELDS} ÷ 10 × {YEARS} years and 30 days ÷ 14",
+        ("all twelve at once (`warm FILE --climate-only`)",
+         f"{FIELDS} ÷ 10 × {YEARS} years and 30 days ÷ 14",
          f"{YEAR_UNITS:.0f} units"),
         ("forecasts fetched a day", "a ÷ (1 + a ÷ 48) for a requests", f"at most {HALF_HOURS}"),
         ("climate of a cell", f"{YEARS} years × 12 months × {ROW_BYTES:,} bytes",
