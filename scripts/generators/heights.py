@@ -3,12 +3,18 @@
 Chromium draws the sample sections of tests/widget, all folded, for a stay of three days and one of
 nine, one of eight without events, a typical one and the compact card. `widget/embedding.py` and
 embed.js add the parts up. Run it after a change of looks; tests/widget/test_heights.py says when.
-Needs Chromium.
+Each part is the lowest of three families of fonts: languages shorter than English are then near it.
+Needs Chromium, and Debian's fonts-dejavu-core, fonts-liberation and fonts-noto-core.
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import pytest
 
 from scripts.stays import sampled
 
@@ -24,6 +30,10 @@ STAYS = {
     "compact": f"{HERE}&start=2026-11-26&end=2026-11-30&layout=compact",
 }
 GAP = 8  # px between cards
+FAMILIES = ("dejavu", "liberation", "noto")  # folders of Debian's fonts
+FONTCONFIG = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>
+<dir>/usr/share/fonts/truetype/{family}</dir><cachedir>{folder}</cachedir>
+<include ignore_missing="yes">/etc/fonts/conf.d</include></fontconfig>"""
 MEASURE = """(widths) => {
   const page = document.getElementById("w"), tall = (one) => one.getBoundingClientRect().height;
   for (const card of document.querySelectorAll(".col > .card")) card.style.flex = "none";
@@ -39,13 +49,36 @@ MEASURE = """(widths) => {
 
 
 def files() -> dict[Path, str]:
+    tables = [measured(family) for family in FAMILIES]
+    lowest = {
+        name: list(map(min, zip(*(table[name] for table in tables), strict=True)))
+        for name in tables[0]
+    }
+    return {OUT: layout(lowest)}
+
+
+@contextmanager
+def only_fonts(family: str) -> Iterator[None]:
+    """Let programs that use fontconfig see one family alone."""
+    if not Path("/usr/share/fonts/truetype", family).is_dir():
+        raise SystemExit(
+            f"/usr/share/fonts/truetype/{family} is missing: install its Debian package"
+        )
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        file = Path(folder, "fonts.conf")
+        file.write_text(FONTCONFIG.format(family=family, folder=folder))
+        patch.setenv("FONTCONFIG_FILE", str(file))
+        yield
+
+
+def measured(family: str) -> dict[str, list[int]]:
     found: dict[str, list[dict[str, Any]]] = {}
-    with sampled() as (browser, url):
+    with only_fonts(family), sampled() as (browser, url):
         page = browser.new_page(viewport={"width": 1300, "height": 800}, bypass_csp=True)
         for name, stay in STAYS.items():
             page.goto(f"{url}/v1/pulse?{stay}")
             found[name] = page.evaluate(MEASURE, list(WIDTHS))
-    return {OUT: layout(parts(found))}
+    return parts(found)
 
 
 def parts(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[int]]:
