@@ -49,9 +49,7 @@ async def test_chain_takes_the_first_answer_and_requests_no_other_source():
 async def test_chain_requests_the_next_source_after_a_failure_or_nothing():
     failing = Source("a").says(ProviderUnreachable("a", "down"))
     empty, last = Source("b").says(None), Source("c").says("c")
-    began = time.monotonic()
-    assert await race(failing, empty, last, seconds=30) == "c"
-    assert time.monotonic() - began < 5
+    assert await race(failing, empty, last, seconds=5) == "c"
 
 
 async def test_failing_source_leaves_no_unretrieved_exception():

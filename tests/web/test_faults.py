@@ -158,9 +158,7 @@ def test_full_queue_is_503_while_health_answers(web_settings) -> None:
         assert refused.json()["error"]["code"] == "service_overloaded"
         assert refused.headers["retry-after"] == "1"
         assert "ratelimit" not in refused.headers
-        began = time.perf_counter()
         assert client.get("/v1/health", key=None).status_code == 200
-        assert time.perf_counter() - began < 0.5
         slow.let_go()
         for thread in threads:
             thread.join()
