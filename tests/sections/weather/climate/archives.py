@@ -1,7 +1,7 @@
 """A daily archive as NASA POWER publishes it: Zarr v2, chunks of 5844 x 15 x 15, -999 missing."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -12,15 +12,14 @@ import zarr
 from moto.server import ThreadedMotoServer
 from numcodecs import Blosc, FixedScaleOffset
 
+from location_context.point import Point
+from location_context.sections.weather.records import ROW
+from tests.sections.weather.climate.stores import NATIVE_NAMES, POWER_GRID
+
 CHUNKS = (5844, 15, 15)
 FIRST = date(1981, 1, 1)
 BUCKET = "nasa-power"
-NAMES = {
-    "T2M_MAX": "temperature_max",
-    "T2M_MIN": "temperature_min",
-    "PRECTOTCORR": "precipitation_sum",
-    "RH2M": "humidity_mean",
-}
+City = tuple[tuple[float, float], date, np.ndarray]  # as `read_city` returns it
 
 
 def write_power(
@@ -59,8 +58,26 @@ def write_power(
             filters=filters, compressors=Blosc(cname="zstd", clevel=1),
         )  # fmt: skip
         array.attrs["_ARRAY_DIMENSIONS"] = ["time", "lat", "lon"]
-        array[before:] = np.where(np.isnan(values), -999.0, values)
+        if values.size:  # else nothing is written, and every chunk is missing
+            array[before:] = np.where(np.isnan(values), -999.0, values)
     zarr.consolidate_metadata(folder, zarr_format=2)
+    return folder
+
+
+def write_cities(folder: Path, cities: Sequence[City]) -> Path:
+    """Write an archive of the whole Earth that has values in the cells of these cities alone."""
+    grid, last = POWER_GRID, max(first.toordinal() + v.shape[1] for _, first, v in cities)
+    lats = grid.south + np.arange(grid.rows) * grid.lat_step
+    lngs = grid.west + np.arange(grid.columns) * grid.lng_step
+    nothing = np.empty((last - FIRST.toordinal(), 0, 0))
+    write_power(folder, dict.fromkeys(NATIVE_NAMES, nothing), FIRST, lats, lngs)
+    group = zarr.open_group(folder, mode="r+", zarr_format=2)
+    for native, name in NATIVE_NAMES.items():
+        for (lat, lng), first, values in cities:
+            row, column = grid.around(Point(lat, lng, "UTC"))[0]
+            begin = (first - FIRST).days
+            series = np.nan_to_num(values[ROW[name]], nan=-999.0)
+            group[native][begin : begin + len(series), row, column] = series
     return folder
 
 

@@ -15,32 +15,35 @@ from location_context.sections.weather.climate import layout
 from location_context.sections.weather.climate.build import sum_of
 from location_context.sections.weather.climate.layout import Grid, Manifest, Tile, TileState
 from location_context.sections.weather.climate.tile import HISTORY_SCALES, build_tile
-from location_context.sections.weather.providers.nasa_power import code_without
 from location_context.sections.weather.records import ROW
 
 POWER_GRID = Grid(south=-90, west=-180, lat_step=0.5, lng_step=0.625, rows=361, columns=576)
-NATIVE_NAMES = {
+CITY_NAMES = {
     "T2M_MAX": "temperature_max",
     "T2M_MIN": "temperature_min",
     "PRECTOTCORR": "precipitation_sum",
     "RH2M": "humidity_mean",
 }
+NATIVE_NAMES = CITY_NAMES | {"T2M": "temperature_mean", "CLOUD_AMT": "cloud_cover_mean"}
 CITY_FIELDS = (*NATIVE_NAMES.values(), "weather_code")
-_FOR_CODES = ("precipitation_sum", "cloud_cover_mean", "temperature_mean")
 NOTICE = Attribution(name="NASA POWER", url="https://power.larc.nasa.gov/", license=None, text="x")
 
 
 def read_city(path: Path) -> tuple[tuple[float, float], date, np.ndarray]:
-    """Return where a city of the shared data lies, its first day, and its values."""
+    """Return where a city of the shared data lies, its first day, and its values.
+
+    What the data lack for weather codes is made of the rest: means and clouds.
+    """
     with gzip.open(path, "rt") as file:
         rows = list(csv.DictReader(file))
     values = np.full((len(records.ARCHIVE_FIELDS), len(rows)), np.nan)
-    for native, name in NATIVE_NAMES.items():
+    for native, name in CITY_NAMES.items():
         column = np.array([float(row[native]) for row in rows])
         values[ROW[name]] = np.where(column > -900, column, np.nan)
     values = records.plausible(records.ARCHIVE_FIELDS, values)
-    rain, cloud, mean = (values[ROW[name]] for name in _FOR_CODES)
-    values[ROW["weather_code"]] = code_without(rain, cloud, mean)
+    high, low = (values[ROW[name]] for name in ("temperature_max", "temperature_min"))
+    values[ROW["temperature_mean"]] = np.round((high + low) / 2, 2)
+    values[ROW["cloud_cover_mean"]] = values[ROW["humidity_mean"]]
     return (float(rows[0]["LAT"]), float(rows[0]["LON"])), date(int(rows[0]["YEAR"]), 1, 1), values
 
 
