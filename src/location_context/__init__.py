@@ -1,4 +1,4 @@
-"""The surroundings of a stay.
+"""Weather, sky, restaurants and events around a stay.
 
 Given a point and dates: JSON sections, which describe themselves and are found by entry points,
 and an HTML widget that renders every applicable one. The library comes first; `web`, `widget` and

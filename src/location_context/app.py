@@ -75,9 +75,9 @@ async def open_service(
     """Open everything.
 
     Args:
-        settings: of this process.
+        settings: the settings of this process.
         clock: the time, UTC.
-        sections: stand in for those of the registry.
+        sections: replace those of the registry.
         prepared: check the database, and read keys and the guide, so that the first requests do not
             wait for them.
         worker: the process among those that serve together.

@@ -12,11 +12,11 @@ LOG_SECONDS = 60.0  # between two lines about one provider that fails
 
 
 class Histogram:
-    """A count of values for each range: those up to a bound, but above the bound before.
+    """Counts values by range: each range reaches from above the previous bound up to its own.
 
     Attributes:
-        bounds: upper ones, rising.
-        counts: by bound; the last one is above all of them.
+        bounds: the upper bounds, ascending.
+        counts: the count for each bound; the last counts values above all bounds.
         total: the sum of all values.
     """
 
@@ -35,14 +35,15 @@ class Histogram:
 class ProviderCalls:
     """The outcomes of calls to one provider's address, counted and logged.
 
-    While it fails the log has a line a minute with the number of failures, and one when it is back.
+    While a provider fails, a line a minute is logged with the number of failures, and another when
+    it is back.
 
     Attributes:
         provider: its name.
         outcomes: calls by `ok`, the error's code, or the class of status such as `status_5xx`.
         seconds: the durations of calls.
         refused: calls that were not made, by reason; see `ProviderBackoff`.
-        joined: callers that waited for a call under way for others.
+        joined: callers that shared a call already under way.
         breaker_open: True while the address is not called, or only probed.
         breaker_opened: the number of times the breaker opened.
         succeeded_at: the last success, POSIX seconds; 0 for never.

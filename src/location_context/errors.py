@@ -48,7 +48,7 @@ DAMAGED = (msgspec.MsgspecError, ValueError, OverflowError)
 
 
 class LocationContextError(Exception):
-    """The root of the tree; `message` is one sentence fit for its reader."""
+    """The root of the tree; `message` is one sentence for its reader."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -62,7 +62,7 @@ class PublicError(LocationContextError):
         type: its category.
         code: for clients' programs; it never changes.
         status: the HTTP status.
-        summary: when it is answered, for the API reference.
+        summary: when the error occurs, for the API reference.
     """
 
     type: ClassVar[str]
@@ -345,7 +345,7 @@ class ProviderStatusError(ProviderError):
 
 
 class ProviderNotInPlan(ProviderStatusError):
-    """An answer that the plan behind the key lacks what was requested."""
+    """The plan behind the key does not include the requested data."""
 
     code = "not_in_plan"
     because = ", since the plan of this API key does not include it"

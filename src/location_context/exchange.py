@@ -20,11 +20,11 @@ class Exchange:
     Attributes:
         scope: the request in ASGI's terms.
         id: `req_` and 24 hexadecimal digits.
-        method, path, query: of the request line, the query as it was sent.
+        method, path, query: from the request line; the query is unchanged.
         arrived_at: on the monotonic clock; deadlines count from it.
-        given: the headers by lower-case name; of a repeated header the last value.
+        given: the headers by lower-case name; a repeated header has its last value.
         counted: the quota's count for its API key; None without a key.
-        near: the point at one decimal.
+        near: the point, rounded to one decimal.
         mode: `mode` of the weather.
         cache: `response` for a cached response, else the worst of its sections' `ReadKind`s.
         code: the error's code.

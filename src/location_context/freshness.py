@@ -12,7 +12,7 @@ INCOMPLETE_MAX_AGE = AWAITING_MAX_AGE = 60  # seconds
 SPENT_MAX_AGE = 900  # for answers that improve once a budget is free again
 LATE_MAX_AGE = 3  # seconds, less than a page waits until it reloads itself for data on their way
 INCOMPLETE_TTL, SPENT_TTL = 5.0, 60.0  # seconds for which it is reused
-RENEWED_WITHIN = 5  # seconds in which a response that is served a last time is read anew
+RENEWED_WITHIN = 5  # seconds within which a response served for the last time is read again
 SHARED_MAX_AGE = 3600  # for a CDN, which can be purged, unlike browsers
 
 
@@ -21,13 +21,13 @@ class Freshness:
     """The time for which a response may be reused: as long as every part is fresh and complete.
 
     Attributes:
-        fresh_until: the end of freshness of its first part; POSIX seconds.
+        fresh_until: the time at which the first part stops being fresh, in POSIX seconds.
         complete: True if nothing was missing.
         is_cacheable: True if a client may cache it for longer than a minute, complete or not.
         scope: `private` for answers behind a key, `public` for the widget.
         awaits: the fetches behind the parts that will soon be replaced.
         shared_until: the end of freshness in a shared cache, that is a CDN.
-        late: True for a page that reloads itself once for data on their way.
+        late: True for a page that reloads itself once for data still being fetched.
     """
 
     fresh_until: float
@@ -42,7 +42,7 @@ class Freshness:
     def of(
         cls, results: Iterable[SectionResult | None], scope: Literal["private", "public"]
     ) -> Self:
-        """Return the freshness of a response made of these; None stands for a missing part."""
+        """Return the freshness of a response made of these parts; None is a missing part."""
         given = list(results)
         until = [one.fresh_until.timestamp() for one in given if one]
         shared = [(one.shared_until or one.fresh_until).timestamp() for one in given if one]

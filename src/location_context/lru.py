@@ -12,8 +12,8 @@ class LRUCache(Generic[K, V]):
     """A mapping bounded by the total size of its values.
 
     Args:
-        max_size: the most that all values may come to together.
-        size_of: the size of one value; without it every value counts 1.
+        max_size: the greatest total size of all values.
+        size_of: returns returns the size of a value; without it every value counts 1.
 
     Example:
         >>> cache = LRUCache[str, bytes](max_size=10, size_of=len)

@@ -61,7 +61,7 @@ class Parameter(Generic[T]):
     Attributes:
         check: makes the value from a text that is not empty, or raises an InvalidRequest.
         schema: the JSON Schema of its text.
-        default: the value when the parameter is absent or empty; a required one has none.
+        default: the value if the parameter is absent or empty; required parameters have none.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Parameter(Generic[T]):
         """Return the checked value among the received texts.
 
         Raises:
-            InvalidRequest: it is wrong, or missing and required.
+            InvalidRequest: the value is invalid, or missing although required.
         """
         if text := given.get(self.name):
             return self.check(self.name, text)
@@ -132,7 +132,7 @@ class Parameters:
 
 
 def shown(value: str) -> str:
-    """Return a received value, fit for a message: short, quoted, and without an API key."""
+    """Return a received value for use in a message: short, quoted, and without API keys."""
     value = _KEY.sub("***", value)
     return repr(value[:40] + "…" if len(value) > 40 else value)
 

@@ -1,8 +1,8 @@
 """The client's address: which one counts behind proxies, and how it is pseudonymised.
 
-An address is trusted only as far as the chain of trusted proxies reaches: the right-most one in
-X-Forwarded-For that is not theirs. It is never stored: the limiter sees a keyed hash of it (of
-the /64 of an IPv6 address), whose key is random and renewed every day.
+The client is the right-most address in X-Forwarded-For that is not a trusted proxy. It is never
+stored: the limiter receives a keyed hash of it (of the /64 of an IPv6 address) with a random key
+that changes every day.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ class TrustedProxies:
     """The proxies whose X-Forwarded-For is trusted.
 
     Attributes:
-        warning: for the operator, once the header came from a peer that is not trusted; else None.
+        warning: a message for the operator, if an untrusted peer sent the header; else None.
     """
 
     def __init__(self, cidrs: Iterable[str]) -> None:

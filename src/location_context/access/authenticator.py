@@ -25,10 +25,10 @@ _MISSING = f"The API key is missing: send it in the header, as {_FORM}."
 
 
 class Authenticator:
-    """Requests with a key (`authenticate`), and the widget's by address (`limit_widget`).
+    """Checks requests with a key (`authenticate`), and counts the widget's (`limit_widget`).
 
     Attributes:
-        refusals: requests that were over a limit, by its name.
+        refusals: number of requests over a limit, by the limit's name.
         key_cache: the keys.
         counter: counts the use of keys and addresses.
     """
@@ -81,7 +81,7 @@ class Authenticator:
 
         Raises:
             MissingApiKey: the header holds no key.
-            InvalidApiKey: the key is not one that works.
+            InvalidApiKey: the key is unknown, revoked or expired.
             RateLimitExceeded: its quota is used up, or the client tried too many unknown keys.
             ServiceOverloaded: keys cannot be checked at this moment.
         """

@@ -31,7 +31,7 @@ class ApiKeyCache:
 
     Attributes:
         damaged: the ids of keys whose record cannot be read.
-        read_at: when the reading began that brought these keys.
+        read_at: when the read of these keys began.
     """
 
     def __init__(self, store: KeyStore, now: Callable[[], float] = time.monotonic) -> None:
@@ -64,7 +64,7 @@ class ApiKeyCache:
 
     @property
     def age(self) -> float:
-        """Seconds since the store had these keys; infinite before the first reading."""
+        """Seconds since the keys were read from the store; infinite before the first read."""
         return self._now() - self.read_at
 
     @property
@@ -101,7 +101,7 @@ class ApiKeyCache:
         """Make sure the keys were read at `since` or later; all waiting callers share one read.
 
         Returns:
-            False if the store failed, here or for the caller that made the read.
+            False if the store failed.
         """
         failures = self._failures
         async with self._reading:

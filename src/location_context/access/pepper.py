@@ -19,10 +19,10 @@ from location_context.settings.data_dir import PEPPER_FILE
 
 
 async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
-    """Return the pepper that fits the stored keys.
+    """Return the pepper that matches the stored keys.
 
     Raises:
-        OperatorError: it is missing or does not fit; the message says what to do.
+        OperatorError: the pepper is missing or does not match; the message says what to do.
     """
     path = settings.data_dir / PEPPER_FILE
     check = await store.pepper_check()
@@ -65,7 +65,7 @@ def _read(path: Path) -> bytes:
 
 
 def _make(path: Path) -> bytes:
-    """Write the file whole or not at all; the first of several processes wins."""
+    """Write the file completely or not at all; of several processes, the first wins."""
     draft = path.with_name(f"{PEPPER_FILE}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

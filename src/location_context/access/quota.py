@@ -1,10 +1,9 @@
 """Quotas: how many requests a subject may make in each time window, counted exactly.
 
 A window opens with its first request; a minute lasts 60 seconds, a day until midnight UTC. A
-request is counted in all windows of its subject or in none; one that should not count is
-refunded. When the clock is set back, a window that would now last too long is cut to its
-length and keeps its count, so that nobody is locked out and nobody gets a second quota. Moments
-are POSIX seconds.
+request is counted in all windows of its subject or in none; requests that should not count are
+refunded. If the clock is set back, a window that would last too long is cut to its length and keeps
+its count, so that nobody is locked out or gets a second quota. Moments are POSIX seconds.
 """
 
 import math
@@ -43,11 +42,11 @@ class Limits:
 
     Attributes:
         windows: each limit.
-        names: which they are; subjects of other names are counted apart.
+        names: names of the limits; subjects of other names are counted separately.
         quotas: the quota of each.
         policy: the header `RateLimit-Policy` of the IETF draft.
-        state: the value of `RateLimit`, with places for what is left in each window and for how
-            long.
+        state: the value of `RateLimit`, with placeholders for the remainder and the seconds of each
+            window.
     """
 
     def __init__(self, *limits: Limit) -> None:

@@ -237,7 +237,7 @@ def draw_map(
     month: Annotated[int, typer.Option("--month", min=1, max=12)] = 8,
     field: Annotated[
         Literal["temperature_max", "wet_days", "range"],
-        typer.Option("--field", help="What to draw."),
+        typer.Option("--field", help="The field to draw."),
     ] = "temperature_max",
     output: Annotated[
         Path, typer.Option("--output", help="A .png or .svg file.")

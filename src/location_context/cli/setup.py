@@ -1,8 +1,8 @@
 """`setup` prepares a first start.
 
-It makes the data directory and database, the sample guide, the fallback climate grid and a
-first API key, which is printed once with a `curl` line that works as soon as `serve` runs. What is
-there already is left as it is.
+It makes the data directory and database, the sample guide, the fallback climate grid and a first
+API key, which is printed once with a `curl` line that works as soon as `serve` runs. Existing data
+stays as it is.
 """
 
 import asyncio

@@ -49,7 +49,7 @@ def main_zone(country: str) -> str | None:
 
 
 def correct(lat: float, lng: float, zone: str, country: str | None) -> tuple[str, str | None]:
-    """Return zone and country of a point, from those of its boundary."""
+    """Return the corrected zone and country of a point."""
     if lat < _ANTARCTIC and not is_nautical(zone):
         return zone, "AQ"
     if (rule := _RULES.get(zone)) is not None and rule[0](lat, lng):
@@ -125,7 +125,7 @@ class Boundaries:
         return zones[0] if zones else nautical(lng)
 
     def _around(self, lat: float, lng: float) -> Iterator[int]:
-        """Yield the numbers of the outlines that a point is inside of."""
+        """Yield the numbers of the outlines that contain a point."""
         boxes = (self._south <= lat) & (self._north >= lat) & (self._west <= lng)
         for number in np.flatnonzero(boxes & (self._east >= lng)).tolist():
             corners = slice(self._ends[number - 1] if number else 0, self._ends[number])
@@ -147,7 +147,7 @@ def _boundaries() -> Boundaries:
 
 
 def zone_at(lat: float, lng: float) -> str:
-    """Return the zone of the gazetteer's point there, without loading the table of cities."""
+    """Return the zone at a point without loading the table of cities."""
     lat, lng = canonical(lat, lng)
     return correct(lat, lng, boundary_zone(lat, lng), None)[0]
 

@@ -54,7 +54,7 @@ class CachedSection:
         self._cache: Cached[Hashable, SectionResult] = Cached(
             clock,
             fresh=lambda _key, result, _fetched_at: result.fresh_until,
-            stale=None,  # hangs on midnight at the point
+            stale=None,  # ends at midnight at the point
             max_size=max_bytes,
             size_of=_size,
             is_complete=lambda result: result.complete,

@@ -340,7 +340,7 @@ class SectionResult:
     def is_cacheable(self) -> bool:
         """True if clients may cache it for longer than a minute.
 
-        That is so if it is complete, or lacks only an optional provider whose budget is spent:
+        True if the result is complete, or lacks only an optional provider whose budget is spent:
         nothing is stale, and another read would not add data.
         """
         return lasts(self.reason, stale=isinstance(self.body, Applicable) and self.body.stale)

@@ -1,8 +1,8 @@
 """The types of settings, each with what msgspec checks of it, and how a table of them is read.
 
 A type's `title` ends the sentence about a wrong value ("must be …"). Three checks are our own:
-addresses, networks and radii. Values come from the environment, over a TOML file. A secret may be
-given as `NAME_FILE` instead (`name_file` in TOML): the path of a file that holds it.
+addresses, networks and radii. Values come from the environment, over a TOML file. A secret may also
+be set as `NAME_FILE` (`name_file` in TOML): the path of a file that contains it.
 
 A package declares settings of its own as a Struct annotated like `Settings`, registers it in the
 entry-point group `location_context.settings`, so that its names count as known, and reads it:
@@ -78,7 +78,10 @@ class InvalidSetting(ValueError):
 
 @dataclass(frozen=True)
 class Check:
-    """Metadata of a type: what msgspec cannot check. `accepts` gets the value as read."""
+    """Metadata of a type: a check that msgspec does not have.
+
+    `accepts` receives the value as read.
+    """
 
     accepts: Callable[[Any], bool]
 
@@ -105,7 +108,7 @@ def parse(annotation: Any, text: str) -> Any:
 
 
 def _read(kind: Any, text: str) -> Any:
-    """Return the text as what JSON would hold, for msgspec to check."""
+    """Return the text as a JSON value, for msgspec to check."""
     types = get_args(kind)
     if get_origin(kind) is tuple:
         return [_read(types[0], part.strip()) for part in text.split(",") if part.strip()]
@@ -240,7 +243,7 @@ def read_table(table: type[Table], environ: Mapping[str, str]) -> Table:
     """Return the settings that a table declares; names of other tables are ignored.
 
     Raises:
-        OperatorError: some are wrong, or the file cannot be read.
+        OperatorError: some settings are invalid, or the file cannot be read.
     """
     given, unread = texts(environ, table)
     values, problems = parse_all(table, given)
@@ -357,7 +360,7 @@ def _content(path: Path, other: str) -> str:
     container.
 
     Raises:
-        InvalidSetting: the file has none, or the secret is set twice.
+        InvalidSetting: the file is empty, or the secret is set twice.
     """
     if other:
         raise InvalidSetting("is set together with the setting itself; set only one of them")

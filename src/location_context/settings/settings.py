@@ -191,7 +191,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def limits(self, provider: str) -> dict[float, float]:
         """Return a provider's budget: units by the seconds of each window that is limited."""
         budget: tuple[str, ...] | None = getattr(self, f"{provider}_budget", ())
-        if budget is None:  # Open-Meteo's, which hangs on the key
+        if budget is None:  # Open-Meteo's, which depends on the key
             budget = () if self.open_meteo_api_key else FREE_BUDGET
         parts = (part.partition("/") for part in budget)
         return {parsers.WINDOWS[window]: float(units) for units, _, window in parts}

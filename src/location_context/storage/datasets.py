@@ -166,7 +166,7 @@ def _insert(
 
 
 def _superseded(active: GuideVersion) -> ColumnElement[bool]:
-    """Return the condition for versions to delete: never the active one, nor the one before it."""
+    """Return the condition for versions to delete: neither the active one nor its predecessor."""
     number = guide_versions.c.number
     return and_(number <= active.number - STORED_VERSIONS, number != (active.replaces or 0))
 

@@ -77,7 +77,7 @@ class RedisLink:
     async def execute(self, command: Callable[[], Awaitable[Any]]) -> Any:
         """Return the reply of Redis; None while it is unavailable or late, or if it refuses.
 
-        A late command goes on behind its caller; for the next second, callers do not wait.
+        A late command continues in the background; for the next second, callers do not wait.
         """
         if self.is_unavailable:
             return None

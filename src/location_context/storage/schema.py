@@ -182,7 +182,7 @@ def _usable_from() -> str:
 
 
 def _alembic(step: Literal["stamp", "upgrade"], connection: Connection) -> None:
-    """Note that the schema is the newest one, or apply every migration up to it."""
+    """Mark the schema as the newest one, or apply every migration up to it."""
     # imported here: it costs a start 0.1 s and 10 MB, and only a migration needs it
     from alembic import command  # noqa: PLC0415  large, and rare
 

@@ -131,7 +131,7 @@ def _life(record: CacheRecord, now: datetime) -> int:
 
 
 def packed(data: bytes) -> bytes:
-    """Return data as they are stored: compressed where that pays."""
+    """Return data in their stored form: compressed if that is shorter."""
     if len(data) >= MIN_COMPRESSED and len(smaller := zlib.compress(data, 1)) < len(data):
         return _PACKED + smaller
     return _PLAIN + data

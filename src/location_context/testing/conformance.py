@@ -62,7 +62,7 @@ class ConformanceError(AssertionError):
 
 @dataclass
 class _Trial:
-    """A trial: the parts that are built for each fault anew, and the findings."""
+    """A trial: the parts that are rebuilt for each fault, and the findings."""
 
     respond: Respond
     settings: Mapping[str, str]

@@ -22,7 +22,9 @@ import msgspec
 
 @dataclass(frozen=True)
 class FakeRequest:
-    """A received request: path, query (first values; all in `every`), headers in lower case.
+    """A received request: path, query (the first value of each name.
+
+    All are in `every`), lower-case headers.
 
     `target` is path and query as they were written.
     """

@@ -1,7 +1,7 @@
 """Budget: how much of a provider may be used in each window, and where that is counted (`Ledger`).
 
-Spent units are stored by sixtieths of a window (`bucket`), so that no stretch of a window's length
-ever holds more than its limit. Processes share them as rows of the database (`storage.budgets`).
+Spent units are stored by sixtieths of a window (`bucket`), so that no period of a window's length
+exceeds the limit. Processes share them as rows of the database (`storage.budgets`).
 """
 
 import time
@@ -201,7 +201,7 @@ class Budget:
         return self.spend(-units, public=public)
 
     def refuse(self, units: float, *, public: bool) -> None:
-        """Log which windows refuse the units, each once in its length."""
+        """Log the windows that refuse the units, each at most once in its length."""
         now = self._current()
         for one in self.windows:
             refuses = not one.allows(one.spent, units, public=public)

@@ -1,8 +1,8 @@
-"""Cached: values by key from an outside source, fetched once and never waited for long.
+"""Cached: values by key from an outside source; each is fetched once, and callers never wait long.
 
 Forecasts, archives, elevations, events, travel times and the sections' results are all cached here.
-A fresh value is returned at once. Otherwise one fetch for each key is under way, for all callers
-and all processes; it outlives its callers, each of which waits until its own deadline.
+A fresh value is returned at once. Otherwise there is one fetch for each key, shared by all callers
+and processes. It outlives its callers, which wait until their own deadlines.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
@@ -27,8 +27,8 @@ class Entry(Generic[V]):
 
     Attributes:
         value: the fetched value.
-        fetched_at: the time at which its oldest part was fetched.
-        fresh_until: the end of its freshness.
+        fetched_at: the time at which the oldest part of the value was fetched.
+        fresh_until: the time at which the value stops being fresh.
         retry_at: the time to fetch again; before `fresh_until` if the value is incomplete.
         complete: True if another fetch would not add anything.
         error: the reason why it is incomplete or could not be replaced by a newer value, or None.
@@ -85,10 +85,10 @@ class Cached(Generic[K, V]):
         fresh: the time for which a value is fresh: a time span, or a function of key, value and
             fetch time that returns the end of freshness.
         stale: the age up to which a value may be used if no newer one is available; None: no limit
-            but the room.
+            except `max_size`.
         max_size: the largest total size of all values.
-        size_of: the size of a value; without it every value counts 1.
-        on_join: called with the key by each caller that finds a fetch under way.
+        size_of: returns the size of a value; without it every value counts 1.
+        on_join: called with the key for each caller that joins a fetch under way.
         merge: joins two values, the later one last. With it, an incomplete value adds to the
             previous value instead of replacing it.
         is_complete: returns True if another fetch would not add to this value.
@@ -164,7 +164,7 @@ class Cached(Generic[K, V]):
 
         Raises:
             ProviderError: nothing is cached, and the fetch failed.
-            TimeoutError: nothing came in time; the fetch goes on for the next caller.
+            TimeoutError: no value by the deadline; the fetch continues for the next caller.
         """
         try:
             return await self.get_fresh(key, fetch, deadline, public=public)
@@ -181,7 +181,7 @@ class Cached(Generic[K, V]):
 
         Raises:
             ProviderError: the fetch failed; any other error of `fetch` is raised unchanged.
-            TimeoutError: nothing came in time; the fetch goes on for the next caller.
+            TimeoutError: no value by the deadline; the fetch continues for the next caller.
         """
         cached = self.peek(key)
         if cached and self._clock() < cached.retry_at and cached.serves(public=public):

@@ -2,10 +2,9 @@
 
 A call has one deadline over all its parts, at most one retry out of a retry budget, a breaker, a
 weighted budget, a bound on calls in flight and a cap on the unpacked bytes of the response. The
-provider's limits by caller (units, calls at once, backoff) are in its `Host`. A call succeeds only
-once its own parser has read the response. Redirects are refused, except those within the
-provider's host where its terms require that. Failures raise a `ProviderError` whose message
-names no address.
+provider's limits for each caller (units, calls at once, backoff) are in its `Host`. A call succeeds
+only if its parser can read the response. Redirects are refused, except those within the provider's
+host where its terms require that. Failures raise a `ProviderError` whose message names no address.
 """
 
 import asyncio
@@ -131,7 +130,7 @@ class ProviderClient:
 
     @property
     def is_in_plan(self) -> bool:
-        """False once the plan behind the key turned out to lack this address."""
+        """False after the provider said that the key's plan does not include this address."""
         return not self._failed_by(errors.ProviderNotInPlan)
 
     def _failed_by(self, kind: type[errors.ProviderError]) -> bool:
@@ -140,16 +139,16 @@ class ProviderClient:
 
     @property
     def available(self) -> bool:
-        """True if a call may be made now, without taking the breaker's probe."""
+        """True if a call may be made now; does not use up the breaker's probe."""
         return self.configured and self.backoff_until is None and self.breaker.state != "open"
 
     async def get_json(
         self, params: Mapping[str, str], parse: Callable[[Any], T], **call: Any
     ) -> T:
-        """Return what `parse` makes of the JSON received; the arguments of `get` may follow.
+        """Return the parsed JSON of a call; accepts the arguments of `get`.
 
-        `parse` may raise any of KeyError, TypeError, ValueError and the like: a response that it
-        cannot read is the provider's failure.
+        `parse` may raise KeyError, TypeError, ValueError and similar errors: an unreadable response
+        counts as the provider's failure.
 
         Raises:
             ProviderError: the call failed or the answer is unusable; see the tree in `errors`.
@@ -167,13 +166,13 @@ class ProviderClient:
         public: bool = False,
         accept: tuple[int, ...] = (200,),
     ) -> T:
-        """GET the address with `params`; return what `parse` makes of the response.
+        """GET the address with `params`, and return the parsed response.
 
         Args:
             params: the query; commas in it stay commas.
             parse: reads the response; see `get_json`.
             path: appended to the address.
-            headers: sent besides the User-Agent.
+            headers: headers to send in addition to the User-Agent.
             units: the weight of the call in the provider's own count.
             public: widget traffic, which may spend half of each budget.
             accept: statuses that `parse` reads; every other is `ProviderStatusError`.
@@ -216,7 +215,8 @@ class ProviderClient:
         Public traffic fills three quarters of the queue; the rest is left for keyed calls.
 
         Raises:
-            ProviderBackoff: too many calls wait, or too long; neither is the provider's failure.
+            ProviderBackoff: too many calls wait, or the wait was too long. This does not count as a
+                failure of the provider.
         """
         longest = self._limits.max_waiting
         if self._waiting >= (longest * 3 // 4 if public else longest):
@@ -305,7 +305,8 @@ class ProviderClient:
         """Return the response, whatever its status, after as many redirects in the host as allowed.
 
         Raises:
-            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: it is incomplete.
+            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: no complete response was
+            received.
         """
         get = partial(
             self._http.get,

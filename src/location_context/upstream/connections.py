@@ -89,7 +89,8 @@ class Connections:
         """Return status, lower-case headers and the unpacked body; see `HttpClient.get`.
 
         Raises:
-            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
+            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: no complete response was
+            received.
         """
         limits = aiohttp.ClientTimeout(sock_connect=CONNECT_TIMEOUT, sock_read=timeout)
         try:

@@ -1,8 +1,8 @@
-"""Download: addresses an operator gives (feeds, imports), fetched so that none reaches inside.
+"""Download: fetches the operator's addresses (feeds, imports), public hosts only.
 
-Only http and https. The host is resolved first, every address it has must be public unless
-`allow_private`, and the connection goes to the very address that was checked, so that a second
-look-up cannot answer otherwise. Each redirect is checked the same way. The body is capped unpacked.
+Only http and https. The host is resolved first. All its addresses must be public unless
+`allow_private`, and the connection goes to the address that was checked, since a second look-up
+could return another. Redirects are checked the same way. The size of the unpacked body is limited.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Host: the limits that a provider applies by caller, across all its addresses; and its breaker.
+"""Host: the limits that a provider sets for each caller, across all its addresses; and its breaker.
 
 Units spent (`Budget`), calls in flight (`Slots`) and the pause that it requested belong to the
 host: every `ProviderClient` that calls it, of whatever section, shares one `Host`, which `Hosts`
@@ -62,7 +62,7 @@ class Pace:
 
 
 class Host:
-    """A provider's machines, with the limits of its terms."""
+    """The limits of a provider, from its terms, shared by all its addresses."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class Hosts:
         return max((host.budget.wait(units) for host in self if host.refused), default=0.0)
 
     def span(self, share: float) -> float:
-        """Return the seconds that spending `share` times the units spent so far will take."""
+        """Return the seconds that spending `share` times the units spent so far takes."""
         budgets = [host.budget for host in self]
         return max((budget.span(budget.total * share) for budget in budgets), default=0.0)
 

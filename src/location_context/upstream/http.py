@@ -67,7 +67,7 @@ class HttpResponse:
 
 @dataclass(frozen=True)
 class Backoff:
-    """The pause that a response with a status that is not accepted requests.
+    """The pause that a response with an error status requests.
 
     Attributes:
         seconds: without calls, or before the one retry of this call.
@@ -135,13 +135,14 @@ class HttpClient:
             url: the address; a user name and password in it are sent as Basic authorization.
             provider: its name, for errors.
             max_bytes: the largest body, packed or not.
-            headers: sent besides the User-Agent.
+            headers: headers to send in addition to the User-Agent.
             only_200: leave the body of any other status unread.
             timeout: seconds for each read; None where the caller bounds the whole call.
             server_hostname: the host of the TLS certificate, where the address has an IP.
 
         Raises:
-            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: it is incomplete.
+            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: no complete response was
+            received.
         """
         await self.open()
         received = await self._connections.request(

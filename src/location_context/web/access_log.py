@@ -26,10 +26,10 @@ _TRACEPARENT = re.compile(  # of W3C Trace Context: version, trace, parent, flag
 
 
 class AccessLine(msgspec.Struct):
-    """A line of the log about an answer.
+    """The log line of an answer.
 
     Attributes:
-        ms: from the request's arrival to the end of its answer.
+        ms: milliseconds from the request's arrival to the end of its answer.
         code, mode, cache, near: see `Exchange`.
         key_id: the id of the API key.
         trace_id: the trace that the request says it belongs to.
@@ -55,12 +55,12 @@ class AccessLine(msgspec.Struct):
 class AccessLogger:
     """Writes a line for each answer. Lines are gathered for a moment and written together.
 
-    A process that is killed loses the lines not written yet. Answers are counted too, if there are
+    A killed process loses the lines that are not written yet. Answers are counted too, if there are
     metrics.
 
     Attributes:
-        requests: how many by path, status, error's code and kind of cache.
-        seconds: how long they took, by path.
+        requests: number of requests by path, status, error code and cache outcome.
+        seconds: durations by path.
     """
 
     def __init__(self, settings: Settings, probes: Collection[str] = ()) -> None:

@@ -78,7 +78,7 @@ class Application:
                 self._responses[route.path] = ResponseCache(route.sections)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Answer one request, or live as long as the server does."""
+        """Answer one request, or run the lifespan of the application."""
         if scope["type"] == "http":
             return self._answer(Exchange(scope, f"req_{secrets.token_hex(12)}"), send)
         if scope["type"] == "lifespan":
@@ -86,7 +86,7 @@ class Application:
         return send({"type": "websocket.close", "code": 1000})
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Hold the service open from the server's start to its end.
+        """Keep the service open from the server's start to its end.
 
         A failure is logged here: the server would print the whole traceback.
         """

@@ -42,7 +42,7 @@ class ErrorBody(msgspec.Struct, frozen=True, kw_only=True):
 class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True):
     """The body of every answer that is an error."""
 
-    error: Annotated[ErrorBody, Meta(description="What went wrong.")]
+    error: Annotated[ErrorBody, Meta(description="The error in one sentence.")]
 
 
 def json_error(error: PublicError, request: Exchange) -> Response:

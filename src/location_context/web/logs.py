@@ -99,13 +99,13 @@ class LogWriter:
 
 
 def configure(settings: Settings) -> None:
-    """Log as a server does."""
+    """Configure logging for a server."""
     level = getattr(logging, settings.log_level.upper())
     _configure(level, as_json=settings.logs_json, to=stream())
 
 
 def configure_for_commands() -> None:
-    """Log errors alone, for people, so that a command's own output stays what it prints."""
+    """Configure logging for a command: errors only, in readable form, apart from its own output."""
     _configure(logging.ERROR, as_json=False, to=sys.stderr)
 
 

@@ -109,7 +109,10 @@ class FinishedResponse:
     )  # fmt: skip
 
     def __init__(self, request: Exchange, response: Response, now: float) -> None:
-        """Finish what the handler of `request` made; `now` in POSIX seconds."""
+        """Create the finished response from the handler's response to `request`.
+
+        `now` in POSIX seconds.
+        """
         headers, body = dict(response.raw_headers), bytes(response.body)
         coding = None
         if len(body) >= MIN_COMPRESSED and headers[b"content-type"] not in PACKED_ALREADY:
@@ -136,7 +139,7 @@ class FinishedResponse:
         self.varies = b"accept-language" in others.lower()
 
     def is_usable(self, now: float) -> bool:
-        """Return True if it may be sent to an equal request."""
+        """Return True if the response may be sent to an equal request."""
         return (
             now < self._reusable_until
             and self._freshness is not None
@@ -170,8 +173,8 @@ class ResponseCache:
     """The finished responses of one path, by query, coding and, where it matters, language.
 
     Attributes:
-        generation: the number of changes of the sections; a response that was begun before the
-            last change is not cached.
+        generation: number of changes of the sections; a response that was started before the last
+            change is not cached.
     """
 
     def __init__(self, sections: Iterable[Section[Any]]) -> None:

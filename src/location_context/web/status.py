@@ -45,8 +45,8 @@ class ReadyBody(msgspec.Struct, frozen=True, kw_only=True):
         list[Text],
         Meta(
             description=(
-                "What the process waits for: `keys` and sections that are not loaded yet; "
-                "`database` if it has not answered for a minute."
+                "The parts that the process waits for: `keys` and sections that are not loaded "
+                "yet; `database` if it has not answered for a minute."
             )
         ),
     ]

@@ -59,7 +59,7 @@ class DayBody(msgspec.Struct, frozen=True, kw_only=True):
 
     date: Annotated[date, Meta(description="The date, local to the point.")]
     index: Annotated[int, Meta(ge=0, description="European air quality index.")]
-    level: Annotated[Level, Meta(description="What the index means.")]
+    level: Annotated[Level, Meta(description="The meaning of the index.")]
 
 
 class AirQualityBody(DatedApplicable, frozen=True, kw_only=True, tag="air_quality"):

@@ -1,7 +1,7 @@
 """The sky card: the widget's text and drawing of Sun, Moon and night.
 
-The first day still to come stands for the Sun's path, with the Sun in the evening's best light; the
-best night is the one with most dark, moonless hours, weighted by the meteors seen in an hour.
+The Sun's path is that of the first remaining day, with the Sun in the evening's best light. The
+best night has the most dark, moonless hours, weighted by meteors an hour.
 """
 
 import math
@@ -94,7 +94,10 @@ def _change(days: Sequence[Day], fmt: Formatter) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class NightView:
-    """One night as shown; `lit` is path data around the centre, empty at new moon."""
+    """One night as shown.
+
+    `lit` is the drawing of the lit part around the centre, empty at new moon.
+    """
 
     dates: str
     lit: str
@@ -167,7 +170,7 @@ def geomagnetic_latitude(lat: float, lng: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanetsView:
-    """The times to look, and the planets that stand out then."""
+    """When to look, and the planets that stand out at that time."""
 
     when: str
     names: str
@@ -298,7 +301,7 @@ def _night_to(day: date, fmt: Formatter) -> str:
 
 
 def _facts(days: Sequence[Day], found: Sequence[HighlightView], fmt: Formatter) -> list[Fact]:
-    """Return sunset or the polar light, and the rarest sight of the stay."""
+    """Return the facts of the sky: sunset or the polar light, and the rarest sight of the stay."""
     facts, sun = list[Fact](), days[0].sun
     rare = max(found, key=lambda one: one.weight, default=None)
     if rare is not None and rare.weight >= RARE:

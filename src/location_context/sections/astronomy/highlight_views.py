@@ -1,6 +1,6 @@
 """The highlights of the sky, each with its day and a few words of use.
 
-They are ranked by visible effect: meteors an hour for showers, how much is covered for eclipses.
+They are ranked by visible effect: meteors an hour for showers, the covered share for eclipses.
 """
 
 import math

@@ -1,8 +1,8 @@
 """The section `astronomy`: it answers for any point and stay, from data in the package.
 
-Computed months are answered at once, a week in about a millisecond. Other months are
-made on the section's one worker thread, so that the event loop goes on; so are long stays. `run`
-makes the months from the last one to thirteen ahead while the server already answers.
+Months in memory are answered at once, a week in about a millisecond. Other months, and long stays,
+are computed on the section's worker thread, so that the event loop is not blocked. `run` makes the
+months from the last one to thirteen ahead while the server already answers.
 """
 
 import asyncio
@@ -103,7 +103,7 @@ class Astronomy(section.Section[AstronomyBody]):
         )
 
     async def run(self) -> None:
-        """Make the months around now and keep doing so, one at a time."""
+        """Compute the months around the current date, one at a time, and keep them current."""
         loop = asyncio.get_running_loop()
         while True:
             now = self._clock()

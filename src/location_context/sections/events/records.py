@@ -1,8 +1,8 @@
 """Records of the events section: an event, a calendar of the operator's, and their store.
 
 The fields of `ProviderEvent`, `Place`, `When` and `Calendar` are stored as JSON by these names.
-Those that are cached by the thousand hold nothing that leads back to them (`gc=False`): the search
-for cycles passes over them.
+Records that are cached by the thousand are in no reference cycle (`gc=False`), so garbage
+collection skips them.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,10 @@
 """Selection: the events that concern a query, at most 50 and 10 a day of them, and their order.
 
-They lie near enough, touch the stay, and are observed where the point lies. In rounds each day
-gives one, of the category that the day has shown least: public holidays and major events first,
-then the category that the whole response has shown least. What runs for weeks takes turns as one
-category, so that it does not crowd out what happens once. Within a category: rank, nearness, time.
+An event must be near enough, overlap the stay, and be observed at the point. Then each day
+contributes one event in turn, from the category that the day has shown least: public holidays and
+major events first, then the category that the whole response has shown least. Events that run for
+weeks take turns as one category, so that they do not crowd out single events. Within a category:
+rank, nearness, time.
 """
 
 from collections import Counter, defaultdict, deque

@@ -11,7 +11,7 @@ from location_context.sections.guide.response import GuideBody, RestaurantBody, 
 
 TEMPLATE = "location_context.sections.guide:card.html"
 MAX_SHOWN = 6  # the rest is a click away
-MAX_WALK = 30  # minutes on foot to a star that is worth a fact
+MAX_WALK = 30  # longest walk to a starred restaurant that the facts mention, in minutes
 SIGNS = ("€", "£", "$", "¥")
 
 

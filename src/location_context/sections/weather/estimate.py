@@ -24,8 +24,9 @@ from location_context.stay import Clock, Stay
 
 VARIABLES: tuple[Variable, Variable] = ("temperature_max", "temperature_min")
 
-# What is usual where only a monthly mean is held: K at the equator, more at 60° and beyond, and
-# more or less of that in winter and summer. Fitted on 20 cities (`research.usual_spread`).
+# The usual standard deviation where only a monthly mean is stored: K at the equator, more at 60°
+# and beyond, and more or less of that in winter and summer. Fitted on 20 cities
+# (`research.usual_spread`).
 USUAL_SD = {"temperature_max": (1.2, 3.0, 0.6), "temperature_min": (0.8, 2.8, 1.1)}
 MONTHLY_MEAN_ERROR = 1.5  # K by which such a grid's mean is off: its height, coasts, other years
 MIN_YEARS = 5  # that say how much the mean of a stay varies

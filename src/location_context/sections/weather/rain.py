@@ -6,7 +6,7 @@ come in spells. The first rule that fits is said (`claim`); `research.forecast_s
 how often each comes true. Days that are past count in no sentence.
 
 A forecast day without a chance is wet where its amount says so; of such days, and where a day is
-unknown, wet days are only counted. What falls is rain, snow or either, by condition and
+unknown, wet days are only counted. Precipitation is rain, snow or either, by condition and
 temperature. "Mostly dry" needs three days: one wet day of two is not mostly dry.
 """
 

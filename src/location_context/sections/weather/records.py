@@ -98,7 +98,7 @@ Spot = tuple[float, float]  # latitude and longitude of a point
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The centre of a cell of a provider's grid, and the zone whose days are meant."""
+    """The centre of a cell of a provider's grid, and the time zone of its days."""
 
     lat: float
     lng: float

@@ -12,7 +12,7 @@ context.configure(
     target_metadata=metadata,
     version_table=VERSION_TABLE,
     transactional_ddl=True,
-    render_as_batch=True,  # SQLite alters a table by making it anew
+    render_as_batch=True,  # SQLite alters a table by creating a new one
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -96,7 +96,7 @@
   function describe() {
     field("widget").contentWindow.postMessage({ type: "pulse:describe", version: 1 }, "*");
   }
-  // What it shows is known to the server by then, which reserves the height for that
+  // By then the server knows the content of the widget, and reserves the height for it
   addEventListener("message", ({ source, data }) => {
     const frame = field("widget"), { dataset } = field("shown");
     if (data?.type !== "pulse:description" || source !== frame?.contentWindow) return;

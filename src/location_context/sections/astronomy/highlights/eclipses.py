@@ -1,4 +1,4 @@
-"""Eclipses: those at new and full moons, and the part of each that a point sees.
+"""Eclipses at new and full moons, and the part of each that is visible from a point.
 
 Solar: the axis and cones of the Moon's shadow in Earth radii (Besselian geometry, the flattened
 Earth) everywhere; at a point the distance of both discs for that observer, clipped to the Sun being

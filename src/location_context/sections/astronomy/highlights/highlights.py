@@ -76,7 +76,7 @@ def titles(language: Language) -> dict[str, str]:
 
 
 class ClockChange(NamedTuple):
-    """The instant of a change (unix seconds) and by how much the clock is put forward."""
+    """The time of a clock change (unix seconds), and the seconds by which clocks go forward."""
 
     at: int
     forward: timedelta
@@ -127,7 +127,7 @@ class Highlights:
     titles: Mapping[str, str]
 
     def all(self) -> list[Highlight]:
-        """Return everything from the first midnight to the last, in time order."""
+        """Return all highlights from the first midnight to the last, in time order."""
         start, end = self.days[0].start, self.days[-1].end
         found = [self._clock_change(change) for change in clock_changes(self.days)]
         for event in self.ephemeris.sky_events(start - _HALF_DAY, end + _HALF_DAY):
@@ -174,7 +174,7 @@ class Highlights:
             )
 
     def _shower(self, shower: Shower, peak: float) -> Iterator[Highlight]:
-        """Yield the highlight of a peak at the point; nothing if it cannot be seen."""
+        """Yield the highlight of a shower's peak at the point; nothing if it is not visible."""
         sky = self.ephemeris.sky(peak - _HALF_DAY, peak + _HALF_DAY)
         seen = directions(sky, self.point.lat, self.point.lng)
         alpha, delta = _of_date(shower, peak)

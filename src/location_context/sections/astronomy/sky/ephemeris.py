@@ -239,7 +239,7 @@ def months_between(start: float, end: float) -> Iterator[Month]:
 
 
 class Ephemeris:
-    """The months made so far, and the kernel they are made from."""
+    """The computed months, and the JPL kernel that they are computed from."""
 
     def __init__(self, most: int = CACHED_MONTHS) -> None:
         path = resources.files("skyfield_data") / "data" / "de421.bsp"

@@ -1,8 +1,8 @@
 """Match score: the certainty that two providers describe the same event.
 
-What says that they are two (another day, another place, another number, other teams) decides
-first; then a logistic score weighs some fifteen features. `research.train_deduplication` has
-trained its weights, which stand in `weights.json` with what they were trained on.
+Contradictions (another day, place, number or other teams) exclude a match first; then a logistic
+score weighs some fifteen features. `research.train_deduplication` trains its weights, which are
+stored in `weights.json` with a record of the training data.
 """
 
 import math
@@ -101,7 +101,7 @@ class VenueKey:
 
     @property
     def words(self) -> frozenset[str]:
-        """The words of its name and its town, which name no event."""
+        """The words of the venue's name and town; they do not count in an event's name."""
         return self.name.unique | self.town if self.name else self.town
 
 

@@ -1,7 +1,7 @@
 """Calendars (ICS): icalendar parses a file, recurring-ical-events expands each series of events.
 
 Single events come before series. Each series has half a second of the processor, and
-only a moment after three seconds were spent in vain: hostile rules cost nobody but themselves.
+only a moment after three seconds were spent in vain: so hostile rules only affect themselves.
 """
 
 import signal

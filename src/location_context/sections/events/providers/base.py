@@ -34,7 +34,7 @@ Body = TypeVar("Body")
 Other = list[Any] | str | int | float | bool | None
 MAX_CACHED_EVENTS = 20_000  # of all results of a provider together, about 22 MB
 _KM_PER_DEGREE = math.radians(1) * EARTH_RADIUS_KM
-_SIDE = 0.8  # smaller cells are shared by fewer points, larger ones read more in vain
+_SIDE = 0.8  # smaller cells are shared by fewer points, larger ones fetch more unused events
 _ROUNDED_KM = math.hypot(0.005, 0.005) * _KM_PER_DEGREE  # from a point to its hundredth of a degree
 _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
 

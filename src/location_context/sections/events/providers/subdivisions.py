@@ -88,7 +88,10 @@ PROVINCES_BY_REGION = _TABLES.provinces_by_region()
 
 
 def iso_3166_2(country: str, key: str) -> str | None:
-    """Return the code of the library's key; None for a city, a country and what has no code."""
+    """Return the ISO code for a key of the library.
+
+    None for cities, countries and areas without a code.
+    """
     if key in cities_of(country) or key in _TABLES.separate_countries.get(country, ()):
         return None
     return _TABLES.iso_codes.get(f"{country} {key}", f"{country}-{key}") or None

@@ -150,7 +150,7 @@ class GuideFormat(ABC):
     def read(self, data: bytes) -> Table:
         """Return the rows of a file that it recognises.
 
-        A row that cannot be split into fields is a `Row` with `broken`, and costs no other.
+        A row that cannot be split into fields is a `Row` with `broken`; other rows are still read.
 
         Raises:
             OperatorError: nothing can be read, with a message that says why.

@@ -133,7 +133,9 @@ def read_labels(path: Path) -> dict[Tier, TierTexts]:
         if tier is None:
             raise OperatorError(f"{path} names the tier {name!r}; accepted: {', '.join(TIERS)}")
         if not isinstance(texts, dict) or not texts.keys() <= _MAX_LENGTH.keys():
-            raise OperatorError(f"The texts of {tier} are wrong; accepted: label and meaning")
+            raise OperatorError(
+                f"The texts of {tier} have an unknown field; accepted: label and meaning"
+            )
         by_language = {field: _by_language(tier, field, value) for field, value in texts.items()}
         labels[tier] = TierTexts(**by_language)
     return labels

@@ -156,7 +156,7 @@ class Era5(ClimateSource):
     model = "ERA5"
 
     def __init__(self, location: str, dataset: Any) -> None:
-        """Set the source over an open dataset.
+        """Create the source from an open dataset.
 
         Raises:
             OperatorError: it lacks temperature or rain, or is not an hourly grid.
@@ -333,10 +333,10 @@ def _named(location: str, dataset: Any) -> Any:
 
 
 def _first_hour(location: str, times: NDArray[Any]) -> int:
-    """Return the hours from 1970 to the first time.
+    """Return the first time of the data, in hours since 1970.
 
     Raises:
-        OperatorError: the times are not hour after hour.
+        OperatorError: the times are not consecutive hours.
     """
     is_time = np.issubdtype(times.dtype, np.datetime64)
     hours = times.astype("datetime64[h]") if is_time else times

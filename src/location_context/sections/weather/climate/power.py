@@ -39,10 +39,10 @@ class Power(ClimateSource):
     representativeness = NasaPower.representativeness
 
     def __init__(self, folder: ZarrFolder, dataset: Any) -> None:
-        """Set the source over an open dataset.
+        """Create the source from an open dataset.
 
         Raises:
-            OperatorError: it lacks highs, lows or rain, or is not a daily grid.
+            OperatorError: the dataset lacks highs, lows or rain, or is not a daily grid.
         """
         self._folder, self._dataset = folder, dataset
         self._found = {name: native for name, native in TABLE.items() if native.path in dataset}

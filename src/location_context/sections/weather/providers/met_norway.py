@@ -161,7 +161,7 @@ class MetNorway(ForecastProvider):
 
 @dataclass(slots=True)
 class _Day:
-    """The values of the steps on one local day; `samples` are values with their hours, by field."""
+    """The values of one local day; `samples` are values with their hours, by field."""
 
     samples: defaultdict[str, list[tuple[float, float]]] = field(
         default_factory=lambda: defaultdict(list)

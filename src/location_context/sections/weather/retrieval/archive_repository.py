@@ -38,7 +38,7 @@ CellMonth = tuple[str, str, int]  # source, cell and month (1 to 12)
 
 
 class ArchiveRepository:
-    """A repository of what was fetched before."""
+    """A repository of fetched months and elevations."""
 
     def __init__(self, store: ClimateStore, clock: Clock) -> None:
         self._store = store

@@ -104,7 +104,7 @@ class Archives:
         )
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """Return the climatology of the stay; None when none can be had."""
+        """Return the climatology of the stay; None if none is available."""
         sources = [partial(archive.series, deadline) for archive in self.queries(query)]
         chain = FallbackChain(sources, deadline, SETTLE_WINDOW)
         best, failure = await chain.run(), chain.first_failure
