@@ -19,7 +19,7 @@ import httpx2
 import msgspec
 import pytest
 
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 from tests.sections.weather.conftest import write_grid
 from tests.serving import free_port
 from tests.web.commands import command
@@ -135,7 +135,7 @@ def closed(prepared: Prepared, tmp_path_factory: pytest.TempPathFactory) -> Iter
 def silent(prepared: Prepared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Every provider accepts and never answers."""
     folder = tmp_path_factory.mktemp("silent") / "data"
-    with StandIn(lambda _: Answered(fault="hang")).running() as provider:
+    with FakeServer(lambda _: FakeResponse(fault="hang")).running() as provider:
         yield from run_service(prepared, folder, f"{provider.url}/x", free_port())
 
 

@@ -29,7 +29,7 @@ import msgspec
 from location_context.stay import system_clock
 from tests.fakes import open_holidays, ticketmaster
 from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
-from tests.fakes.server import Asked
+from tests.fakes.server import FakeRequest
 
 EVENTS = "/discovery/v2/events.json"
 HOLIDAYS = "/SchoolHolidays"
@@ -90,12 +90,12 @@ class StandIns:
             self._requests.write(msgspec.json.encode(line) + b"\n")
         if parts.path in {ARCHIVE, FORECAST}:
             return msgspec.json.encode(self._weather(parts.path, query))
-        asked = Asked(parts.path, query, headers, {}, target)
+        request = FakeRequest(parts.path, query, headers, {}, target)
         if parts.path == EVENTS:
-            return ticketmaster.responding(self._events(query))(asked).encoded()
+            return ticketmaster.responding(self._events(query))(request).encoded()
         if parts.path == HOLIDAYS:
-            return open_holidays.respond(asked).encoded()
-        return self._open_meteo.respond(asked).encoded()
+            return open_holidays.respond(request).encoded()
+        return self._open_meteo.respond(request).encoded()
 
     def _weather(self, path: str, query: dict[str, str]) -> Any:
         """Return the values of each place, warmer or colder from place to place."""
@@ -112,7 +112,7 @@ class StandIns:
     def _blocks(self, path: str, same: tuple[tuple[str, str], ...]) -> list[dict[str, Any]]:
         query = {"latitude": "45.1", "longitude": "7.2", **dict(same)}
         target = f"{path}?daily={query['daily']}"
-        body = self._open_meteo.respond(Asked(path, query, {}, {}, target)).body
+        body = self._open_meteo.respond(FakeRequest(path, query, {}, {}, target)).body
         assert isinstance(body, list | dict)
         return body if isinstance(body, list) else [body]
 

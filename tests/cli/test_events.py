@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from location_context.cli.events import events as commands
 from location_context.errors import OperatorError
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 from tests.web.commands import command
 
 ICS = (
@@ -164,7 +164,7 @@ def test_list_shows_whole_ids_and_sources_in_a_narrow_terminal(run, tmp_path, mo
 
 
 def test_feed_at_a_loopback_address_needs_the_setting(run, calendar, monkeypatch):
-    with StandIn(lambda _: Answered(calendar.read_bytes())).running() as server:
+    with FakeServer(lambda _: FakeResponse(calendar.read_bytes())).running() as server:
         with pytest.raises(OperatorError, match="private"):
             run("feed", "add", server.url + "/a.ics", "--lat", "48.85", "--lng", "2.35")
         monkeypatch.setenv("LOCATION_CONTEXT_FEEDS_ALLOW_PRIVATE", "true")

@@ -14,7 +14,7 @@ from location_context.stay import system_clock
 from tests.conftest import ROOT
 from tests.docs.commands import NOT_RUN, RUN_WHOLE, Shown, shown
 from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 from tests.sections.weather.climate.stores import seasons, write_store
 from tests.web.commands import command
 from tests.web.full_app import full_app
@@ -94,7 +94,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
     calendar = CALENDAR.format(day=system_clock())
     (folder / "calendar.ics").write_text(calendar)
     (folder / "programme.csv").write_text(f"title,start\nParade,{system_clock():%Y-%m-%d}\n")
-    web = StandIn(lambda _: Answered(calendar.encode()))
+    web = FakeServer(lambda _: FakeResponse(calendar.encode()))
     weather = OpenMeteo(system_clock)
     with web.running(), weather.server.running():
         given = {

@@ -2,7 +2,4 @@
 
 from location_context.testing.server import FakeRequest, FakeResponse, FakeServer, Respond
 
-# the names that tests outside the sections still use
-Asked, Answered, StandIn = FakeRequest, FakeResponse, FakeServer
-
-__all__ = ["Answered", "Asked", "FakeRequest", "FakeResponse", "FakeServer", "Respond", "StandIn"]
+__all__ = ["FakeRequest", "FakeResponse", "FakeServer", "Respond"]

@@ -25,7 +25,7 @@ from location_context.upstream.budget import DAY, HOUR, Budget
 from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.host import Breaker, Host, Hosts
 from location_context.upstream.http import Backoff, HttpClient
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 from tests.logs import captured_logs
 from tests.moved_clock import MovedClock
 
@@ -41,7 +41,7 @@ async def client():
 
 @pytest.fixture
 def standin():
-    with StandIn(lambda _: Answered({"ok": True})).running() as running:
+    with FakeServer(lambda _: FakeResponse({"ok": True})).running() as running:
         yield running
 
 
@@ -67,18 +67,21 @@ async def test_client_returns_headers_and_json(client, standin):
 
 DEEP = b"[" * 100_000 + b"]" * 100_000
 FAULTS = [
-    (Answered(fault="hang"), ProviderTimeout),
-    (Answered(b"x" * 100, fault="drip"), ProviderTimeout),
-    (Answered(fault="drop"), ProviderUnreachable),
-    (Answered(b"<html>bad gateway", 502, {"Content-Type": "text/html"}), ProviderStatusError),
-    (Answered({"error": True}, 400), ProviderStatusError),
-    (Answered(status=302, headers={"Location": "http://127.0.0.1:1/"}), ProviderResponseInvalid),
-    (Answered(b"x" * 100_001), ProviderResponseInvalid),
+    (FakeResponse(fault="hang"), ProviderTimeout),
+    (FakeResponse(b"x" * 100, fault="drip"), ProviderTimeout),
+    (FakeResponse(fault="drop"), ProviderUnreachable),
+    (FakeResponse(b"<html>bad gateway", 502, {"Content-Type": "text/html"}), ProviderStatusError),
+    (FakeResponse({"error": True}, 400), ProviderStatusError),
     (
-        Answered(gzip.compress(b"0" * 50_000_000), headers={"Content-Encoding": "gzip"}),
+        FakeResponse(status=302, headers={"Location": "http://127.0.0.1:1/"}),
         ProviderResponseInvalid,
     ),
-    (Answered(b"not gzip", headers={"Content-Encoding": "gzip"}), ProviderResponseInvalid),
+    (FakeResponse(b"x" * 100_001), ProviderResponseInvalid),
+    (
+        FakeResponse(gzip.compress(b"0" * 50_000_000), headers={"Content-Encoding": "gzip"}),
+        ProviderResponseInvalid,
+    ),
+    (FakeResponse(b"not gzip", headers={"Content-Encoding": "gzip"}), ProviderResponseInvalid),
 ]
 
 
@@ -102,22 +105,22 @@ async def test_client_maps_each_fault_to_its_error_within_the_time_limit(
 
 @pytest.mark.parametrize("body", [b'{"cut": [1, 2', b"<html>", b"", DEEP[:100_000], b'"\xff\xfe"'])
 async def test_invalid_json_is_an_error(client, standin, body):
-    standin.respond = lambda _: Answered(body)
+    standin.respond = lambda _: FakeResponse(body)
     with pytest.raises(ProviderResponseInvalid):
         (await ask(upstream(client, standin.url))).json()
 
 
 async def test_client_stops_at_the_cap_of_a_500_mb_answer(client, standin):
-    standin.respond = lambda _: Answered(bytes(500_000_000))
+    standin.respond = lambda _: FakeResponse(bytes(500_000_000))
     provider = upstream(client, standin.url, limits=ClientLimits(timeout=20, max_bytes=1_000_000))
     with pytest.raises(ProviderResponseInvalid, match="larger than"):
         await ask(provider)
 
 
-BOMB = Answered(gzip.compress(b"0" * 50_000_000), headers={"Content-Encoding": "gzip"})
+BOMB = FakeResponse(gzip.compress(b"0" * 50_000_000), headers={"Content-Encoding": "gzip"})
 
 
-@pytest.mark.parametrize("answer", [BOMB, Answered(bytes(50_000_000))], ids=["gzip", "plain"])
+@pytest.mark.parametrize("answer", [BOMB, FakeResponse(bytes(50_000_000))], ids=["gzip", "plain"])
 @pytest.mark.parametrize("cap", [40_000_000, 60_000_000], ids=["too large", "not JSON"])
 async def test_failure_retains_no_body(client, standin, answer, cap):
     standin.respond = lambda _: answer
@@ -138,7 +141,7 @@ async def test_failure_retains_no_body(client, standin, answer, cap):
     assert stored < 10_000_000
 
 
-@pytest.mark.parametrize("answer", [BOMB, Answered(bytes(50_000_000))], ids=["gzip", "plain"])
+@pytest.mark.parametrize("answer", [BOMB, FakeResponse(bytes(50_000_000))], ids=["gzip", "plain"])
 async def test_error_of_a_too_large_answer_retains_no_body(client, standin, answer):
     standin.respond = lambda _: answer
     limits = ClientLimits(timeout=20, max_bytes=40_000_000)
@@ -165,7 +168,7 @@ async def test_closed_port_and_unknown_name_are_unreachable(client):
 
 
 async def test_client_pauses_after_three_failures(client, standin):
-    standin.respond = lambda _: Answered(b"", 500)
+    standin.respond = lambda _: FakeResponse(b"", 500)
     provider = upstream(client, standin.url)
     for _ in range(3):
         with pytest.raises(ProviderStatusError):
@@ -177,7 +180,7 @@ async def test_client_pauses_after_three_failures(client, standin):
 
 
 async def test_client_error_does_not_open_the_breaker(client, standin):
-    standin.respond = lambda _: Answered({"error": True}, 400)
+    standin.respond = lambda _: FakeResponse({"error": True}, 400)
     provider = upstream(client, standin.url)
     for _ in range(5):
         with pytest.raises(ProviderStatusError):
@@ -187,7 +190,7 @@ async def test_client_error_does_not_open_the_breaker(client, standin):
 
 async def test_client_pauses_until_the_time_of_a_429(client, standin):
     now = [datetime(2026, 1, 1, tzinfo=UTC)]
-    standin.respond = lambda _: Answered({"reason": "slow down"}, 429, {"Retry-After": "30"})
+    standin.respond = lambda _: FakeResponse({"reason": "slow down"}, 429, {"Retry-After": "30"})
     provider = upstream(client, standin.url, clock=lambda: now[0])
     with pytest.raises(ProviderStatusError):
         await ask(provider)
@@ -196,14 +199,14 @@ async def test_client_pauses_until_the_time_of_a_429(client, standin):
         await ask(provider)
     assert raised.value.until == datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC)
     assert len(standin.requests) == 1
-    standin.respond = lambda _: Answered({})
+    standin.respond = lambda _: FakeResponse({})
     now[0] += timedelta(seconds=1)
     await ask(provider)
 
 
 @pytest.mark.parametrize("retry_after", ["9" * 400, "9999999999", "\xb2", "-5", "soon", "", "1e3"])
 async def test_client_bounds_a_senseless_retry_after(client, standin, retry_after: str):
-    standin.respond = lambda _: Answered({}, 429, {"Retry-After": retry_after})
+    standin.respond = lambda _: FakeResponse({}, 429, {"Retry-After": retry_after})
     provider = upstream(client, standin.url)
     with pytest.raises(ProviderStatusError):
         await ask(provider)
@@ -212,12 +215,12 @@ async def test_client_bounds_a_senseless_retry_after(client, standin, retry_afte
 
 
 async def test_refused_probe_closes_the_breaker(client, standin):
-    standin.respond = lambda _: Answered(b"", 500)
+    standin.respond = lambda _: FakeResponse(b"", 500)
     provider = upstream(client, standin.url, breaker=Breaker(pause=0.0))
     for _ in range(3):
         with pytest.raises(ProviderStatusError):
             await ask(provider)
-    standin.respond = lambda _: Answered({"error": True}, 400)
+    standin.respond = lambda _: FakeResponse({"error": True}, 400)
     with pytest.raises(ProviderStatusError):
         await ask(provider)
     assert provider.breaker.state == "closed"
@@ -232,7 +235,7 @@ async def test_client_sends_nothing_with_a_spent_budget(client, standin):
 
 
 async def test_retry_spends_the_budget_like_the_first_call(client, standin):
-    standin.respond = lambda _: Answered(fault="drop")
+    standin.respond = lambda _: FakeResponse(fault="drop")
     provider = upstream(client, standin.url, host=Host(Budget({DAY: 10})))
     with pytest.raises(ProviderUnreachable):
         await ask(provider, units=6)
@@ -279,9 +282,9 @@ async def test_client_without_an_address_sends_nothing(client):
 async def test_retries_add_at_most_a_fifth_to_the_calls(client, standin):
     count = [0]
 
-    def flaky(_) -> Answered:
+    def flaky(_) -> FakeResponse:
         count[0] += 1
-        return Answered(fault="drop") if count[0] % 2 else Answered({})
+        return FakeResponse(fault="drop") if count[0] % 2 else FakeResponse({})
 
     standin.respond = flaky
     provider = upstream(client, standin.url)
@@ -296,19 +299,19 @@ async def test_retries_add_at_most_a_fifth_to_the_calls(client, standin):
 class Crowd:
     """Answers after a while, and counts how many it held at once."""
 
-    def __init__(self, standin: StandIn, seconds: float) -> None:
+    def __init__(self, standin: FakeServer, seconds: float) -> None:
         self.most = self._now = 0
         self._standin, self._seconds = standin, seconds
         self._lock = threading.Lock()
 
-    def respond(self, _: object) -> Answered:
+    def respond(self, _: object) -> FakeResponse:
         with self._lock:
             self._now += 1
             self.most = max(self.most, self._now)
         self._standin.stopping.wait(self._seconds)
         with self._lock:
             self._now -= 1
-        return Answered({})
+        return FakeResponse({})
 
 
 async def test_client_bounds_concurrent_calls(client, standin):
@@ -333,7 +336,7 @@ async def test_timeout_in_the_queue_is_not_the_provider_s_failure(client, standi
 
 
 async def test_public_calls_leave_a_quarter_of_the_queue_to_keyed_calls(client, standin):
-    standin.respond = lambda _: Answered(fault="hang")
+    standin.respond = lambda _: FakeResponse(fault="hang")
     limits = ClientLimits(timeout=20, max_in_flight=1, max_waiting=4)
     provider = upstream(client, standin.url, limits=limits)
 
@@ -365,7 +368,7 @@ async def test_addresses_of_a_host_share_budget_slots_and_pause(client, standin)
     await asyncio.gather(*(ask(each) for each in (one, two) for _ in range(4)))
     assert crowd.most == 1
     assert [one.used for one in host.budgets()] == [8]
-    standin.respond = lambda _: Answered(status=429, headers={"Retry-After": "30"})
+    standin.respond = lambda _: FakeResponse(status=429, headers={"Retry-After": "30"})
     with pytest.raises(ProviderStatusError):
         await ask(one)
     with pytest.raises(ProviderBackoff, match="requested a pause"):
@@ -373,12 +376,12 @@ async def test_addresses_of_a_host_share_budget_slots_and_pause(client, standin)
 
 
 async def test_pause_of_a_call_pauses_no_other_call(client, standin):
-    answers = iter([Answered({"busy": True}, 429), Answered({"ok": True})])
+    answers = iter([FakeResponse({"busy": True}, 429), FakeResponse({"ok": True})])
     standin.respond = lambda _: next(answers)
     busy = Backoff(0.01, "call")
     provider = upstream(client, standin.url, backoff=lambda _: busy)
     assert (await ask(provider)).json() == {"ok": True}
-    standin.respond = lambda _: Answered({"busy": True}, 429)
+    standin.respond = lambda _: FakeResponse({"busy": True}, 429)
     with pytest.raises(ProviderStatusError):
         await ask(provider)
     assert len(standin.requests) == 4
@@ -391,7 +394,7 @@ PAGES = [b"<!DOCTYPE html><title>Maintenance", b'{"days": [1, 2', b"", b"[]", b"
 
 @pytest.mark.parametrize("body", PAGES)
 async def test_unreadable_answer_counts_as_the_provider_s_failure(client, standin, body):
-    standin.respond = lambda _: Answered(body)
+    standin.respond = lambda _: FakeResponse(body)
     provider = upstream(client, standin.url, breaker=Breaker(threshold=2))
     for _ in range(2):
         with pytest.raises(ProviderResponseInvalid):
@@ -402,10 +405,10 @@ async def test_unreadable_answer_counts_as_the_provider_s_failure(client, standi
 
 
 async def test_client_follows_redirects_within_the_host_if_allowed(client, standin):
-    def moved(request) -> Answered:
+    def moved(request) -> FakeResponse:
         if request.path == "/old":
-            return Answered(status=301, headers={"Location": "/new?lat=2"})
-        return Answered({"path": request.path, "lat": request.query["lat"]})
+            return FakeResponse(status=301, headers={"Location": "/new?lat=2"})
+        return FakeResponse({"path": request.path, "lat": request.query["lat"]})
 
     standin.respond = moved
     limits = ClientLimits(timeout=0.5, redirects=2)
@@ -413,12 +416,12 @@ async def test_client_follows_redirects_within_the_host_if_allowed(client, stand
     assert (await ask(follows)).json() == {"path": "/new", "lat": "2"}
     with pytest.raises(ProviderResponseInvalid, match="redirect"):
         await ask(upstream(client, standin.url + "/old"))
-    with StandIn(lambda _: Answered({})).running() as other:
+    with FakeServer(lambda _: FakeResponse({})).running() as other:
         elsewhere = {"Location": other.url + "/old"}
-        standin.respond = lambda _: Answered(status=302, headers=elsewhere)
+        standin.respond = lambda _: FakeResponse(status=302, headers=elsewhere)
         with pytest.raises(ProviderResponseInvalid, match="redirect"):
             await ask(follows)
-        standin.respond = lambda _: Answered(status=302, headers={"Location": "/old"})
+        standin.respond = lambda _: FakeResponse(status=302, headers={"Location": "/old"})
         with pytest.raises(ProviderResponseInvalid, match="redirect"):
             await ask(follows)
         assert other.requests == []
@@ -426,7 +429,7 @@ async def test_client_follows_redirects_within_the_host_if_allowed(client, stand
 
 async def test_failing_provider_is_logged_at_once_and_then_each_minute(client, standin):
     moved, seconds = MovedClock(), MovedClock()
-    standin.respond = lambda _: Answered({}, 500)
+    standin.respond = lambda _: FakeResponse({}, 500)
     provider = upstream(client, standin.url, breaker=Breaker(threshold=10_000), clock=moved)
     provider.calls = ProviderCalls("Provider", seconds.seconds)
 
@@ -439,7 +442,7 @@ async def test_failing_provider_is_logged_at_once_and_then_each_minute(client, s
         await fail(20)
         seconds.advance(60)
         await fail(20)
-        standin.respond = lambda _: Answered({})
+        standin.respond = lambda _: FakeResponse({})
         for _ in range(3):
             await ask(provider)
     assert [(line["event"], line.get("status"), line.get("failures")) for line in lines] == [
@@ -452,7 +455,7 @@ async def test_failing_provider_is_logged_at_once_and_then_each_minute(client, s
 
 
 async def test_alternating_failures_do_not_flood_the_log(client, standin):
-    answers = [Answered({}, 500), Answered({})] * 50
+    answers = [FakeResponse({}, 500), FakeResponse({})] * 50
     standin.respond = lambda _: answers.pop(0)
     provider = upstream(client, standin.url)
     with captured_logs() as lines:
@@ -465,7 +468,7 @@ async def test_alternating_failures_do_not_flood_the_log(client, standin):
 
 
 async def test_breaker_logs_opening_and_closing_and_counts_refusals(client, standin):
-    standin.respond = lambda _: Answered({}, 500)
+    standin.respond = lambda _: FakeResponse({}, 500)
     provider = upstream(client, standin.url, breaker=Breaker(pause=0.001, longest=0.001))
     with captured_logs() as lines:
         for _ in range(3):
@@ -476,7 +479,7 @@ async def test_breaker_logs_opening_and_closing_and_counts_refusals(client, stan
         with pytest.raises(ProviderBackoff):
             await ask(provider)
         provider.breaker._until = 0.0  # its pause is over
-        standin.respond = lambda _: Answered({})
+        standin.respond = lambda _: FakeResponse({})
         await ask(provider)
     events = [line["event"] for line in lines if line["event"].startswith("breaker")]
     assert events == ["breaker_opened", "breaker_closed"]

@@ -14,7 +14,7 @@ from location_context.errors import (
 )
 from location_context.upstream.download import download, is_public
 from location_context.upstream.http import HttpClient
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 
 pytestmark = pytest.mark.anyio
 MEGABYTE = 1_000_000
@@ -76,9 +76,9 @@ async def test_download_refuses_a_name_with_any_private_address(monkeypatch, pri
 
 
 async def test_download_sends_credentials_only_to_their_host():
-    with StandIn(lambda _: Answered(b"here")).running() as other:
-        leading = Answered(status=302, headers={"Location": other.url + "/x"})
-        with StandIn(lambda _: leading).running() as server:
+    with FakeServer(lambda _: FakeResponse(b"here")).running() as other:
+        leading = FakeResponse(status=302, headers={"Location": other.url + "/x"})
+        with FakeServer(lambda _: leading).running() as server:
             await _get(server.url.replace("http://", "http://guest:word@"))
         (request,) = server.requests
         assert request.headers["authorization"].startswith("Basic ")
@@ -90,7 +90,7 @@ async def test_download_refuses_a_name_with_a_private_address_before_any_request
     def inside(*_, **__):
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80))]
 
-    with StandIn(lambda _: Answered(b"secret")).running() as server:
+    with FakeServer(lambda _: FakeResponse(b"secret")).running() as server:
         monkeypatch.setattr(socket, "getaddrinfo", inside)
         with pytest.raises(OperatorError, match="private"):
             await _get(server.url.replace("127.0.0.1", "calendar.example"), allow_private=False)
@@ -100,7 +100,7 @@ async def test_download_refuses_a_name_with_a_private_address_before_any_request
 async def test_download_connects_to_the_checked_address(monkeypatch):
     """A name that answers differently the second time gains nothing: it is not asked twice."""
     answers = []
-    with StandIn(lambda _: Answered(b"fine")).running() as server:
+    with FakeServer(lambda _: FakeResponse(b"fine")).running() as server:
         port = int(server.url.rpartition(":")[2])
 
         def once(*_, **__):
@@ -116,9 +116,9 @@ async def test_download_connects_to_the_checked_address(monkeypatch):
 
 async def test_download_refuses_a_redirect_to_a_private_address(monkeypatch):
     """The first address counts as public here; the one it leads to is as it is."""
-    with StandIn(lambda _: Answered(b"secret")).running() as inside:
-        leading = Answered(status=302, headers={"Location": inside.url + "/metadata"})
-        with StandIn(lambda _: leading).running() as outside:
+    with FakeServer(lambda _: FakeResponse(b"secret")).running() as inside:
+        leading = FakeResponse(status=302, headers={"Location": inside.url + "/metadata"})
+        with FakeServer(lambda _: leading).running() as outside:
             answers = iter([True, False])
             monkeypatch.setattr(
                 "location_context.upstream.download.is_public", lambda _: next(answers)
@@ -132,8 +132,8 @@ async def test_download_refuses_a_redirect_to_a_private_address(monkeypatch):
     "target", ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://127.0.0.1:99999/x"]
 )
 async def test_download_refuses_a_redirect_to_another_scheme(target: str):
-    leading = Answered(status=302, headers={"Location": target})
-    with StandIn(lambda _: leading).running() as server, pytest.raises(OperatorError):
+    leading = FakeResponse(status=302, headers={"Location": target})
+    with FakeServer(lambda _: leading).running() as server, pytest.raises(OperatorError):
         await _get(server.url)
 
 
@@ -141,46 +141,48 @@ async def test_download_follows_five_redirects():
     def respond(request):
         hop = int(request.path.strip("/") or 0)
         if hop == 5:
-            return Answered(b"here")
-        return Answered(status=302, headers={"Location": f"/{hop + 1}"})
+            return FakeResponse(b"here")
+        return FakeResponse(status=302, headers={"Location": f"/{hop + 1}"})
 
-    with StandIn(respond).running() as server:
+    with FakeServer(respond).running() as server:
         downloaded = await _get(server.url + "/0")
         assert (downloaded.body, downloaded.final_url) == (b"here", server.url + "/5")
-        server.respond = lambda _: Answered(status=302, headers={"Location": "/0"})
+        server.respond = lambda _: FakeResponse(status=302, headers={"Location": "/0"})
         with pytest.raises(ProviderResponseInvalid, match="redirects"):
             await _get(server.url)
 
 
 async def test_download_caps_the_decompressed_bytes():
     bomb = gzip.compress(b"\0" * 50 * MEGABYTE)
-    packed = Answered(bomb, headers={"Content-Encoding": "gzip"})
-    with StandIn(lambda _: packed).running() as server:
+    packed = FakeResponse(bomb, headers={"Content-Encoding": "gzip"})
+    with FakeServer(lambda _: packed).running() as server:
         with pytest.raises(ProviderResponseInvalid, match="larger"):
             await _get(server.url)
-        server.respond = lambda _: Answered(b"x" * 2 * MEGABYTE)
+        server.respond = lambda _: FakeResponse(b"x" * 2 * MEGABYTE)
         with pytest.raises(ProviderResponseInvalid, match="larger"):
             await _get(server.url)
 
 
 async def test_download_refuses_truncated_compressed_bytes():
-    packed = Answered(gzip.compress(b"BEGIN:VCALENDAR")[:-9], headers={"Content-Encoding": "gzip"})
+    packed = FakeResponse(
+        gzip.compress(b"BEGIN:VCALENDAR")[:-9], headers={"Content-Encoding": "gzip"}
+    )
     cut_off = pytest.raises(ProviderResponseInvalid, match="cut off")
-    with StandIn(lambda _: packed).running() as server, cut_off:
+    with FakeServer(lambda _: packed).running() as server, cut_off:
         await _get(server.url)
 
 
 async def test_download_abandons_an_endless_answer():
-    dripping = Answered(b"x" * 100, fault="drip")
-    with StandIn(lambda _: dripping).running() as server, pytest.raises(ProviderTimeout):
+    dripping = FakeResponse(b"x" * 100, fault="drip")
+    with FakeServer(lambda _: dripping).running() as server, pytest.raises(ProviderTimeout):
         await _get(server.url, timeout=0.3)
 
 
 async def test_download_raises_error_statuses_but_not_304():
-    with StandIn(lambda _: Answered(status=404)).running() as server:
+    with FakeServer(lambda _: FakeResponse(status=404)).running() as server:
         with pytest.raises(ProviderStatusError):
             await _get(server.url)
-        server.respond = lambda request: Answered(
+        server.respond = lambda request: FakeResponse(
             status=304 if request.headers.get("if-none-match") == '"a"' else 200
         )
         assert (await _get(server.url, headers={"If-None-Match": '"a"'})).status == 304

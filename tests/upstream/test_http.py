@@ -11,7 +11,7 @@ from location_context.stay import system_clock
 from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.download import download
 from location_context.upstream.http import HttpClient
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 
 pytestmark = pytest.mark.anyio
 MEGABYTE = 1_000_000
@@ -155,8 +155,8 @@ async def test_answer_without_its_last_chunk_is_read():
 
 async def test_client_ignores_environment_proxies_and_cookies(monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
-    cookie = Answered({"ok": True}, headers={"Set-Cookie": "visitor=1"})
-    with StandIn(lambda _: cookie).running() as server:
+    cookie = FakeResponse({"ok": True}, headers={"Set-Cookie": "visitor=1"})
+    with FakeServer(lambda _: cookie).running() as server:
         async with HttpClient("test") as client:
             for _ in range(2):
                 await client.get(server.url + "/x", "provider", MEGABYTE)
@@ -164,8 +164,8 @@ async def test_client_ignores_environment_proxies_and_cookies(monkeypatch):
 
 
 async def test_client_does_not_follow_a_redirect():
-    leading = Answered(status=302, headers={"Location": "/elsewhere"})
-    with StandIn(lambda _: leading).running() as server:
+    leading = FakeResponse(status=302, headers={"Location": "/elsewhere"})
+    with FakeServer(lambda _: leading).running() as server:
         async with HttpClient("test") as client:
             response = await client.get(server.url + "/x", "provider", MEGABYTE)
     assert (response.status, response.headers["location"]) == (302, "/elsewhere")
@@ -187,7 +187,7 @@ async def test_connection_closed_by_the_server_fails_no_call():
 
 
 async def test_client_sends_the_query_unchanged():
-    with StandIn(lambda _: Answered({})).running() as server:
+    with FakeServer(lambda _: FakeResponse({})).running() as server:
         async with HttpClient("test") as client:
             provider = ProviderClient("provider", server.url, client, system_clock)
             given = {"daily": "a,b", "apikey": "a+b/c=%&d", "name": "München ,"}

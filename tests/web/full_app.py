@@ -23,7 +23,7 @@ from tests.fakes.met_norway import MetNorwayStandIn
 from tests.fakes.nasa_power import PATH as POWER_PATH
 from tests.fakes.nasa_power import NasaPowerStandIn
 from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
-from tests.fakes.server import StandIn
+from tests.fakes.server import FakeServer
 from tests.moved_clock import MovedClock
 from tests.serving import serve
 from tests.web.conftest import Client, make_key
@@ -64,7 +64,7 @@ def full_app(folder: Path, **more: Any) -> Iterator[Client]:
         weather[0].terrain, weather[0].models = lambda *_: 35.0, [(99, lambda *_: 46.0)]
         for one in weather:
             stack.enter_context(one.server.running())
-        seller = stack.enter_context(StandIn(SOLD).running())
+        seller = stack.enter_context(FakeServer(SOLD).running())
         meteo, norway, power = weather
         settings = Settings(
             data_dir=folder,

@@ -17,7 +17,7 @@ from tests.fakes import open_holidays
 from tests.fakes.met_norway import PATH as MET_PATH
 from tests.fakes.met_norway import MetNorwayStandIn
 from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
-from tests.fakes.server import Answered, Asked, StandIn
+from tests.fakes.server import FakeRequest, FakeResponse, FakeServer
 from tests.sections.weather.conftest import write_grid
 from tests.web.commands import command
 
@@ -156,7 +156,7 @@ def test_warm_waits_for_the_budget_and_resumes(tmp_path: Path, paused: list[floa
 def test_warm_waits_for_a_budget_spent_by_failed_calls(tmp_path: Path, paused: list[float]) -> None:
     command(tmp_path, "setup", "--without-fallback")
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 2)
-    respond, failures = standin.server.respond, [Answered(b"<p>A moment, please.</p>")] * 2
+    respond, failures = standin.server.respond, [FakeResponse(b"<p>A moment, please.</p>")] * 2
     standin.server.respond = lambda request: (
         failures.pop() if request.path == ARCHIVE and failures else respond(request)
     )
@@ -176,9 +176,9 @@ def test_warm_names_the_provider_that_fails(data_dir: Path, tmp_path: Path) -> N
 def test_warm_retries_failed_places_at_its_end(tmp_path: Path) -> None:
     command(tmp_path, "setup", "--without-fallback")
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 3)
-    respond, failures = standin.server.respond, [Answered(b"<p>A moment, please.</p>")] * 2
+    respond, failures = standin.server.respond, [FakeResponse(b"<p>A moment, please.</p>")] * 2
 
-    def respond_later(request: Asked) -> Answered:
+    def respond_later(request: FakeRequest) -> FakeResponse:
         """The place is read twice at once, and at the end a third time."""
         first = request.path == ARCHIVE and request.query["latitude"].startswith("30")
         return failures.pop() if first and failures else respond(request)
@@ -198,7 +198,7 @@ def test_warm_shares_forecasts_and_school_holidays_with_other_processes(
     file = tmp_path / "places.csv"
     file.write_text("lat,lng\n48.1372,11.5755\n")
     standin = OpenMeteo(system_clock)
-    with standin.server.running(), StandIn(open_holidays.respond).running() as holidays:
+    with standin.server.running(), FakeServer(open_holidays.respond).running() as holidays:
         more = open_meteo_at(standin, OPEN_HOLIDAYS_URL=holidays.url)
         for _ in range(2):
             done = command(tmp_path, "warm", str(file), "--json", more=more)
@@ -264,7 +264,7 @@ def test_doctor_reports_an_html_answer_of_met_norway(
     data_dir: Path,
 ) -> None:
     standin, norway = OpenMeteo(system_clock), MetNorwayStandIn(system_clock)
-    norway.fault = Answered(b"<!DOCTYPE html><title>Sign in to the network</title>")
+    norway.fault = FakeResponse(b"<!DOCTYPE html><title>Sign in to the network</title>")
     with standin.server.running(), norway.server.running():
         more = open_meteo_at(
             standin, CONTACT="a@b.example", MET_NORWAY_URL=norway.server.url + MET_PATH

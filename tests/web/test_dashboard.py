@@ -17,7 +17,7 @@ import yaml
 from location_context.settings import Secret, Settings
 from location_context.web.metrics import METRICS, PREFIX
 from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
-from tests.fakes.server import Answered
+from tests.fakes.server import FakeResponse
 from tests.moved_clock import MovedClock
 from tests.serving import free_port, serve
 from tests.web.conftest import STAY, Client, make_key
@@ -157,14 +157,14 @@ def test_each_metric_changes_under_load(tmp_path: Path) -> None:
             load.client.get("/v1/pulse", STAY, key=None)
         load.look()
         # two who ask for one place of a provider that is silent: one call, and a wait for it
-        load.meteo.faults = dict.fromkeys((FORECAST, ARCHIVE), Answered(fault="hang"))
+        load.meteo.faults = dict.fromkeys((FORECAST, ARCHIVE), FakeResponse(fault="hang"))
         asking = load.at_once("10", "en", "de")
         load.until(lambda found: at(found, "requests_in_flight") == 2)
         for one in asking:
             one.join()
         load.until(lambda found: at(found, "upstream_joined_total") > 0)
         # a provider that fails until its breaker opens
-        load.meteo.faults = dict.fromkeys((FORECAST, ARCHIVE), Answered({}, 500))
+        load.meteo.faults = dict.fromkeys((FORECAST, ARCHIVE), FakeResponse({}, 500))
         for number in range(20, 26):
             load.weather(str(number))
         load.until(lambda found: at(found, "breaker_open") > 0)

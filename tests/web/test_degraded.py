@@ -17,7 +17,7 @@ from location_context.storage.database import Database
 from location_context.storage.datasets import SqlGuideStore
 from tests.fakes import ticketmaster
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import FakeResponse, FakeServer
 from tests.moved_clock import NOON
 from tests.sections.guide.samples import PROVENANCE
 from tests.sections.guide.test_section import around
@@ -36,7 +36,7 @@ NEAR, FAR = (
     {**POINT, "start": start, "end": end}
     for start, end in (("2026-11-24", "2026-11-28"), ("2026-12-22", "2026-12-28"))
 )
-HANG, DOWN = Answered(fault="hang"), Answered(b"<html>Bad Gateway</html>", 502)
+HANG, DOWN = FakeResponse(fault="hang"), FakeResponse(b"<html>Bad Gateway</html>", 502)
 SOLD = ticketmaster.responding(
     [ticketmaster.event("Phoenix", ticketmaster.at(day, "20:00:00"))
      for day in ("2026-11-25", "2026-12-25")]
@@ -63,7 +63,7 @@ def load_guide(settings: Settings) -> None:
 
 
 @contextmanager
-def real(settings, clock, fakes, fault: Answered | None) -> Iterator[Client]:  # noqa: F811
+def real(settings, clock, fakes, fault: FakeResponse | None) -> Iterator[Client]:  # noqa: F811
     """The real sections, with every provider answering well or by `fault`."""
     open_meteo, *others = fakes
     road = Osrm([600.0])
@@ -72,8 +72,8 @@ def real(settings, clock, fakes, fault: Answered | None) -> Iterator[Client]:  #
         for one in others:
             one.fault = fault
     with (
-        StandIn(lambda request: fault or road(request)).running() as osrm,
-        StandIn(lambda request: fault or SOLD(request)).running() as seller,
+        FakeServer(lambda request: fault or road(request)).running() as osrm,
+        FakeServer(lambda request: fault or SOLD(request)).running() as seller,
     ):
         settings = msgspec.structs.replace(
             settings, osrm_url=osrm.url, ticketmaster_url=seller.url, open_holidays_url="",

@@ -16,7 +16,7 @@ from location_context.stay import system_clock
 from tests.databases import OwnRedis
 from tests.fakes import predicthq, ticketmaster
 from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST, OpenMeteo
-from tests.fakes.server import Answered, Asked, StandIn
+from tests.fakes.server import FakeRequest, FakeResponse, FakeServer
 from tests.web.commands import Serving, serving
 from tests.web.conftest import HTTP, make_key
 from tests.web.full_app import PARIS, load_sample_guide
@@ -30,12 +30,12 @@ SECTIONS = ("weather", "astronomy", "guide", "events")
 EVERYTHING = (*(f"/v1/pulse/{name}" for name in SECTIONS), "/v1/pulse")
 
 
-def slow(respond: Callable[[Asked], Answered]) -> StandIn:
-    def respond_slowly(requested: Asked) -> Answered:
+def slow(respond: Callable[[FakeRequest], FakeResponse]) -> FakeServer:
+    def respond_slowly(requested: FakeRequest) -> FakeResponse:
         server.stopping.wait(SLOW)
         return respond(requested)
 
-    server = StandIn(respond_slowly)
+    server = FakeServer(respond_slowly)
     return server
 
 
@@ -46,7 +46,7 @@ class World:
     replicas: list[Serving]
     key: str
     meteo: OpenMeteo
-    others: dict[str, StandIn] = field(default_factory=dict)
+    others: dict[str, FakeServer] = field(default_factory=dict)
 
     def ask(self, number: int, path: str, **more: str) -> int:
         """The status that a replica answers with, over a connection of its own."""
@@ -88,7 +88,7 @@ class World:
         """
         requested, answered = threading.Event(), threading.Event()
 
-        def respond(request: Asked) -> Answered:
+        def respond(request: FakeRequest) -> FakeResponse:
             if request.path == ARCHIVE:
                 requested.set()
             if request.path in {FORECAST, ARCHIVE}:
@@ -144,7 +144,7 @@ def world(folder: Path, redis: str, replicas: int = 2, **more: str) -> Iterator[
         "predicthq": slow(predicthq.responding(
             [predicthq.event("Aurora", f"{day}T19:00:00Z", f"{day}T21:00:00Z")]
         )),
-        "open_holidays": slow(lambda _: Answered([])),
+        "open_holidays": slow(lambda _: FakeResponse([])),
     }  # fmt: skip
     with ExitStack() as stack:
         url = stack.enter_context(meteo.server.running()).url
