@@ -229,6 +229,18 @@ def test_a_tile_that_fails_is_tried_three_times_and_named_and_the_rest_is_kept(
     assert same_bytes(again.publish(NOW), whole)
 
 
+def test_a_lost_scheduler_ends_the_build_with_a_sentence(archive, tmp_path):
+    with distributed.Client(processes=False, dashboard_address="127.0.0.1:0") as client:
+
+        def lose_tasks(progress: builder.Progress) -> None:
+            if progress.done == 1:
+                client.cancel([distributed.Future(key, client) for key in list(client.futures)])
+
+        with pytest.raises(OperatorError, match="the Dask scheduler was lost"):
+            plan(tmp_path, archive).run(client, lose_tasks)
+    assert len(plan(tmp_path, archive).done) >= 1
+
+
 def test_years_that_the_source_lacks_are_named(tmp_path, archive):
     source = Power.open(str(archive))
     with pytest.raises(OperatorError, match="1981-01-01 to 2026-04-19; 2017-2026 needs 2017-01-01"):

@@ -43,6 +43,10 @@ ALLOCATION = {
     "OMP_NUM_THREADS": 1,
 }
 TASKS_A_WORKER = 2  # in flight: one at work, one behind it
+SCHEDULER_LOST = (
+    "The connection to the Dask scheduler was lost. The finished tiles are kept; "
+    "run this again to build the others."
+)
 DONE, PLAN = "done.jsonl", "plan.json"
 
 
@@ -267,6 +271,9 @@ class Build:
         Args:
             client: a `distributed.Client`.
             report: called after each tile.
+
+        Raises:
+            OperatorError: the scheduler was lost; the finished tiles are kept.
         """
         todo = deque(tile for tile in self._cells if tile not in self.done)
         left = sum(len(self._cells[tile]) for tile in todo)
@@ -298,6 +305,8 @@ class Build:
                 progress.cells += len(self._cells[tile])
                 progress.left -= len(self._cells[tile])
                 progress.bytes_read += result.bytes_read
+            elif future.status != "error":
+                raise OperatorError(SCHEDULER_LOST)
             elif tries[tile] < MAX_TRIES:
                 todo.append(tile)
             else:
