@@ -4,9 +4,11 @@ import json
 import os
 import re
 import resource
+import shutil
 import ssl
 import threading
 from collections.abc import Iterator
+from datetime import date
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -19,6 +21,7 @@ from location_context.settings import Settings
 from location_context.widget import png
 from tests.databases import OwnRedis
 from tests.deploy.proxies import certificate
+from tests.sections.weather.climate.stores import seasons, write_store
 from tests.sections.weather.conftest import write_grid
 from tests.serving import free_port
 from tests.storage.subprocess_targets import be_bound_by_rights, child
@@ -146,6 +149,19 @@ def test_doctor_warns_of_missing_climate_with_the_command(tmp_path: Path) -> Non
     found = examine(tmp_path, fails=True)
     assert found["dataset climate"][0] == "warning"
     assert "location-context climate fallback" in found["dataset climate"][1]
+
+
+def test_doctor_names_the_climate_stores_and_the_damaged_ones(data_dir: Path) -> None:
+    first = date(2015, 12, 1)
+    folder = write_store(data_dir, {(48.86, 2.35): seasons(first, 3800)}, first)
+    damaged = folder.with_name("era5-2016-2025")
+    damaged.mkdir()
+    try:
+        found = examine(data_dir)
+    finally:
+        shutil.rmtree(folder.parent)
+    assert found["dataset climate"] == ("ok", f"climate stores: {folder.name}")
+    assert "The climate store era5-2016-2025 cannot be used" in found["notice"][1]
 
 
 def examine_a_full_disk(pipe: Connection, folder: str) -> None:

@@ -26,6 +26,7 @@ from location_context.errors import DAMAGED, LocationContextError
 from location_context.localisation.language import Languages
 from location_context.sections.contract import ProviderState, Query
 from location_context.sections.section import Section
+from location_context.sections.weather.climate.store import ClimateStores
 from location_context.sections.weather.fallback_grid import FallbackGrid
 from location_context.service import Service, read_all
 from location_context.settings import Settings, not_a_setting, parsers, unknown
@@ -213,6 +214,9 @@ async def _service(settings: Settings) -> AsyncIterator[Finding]:
             check, dataset = f"dataset {info.name}", state.datasets[info.name]
             if dataset and dataset.rows:
                 yield Finding(check, "ok", f"{dataset.rows} rows")
+            elif info.name == "climate" and (stores := ClimateStores(settings.data_dir).open()):
+                names = ", ".join(store.folder.name for store in stores)
+                yield Finding(check, "ok", f"climate stores: {names}")
             elif info.name == "climate" and FallbackGrid(settings.data_dir).exists:
                 yield Finding(check, "info", "no months stored yet; the fallback grid is there")
             else:

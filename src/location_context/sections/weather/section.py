@@ -145,13 +145,16 @@ class Weather(section.Section[WeatherBody]):
         return [section.provider_state(client) for client in self.sources.clients]
 
     async def dataset(self) -> contract.DatasetState | None:
-        """Return the stored archive, and the version of the fallback grid."""
+        """Return the stored archive, with the climate stores or else the fallback grid."""
         try:
             rows, newest = await self._store.extent()
         except StorageError:
             rows, newest = 0, None
-        version = MODEL if self.sources.fallback.exists else None
-        return contract.DatasetState(version=version, rows=rows, imported_at=newest)
+        names = [store.folder.name for store in self.sources.stores.open()]
+        grid = MODEL if self.sources.fallback.exists else None
+        return contract.DatasetState(
+            version=", ".join(names) or grid, rows=rows, imported_at=newest
+        )
 
     def warnings(self) -> Sequence[str]:
         warnings = [FREE_ACCESS] if self._free_access else []
