@@ -32,7 +32,6 @@ NOT_RUN = {  # how a command begins: why no test runs it
     "SITE=": "needs images; ./scripts/check deploy has the file read by podman-compose",
     "kubectl ": "needs a cluster; ./scripts/check deploy validates the manifest",
     "location-context climate build": "reads NASA's archive; tests/cli/test_climate.py has its own",
-    "pip install": "fetches packages; ./scripts/release installs the wheel in an empty environment",
     "systemctl ": "needs systemd; tests/deploy/test_files.py has it verify the unit",
     "/opt/location-context/bin/": "installed for all; ./scripts/check deploy installs it so",
     "/usr/bin/python3 -m venv /opt": "the same",
