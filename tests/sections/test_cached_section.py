@@ -58,8 +58,7 @@ async def test_caller_after_that_minute_gets_the_new_answer(cached, clock):
 
 
 @pytest.mark.parametrize(
-    "error",
-    [UpstreamUnavailable("nothing", 5), ProviderTimeout("x", "y"), StorageError("gone")],
+    "error", [UpstreamUnavailable("nothing", 5), ProviderTimeout("x", "y"), StorageError("gone")]
 )
 async def test_stale_answer_is_reused_for_an_hour_when_reading_fails(error, cached, tides, clock):
     await cached.read(QUERY, soon())

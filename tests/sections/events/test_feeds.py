@@ -9,11 +9,7 @@ import httpx2
 import pytest
 
 from location_context.errors import OperatorError
-from location_context.sections.events.imports.importer import (
-    Feeds,
-    ImportRejected,
-    format_of,
-)
+from location_context.sections.events.imports.importer import Feeds, ImportRejected, format_of
 from location_context.sections.events.imports.reading import Reading, Task
 from location_context.settings import Settings
 from tests.fakes.server import FakeResponse

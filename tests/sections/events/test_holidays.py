@@ -287,7 +287,7 @@ def test_consecutive_days_of_one_name_are_one_holiday(gazetteer, year):
     assert (festival.start.day, festival.end.day) == (date(2026, 2, 17), date(2026, 2, 19))
     feast = [one for one in _shown(year, amman) if one.title == "Eid al-Adha Holiday"]
     assert [(one.start.day, one.end.day) for one in feast] == [
-        (date(2026, 5, 28), date(2026, 5, 29)),
+        (date(2026, 5, 28), date(2026, 5, 29))
     ]
 
 

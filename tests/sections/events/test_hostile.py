@@ -7,10 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
-from location_context.sections.events.imports.importer import (
-    ImportRejected,
-    read_calendar,
-)
+from location_context.sections.events.imports.importer import ImportRejected, read_calendar
 from location_context.sections.events.imports.reading import (
     CPU_SECONDS,
     MAX_ENTRIES,

@@ -204,9 +204,7 @@ async def test_answer_holds_the_highest_ranked_of_700_events(open_with):
     assert sorted(shown, reverse=True) == highest[:9]
 
 
-async def test_coverage_is_partial_and_cacheable_where_more_events_exist_than_are_read(
-    open_with,
-):
+async def test_coverage_is_partial_and_cacheable_where_more_events_exist_than_are_read(open_with):
     async with open_with("predicthq", responding(_ranked(700))) as (opened, provider):
         result = await opened.fetch("predicthq", PARIS, *DAY)
         reading = await opened.read(PARIS, *DAY)

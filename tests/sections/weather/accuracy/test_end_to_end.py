@@ -55,10 +55,7 @@ class Scored:
 @pytest.fixture
 async def scored(clock, fakes, weather_settings):
     settings = msgspec.structs.replace(weather_settings, met_norway_url="", nasa_power_url="")
-    async with (
-        await Database.open(settings) as database,
-        HttpClient(settings.user_agent) as client,
-    ):
+    async with await Database.open(settings) as database, HttpClient(settings.user_agent) as client:
         store = SqlClimateStore(database)
         accuracy = SqlAccuracyStore(database)
         hosts = Hosts(now=clock.seconds)  # whose budgets a day gives back

@@ -11,13 +11,7 @@ from location_context.errors import StorageError
 from location_context.sections.weather.accuracy import scorekeeper
 from location_context.sections.weather.accuracy.records import unpack_forecasts
 from location_context.sections.weather.accuracy.verification import ObservedDays, months_around
-from location_context.sections.weather.records import (
-    ARCHIVE_FIELDS,
-    Cell,
-    Grid,
-    Month,
-    month_span,
-)
+from location_context.sections.weather.records import ARCHIVE_FIELDS, Cell, Grid, Month, month_span
 from location_context.storage.datasets import SqlAccuracyStore
 from tests.fakes.open_meteo import ARCHIVE
 from tests.fakes.server import FakeResponse
