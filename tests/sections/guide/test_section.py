@@ -1,4 +1,4 @@
-"""The section answers the contract: tiers, radii, order, words, units, and what is not there."""
+"""The section answers the contract: tiers, radii, order, words, units and unknown fields."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -14,7 +14,6 @@ from location_context.point import Point
 from location_context.sections.contract import Query
 from location_context.sections.guide.records import (
     TIERS,
-    GuideVersion,
     Provenance,
     Restaurant,
     TierTexts,
@@ -26,6 +25,7 @@ from location_context.settings import Settings
 from location_context.storage.datasets import SqlGuideStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import HttpClient
+from tests.fakes.failing_store import FailingStore
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.guide.oracle import RANKS
 from tests.sections.guide.samples import PROVENANCE, around, query, scattered
@@ -189,25 +189,9 @@ def with_language(given: Query, tag: str) -> Query:
     return type(given)(given.point, given.stay, given.units, language)
 
 
-class Faulty:
-    """A real store whose database can be made to fail."""
-
-    def __init__(self, store: SqlGuideStore) -> None:
-        self.store = store
-        self.failing = True
-
-    async def active(self) -> GuideVersion | None:
-        if self.failing:
-            raise StorageError("the database cannot be read")
-        return await self.store.active()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-
 async def test_failing_database_is_503_only_until_a_guide_was_loaded(guides):
     await guides.replace(PROVENANCE, around(("one_star", 1)), NOON)
-    faulty = Faulty(guides)
+    faulty = FailingStore(guides)
     async with HttpClient("tests") as client:
         guide = Guide.build(SectionContext(Settings(), MovedClock(), client, {"guide": faulty}))
         with pytest.raises(UpstreamUnavailable):

@@ -7,9 +7,10 @@ from datetime import date, timedelta
 
 import pytest
 
-from location_context.errors import StorageError, UpstreamUnavailable
+from location_context.errors import UpstreamUnavailable
 from location_context.point import Point
 from location_context.stay import Stay
+from tests.fakes.failing_store import FailingStore
 from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST, refused
 from tests.fakes.server import FakeRequest, FakeResponse
 from tests.sections.weather.conftest import (
@@ -57,7 +58,7 @@ async def degraded_reason(weather, stay: Stay, seconds: float = 4.0, section=Non
         ((CLOSED, CLOSED, CLOSED, CLOSED), FAR, GRID, "archive_unavailable"),
     ],
 )
-async def test_section_answers_from_the_best_source_and_names_what_failed(
+async def test_section_answers_from_the_best_source_and_names_the_failure(
     weather, faults, stay, basis, reason
 ):
     write_grid(weather.settings.data_dir)
@@ -253,7 +254,7 @@ async def test_invalid_answer_is_replaced_by_the_next_source(weather, answer):
     assert b"NaN" not in reading.payload
 
 
-async def test_archive_of_nulls_is_not_stored_for_good(weather):
+async def test_archive_of_nulls_is_not_stored_permanently(weather):
     weather.open_meteo.missing = {date(2000, 1, 1) + timedelta(n) for n in range(366 * 30)}
     assert (await weather.read(query(FAR))).body.basis.provider == "NASA POWER"
     weather.open_meteo.missing = set()
@@ -262,13 +263,7 @@ async def test_archive_of_nulls_is_not_stored_for_good(weather):
 
 
 async def test_broken_store_costs_nothing_but_calls(weather, build_section):
-    class Broken:
-        async def load(self, *_):
-            raise StorageError("gone")
-
-        save = touch = load_elevation = save_elevations = extent = load
-
-    section = build_section(store=Broken())
+    section = build_section(store=FailingStore(None))
     for stay in (NEAR, FAR):
         reading = await weather.read(query(stay), section=section)
         assert reading.body.basis.provider == "Open-Meteo"

@@ -1,4 +1,4 @@
-"""What is kept of the archive: on both databases, over restarts, and never trusted when damaged."""
+"""The store returns months of the archive on both databases, and drops damaged rows."""
 
 import asyncio
 import math
@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sqlalchemy import delete, update
 
-from location_context.errors import StorageError
 from location_context.sections.weather.records import (
     ARCHIVE_FIELDS,
     Grid,
@@ -29,6 +28,7 @@ from location_context.storage.database import Database
 from location_context.storage.datasets import SqlClimateStore
 from location_context.storage.schema import climate_months
 from location_context.upstream.host import Hosts
+from tests.fakes.failing_store import FailingStore
 from tests.fakes.open_meteo import ARCHIVE
 from tests.moved_clock import MovedClock
 from tests.sections.weather.conftest import DOWN, FAR, query
@@ -149,7 +149,7 @@ async def test_month_fetched_before_its_days_were_final_is_fetched_again(databas
     await repository.flush()
 
 
-async def test_worker_reads_what_another_one_has_stored(weather, build_section):
+async def test_worker_reads_months_that_another_worker_stored(weather, build_section):
     hosts = Hosts()
     worker, other = build_section(hosts=hosts), build_section(hosts=hosts)
     weather.open_meteo.faults[ARCHIVE] = DOWN
@@ -167,24 +167,8 @@ async def test_worker_reads_what_another_one_has_stored(weather, build_section):
     assert len(weather.open_meteo.calls(ARCHIVE)) == calls
 
 
-class Full(SqlClimateStore):
-    """A store whose disk is full until there is `room`."""
-
-    room = False
-
-    async def save(self, rows):
-        if not self.room:
-            raise StorageError("The database cannot be written: the disk is full.")
-        await super().save(rows)
-
-    async def save_elevations(self, elevations):
-        if not self.room:
-            raise StorageError("The database cannot be written: the disk is full.")
-        await super().save_elevations(elevations)
-
-
 async def test_failed_write_is_repeated_once_there_is_room(database):
-    store, clock = Full(database), MovedClock()
+    store, clock = FailingStore(SqlClimateStore(database)), MovedClock()
     repository = ArchiveRepository(store, clock)
     repository.put("a", "cell", [month(2020, 2)])
     repository.put_elevation((48.0, 2.0), 35.0)
@@ -196,7 +180,7 @@ async def test_failed_write_is_repeated_once_there_is_room(database):
         == {}
     )
     repository.put("a", "cell", [month(2021, 2)])
-    store.room = True
+    store.failing = False
     await repository.flush()
     assert repository.pending == 0
     again = ArchiveRepository(SqlClimateStore(database), clock)
@@ -208,12 +192,12 @@ async def test_running_section_repeats_failed_writes(database, monkeypatch):
     monkeypatch.setattr(
         "location_context.sections.weather.retrieval.archive_repository.RETRY_WRITE_SECONDS", 0
     )
-    store, clock = Full(database), MovedClock()
+    store, clock = FailingStore(SqlClimateStore(database)), MovedClock()
     repository = ArchiveRepository(store, clock)
     repository.put("a", "cell", [month(2020, 2)])
     await repository.flush()
     writing = asyncio.ensure_future(repository.retry_writes())
-    store.room = True
+    store.failing = False
     async with asyncio.timeout(30):
         while repository.pending:  # noqa: ASYNC110  the section's own work has no event to wait for
             await asyncio.sleep(0.01)

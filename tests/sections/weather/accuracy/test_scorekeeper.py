@@ -1,4 +1,4 @@
-"""The scorekeeper: what it keeps and asks the archive, and that no fault of its own matters."""
+"""The scorekeeper stores forecasts, verifies them, and fails without any effect on answers."""
 
 import asyncio
 import itertools
@@ -7,12 +7,12 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from location_context.errors import StorageError
 from location_context.sections.weather.accuracy import scorekeeper
 from location_context.sections.weather.accuracy.records import unpack_forecasts
 from location_context.sections.weather.accuracy.verification import ObservedDays, months_around
 from location_context.sections.weather.records import ARCHIVE_FIELDS, Cell, Grid, Month, month_span
 from location_context.storage.datasets import SqlAccuracyStore
+from tests.fakes.failing_store import FailingStore
 from tests.fakes.open_meteo import ARCHIVE
 from tests.fakes.server import FakeResponse
 from tests.sections.weather.accuracy.conftest import HERE, PROVIDER
@@ -129,7 +129,7 @@ async def test_cell_whose_archive_fails_is_retried_the_next_day(scoring):
     assert (await scoring.keeper.report()).verified
 
 
-async def test_day_missing_in_the_archive_is_given_up(sqlite_scoring):
+async def test_day_missing_in_the_archive_is_skipped_in_time(sqlite_scoring):
     scoring = sqlite_scoring
     scoring.open_meteo.missing = {scoring.today + timedelta(1)}
     for _ in range(60):
@@ -164,37 +164,15 @@ async def test_cell_requested_last_is_verified_first_one_at_a_time(sqlite_scorin
     assert not await scoring.keeper.pass_once()
 
 
-class Failing(SqlAccuracyStore):
-    """A store that can be neither read nor written until it is `well`."""
-
-    well = False
-
-    async def save_forecasts(self, rows):
-        self._fail()
-        await super().save_forecasts(rows)
-
-    async def load_forecasts(self, *given):
-        self._fail()
-        return await super().load_forecasts(*given)
-
-    async def cells(self):
-        self._fail()
-        return await super().cells()
-
-    def _fail(self):
-        if not self.well:
-            raise StorageError("The database cannot be used: the disk is full.")
-
-
 async def test_failing_store_costs_only_the_score(sqlite_scoring):
     scoring = sqlite_scoring
-    store = Failing(scoring.database)
+    store = FailingStore(SqlAccuracyStore(scoring.database))
     keeper = scoring.another(store)
     scoring.record(keeper=keeper)
     await keeper.flush()
     assert not await keeper.pass_once()
     assert await stored(scoring) == []
-    store.well = True
+    store.failing = False
     scoring.record(keeper=keeper)
     await keeper.flush()
     assert len(await stored(scoring)) == 1
