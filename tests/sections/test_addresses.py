@@ -1,4 +1,4 @@
-"""What an answer carries in a field of format `uri` is one, whatever came."""
+"""A field of format `uri` holds an absolute address, whatever the source sent."""
 
 import jsonschema_rs
 import pytest

@@ -1,4 +1,4 @@
-"""What the cache around a section gives, when it reads anew, and what it gives when that fails."""
+"""The cache returns fresh answers, refreshes old ones, and survives failed reads."""
 
 import asyncio
 import gc
@@ -58,7 +58,7 @@ async def test_caller_after_that_minute_gets_the_new_answer(cached, clock):
 
 
 @pytest.mark.parametrize(
-    "error", [UpstreamUnavailable("nothing", 5), ProviderTimeout("x", "y"), StorageError("gone")]
+    "error", [UpstreamUnavailable("nothing", 5), ProviderTimeout("x", "y"), StorageError("closed")]
 )
 async def test_stale_answer_is_reused_for_an_hour_when_reading_fails(error, cached, tides, clock):
     await cached.read(QUERY, soon())
@@ -209,7 +209,7 @@ async def test_new_dataset_empties_the_cache_and_keeps_older_reads_out(slow, clo
     assert slow.reads == 2
 
 
-async def test_closing_cancels_reads_under_way(cached_slow):
+async def test_closing_cancels_running_reads(cached_slow):
     with pytest.raises(UpstreamUnavailable):
         await cached_slow.read(QUERY, Deadline.after(0.01))
     await cached_slow.close()

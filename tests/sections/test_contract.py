@@ -1,4 +1,4 @@
-"""What every answer carries of its point."""
+"""Every answer names its point."""
 
 from location_context.point import Point
 from location_context.sections.contract import point_body, point_notices

@@ -1,4 +1,4 @@
-"""How these tests ask the section, and what they read from its answers."""
+"""Read the section, and the moments and distances in its answers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ def query(
 
 @dataclass(frozen=True)
 class SectionReader:
-    """The section, asked in the test's own thread."""
+    """Reads the section in the test's own thread."""
 
     section: Astronomy
 

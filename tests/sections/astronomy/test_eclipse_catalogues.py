@@ -17,7 +17,7 @@ from tests.sections.astronomy.queries import at, seconds_apart
 
 
 class SunAndMoon(Ephemeris):
-    """Months without planets, which no eclipse asks for and most of whose making they are."""
+    """Compute months without planets: they take long, and eclipses do not need them."""
 
     def _observe(self, t: Time) -> tuple[Floats, Floats]:
         with patch.object(ephemeris_module, "_TARGETS", ("sun", "moon")):

@@ -1,4 +1,4 @@
-"""What nature allows, for any point and any day."""
+"""Answers obey the laws of nature at any point on any day."""
 
 from datetime import date, timedelta
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What the tests of events share: a gazetteer, a section on a real store, and queries."""
+"""Fixtures of the tests of events: a gazetteer, a section on a real store, and queries."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -104,8 +104,8 @@ def calendar_of(kind: str, source: str, **place) -> Calendar:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _holidays_of_a_year_are_worked_out_once() -> Iterator[None]:
-    """They are a third of a second each, and the same for every section that a test opens."""
+def _compute_holidays_of_a_year_once() -> Iterator[None]:
+    """Cache each year: it takes a third of a second and is the same in every section."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(holidays, "holidays_of_year", cache(holidays.holidays_of_year))
         yield

@@ -1,4 +1,4 @@
-"""Calendars, pages and tables that mean harm, made when they are asked for."""
+"""Hostile calendars, pages and tables, each made by a function."""
 
 from functools import partial
 

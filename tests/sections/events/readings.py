@@ -1,4 +1,4 @@
-"""What is read of a calendar in tests: its dates and its zone."""
+"""Read a calendar in tests: its dates and its zone."""
 
 from datetime import date
 from typing import Any

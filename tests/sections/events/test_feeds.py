@@ -1,4 +1,4 @@
-"""Imports and feeds: from a file or an address to the answer, and what happens when they fail."""
+"""Imports and feeds: from a file or an address to the answer, and their failures."""
 
 import asyncio
 import subprocess

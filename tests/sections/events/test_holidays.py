@@ -1,4 +1,4 @@
-"""Holidays offline: the right ones where regions differ, in the asked language, for every code."""
+"""Holidays offline: right in every region, in the requested language, for every country."""
 
 import asyncio
 import threading
@@ -32,7 +32,7 @@ EVERYWHERE_DE = {"01-01", "04-03", "04-06", "05-01", "05-14", "05-25", "10-03", 
 # of 2026, as the states publish them; what only a city keeps, as the library has it
 CITIES: dict[str, tuple[float, float, set[str]]] = {
     "Munich": (48.137, 11.575, EVERYWHERE_DE | {"01-06", "06-04", "08-15", "11-01"}),
-    "Nuremberg, where Assumption Day is not kept": (
+    "Nuremberg, without Assumption Day": (
         49.454, 11.077, EVERYWHERE_DE | {"01-06", "06-04", "11-01"},
     ),
     "Augsburg, with its Peace Festival": (

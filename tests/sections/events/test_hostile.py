@@ -1,4 +1,4 @@
-"""Whatever means harm ends within so much of the processor's time, and a flood within its bound."""
+"""Hostile files end within a bound of processor time, floods of events within one of rows."""
 
 import json
 import resource

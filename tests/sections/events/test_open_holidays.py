@@ -94,7 +94,7 @@ async def test_row_is_shown_where_its_part_of_the_country_lies(open_with):
         opened.provider("open_holidays").client.host = Host()  # more than 30 a minute
         for place, row, _ in SHOWN:
             provider.respond = lambda _, row=row: FakeResponse([row])
-            opened.clock.advance(days=8)  # so that it is asked anew
+            opened.clock.advance(days=8)  # so that it is called again
             reading = await opened.read(PLACES[place], "2027-09-10", "2027-09-10")
             events = getattr(reading.body, "events", ())
             regions = [e.regions for e in events if e.sources == ["open_holidays"]]
@@ -191,7 +191,7 @@ def test_every_region_of_a_point_has_a_name(gazetteer):
             point = gazetteer.point(city["latitude"], city["longitude"])
             if point.country in seen and point.region:
                 seen[point.country].add(point.region)
-    alsace = {"FR-57", "FR-6AE"}  # kept as part of FR-GES
+    alsace = {"FR-57", "FR-6AE"}  # part of FR-GES
     named -= {f"FR-{code}" for code in ("971", "972", "973", "974", "976", "PM")}  # overseas
     for country, regions in seen.items():
         assert regions - alsace == {iso for iso in named if iso.startswith(country)}

@@ -1,4 +1,4 @@
-"""PredictHQ: what is asked of it, and what its rows become, on traps and on recorded answers."""
+"""PredictHQ: requests, and rows read from traps and recorded answers."""
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo

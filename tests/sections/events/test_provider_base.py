@@ -153,7 +153,7 @@ async def test_section_shows_the_provider_with_its_notice_and_coverage(tmp_path,
 
 
 def test_provider_passes_the_conformance_kit():
-    """Its rows are of tomorrow, since the kit asks for the days after today."""
+    """Its rows are of tomorrow, since the kit requests the days after today."""
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date()
     row = ROW | {"from": f"{tomorrow}T14:00", "to": f"{tomorrow}T16:00:00Z"}
     check_provider(Harbour, lambda _: FakeResponse({"data": {"items": [row]}}))

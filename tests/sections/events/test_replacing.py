@@ -1,4 +1,4 @@
-"""What replaces a calendar's events and what changes nothing: garbage, emptiness, a part."""
+"""An import replaces a calendar's events; garbage, an empty file or a part of one does not."""
 
 import asyncio
 import queue

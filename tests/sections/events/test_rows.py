@@ -1,4 +1,4 @@
-"""Pages are decoded into what is wanted of them: the same rows are kept as from the whole JSON."""
+"""Decoding only the wanted fields of a page gives the same rows as the whole JSON."""
 
 from typing import Any
 from zoneinfo import ZoneInfo

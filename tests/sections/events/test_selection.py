@@ -1,4 +1,4 @@
-"""What is shown of too much, in which order, and which part of the stay it touches."""
+"""The selection limits, sorts and counts events, and names the part of the stay they touch."""
 
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta

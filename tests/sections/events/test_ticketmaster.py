@@ -1,4 +1,4 @@
-"""Ticketmaster: what its rows become, on a table of traps and on recorded answers."""
+"""Ticketmaster: rows read from a table of traps and from recorded answers."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo

@@ -1,4 +1,4 @@
-"""Ticketmaster: how much is asked, and how often; never past the thousandth, never too fast."""
+"""Ticketmaster: pages are read up to the thousandth event, never too fast."""
 
 import asyncio
 import threading

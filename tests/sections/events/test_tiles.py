@@ -1,4 +1,4 @@
-"""Tiles and weeks: what is asked covers every point and stay, is shared, and loses no event."""
+"""Calls by tile and week cover every point and stay, are shared, and lose no event."""
 
 import asyncio
 import math
@@ -13,21 +13,21 @@ from location_context.sections.events.providers import predicthq as predicthq_pr
 from location_context.sections.events.providers import ticketmaster as ticketmaster_provider
 from location_context.sections.events.providers.base import Grid, weeks_of
 from location_context.sections.events.selection import relevant_events
-from location_context.settings import Secret
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
 from tests.fakes import predicthq, ticketmaster
 from tests.fakes.server import FakeRequest, FakeResponse, FakeServer
+from tests.sections.events.conftest import PARIS
 
 pytestmark = pytest.mark.anyio
-PARIS, NEARBY = (48.8566, 2.3522), (48.8566, 2.3590)  # 500 m to the east
+NEARBY = (48.8566, 2.3590)  # 500 m to the east of PARIS
 RADIUS = 25.0
 PACE = {"ticketmaster_budget": (), "predicthq_budget": ()}
-KEYS = {
-    "ticketmaster_api_key": Secret(ticketmaster.KEY),
-    "predicthq_api_key": Secret(predicthq.TOKEN),
-}
 DOWN = FakeResponse(b"<html>down</html>", status=502)
+PARSE = {
+    "ticketmaster": ticketmaster_provider.parse_event,
+    "predicthq": predicthq_provider.parse_event,
+}
 ZONES = ("Europe/Paris", "Pacific/Fiji", "America/New_York", "Pacific/Kiritimati", "UTC")
 EDGES = [(90.0, 0.0), (-90.0, 0.0), (89.97, 170.0), (-17.0, 180.0), (-16.9, -179.98), (0.0, 0.0)]
 
@@ -65,7 +65,7 @@ def test_weeks_run_from_monday_to_sunday(first, last, mondays):
 
 
 class Listings:
-    """Events around a few places, as both providers have them, and what each was asked."""
+    """Events around a few places, as both providers list them."""
 
     def __init__(self, seed: int, places: list[tuple[float, float]], count: int) -> None:
         chance = random.Random(seed)
@@ -107,21 +107,14 @@ class Listings:
             "active.tz": query.point.timezone, "limit": "200", "sort": "rank",
         }  # fmt: skip
         bearer = {"authorization": f"Bearer {predicthq.TOKEN}"}
+        sale = self.sell(FakeRequest("/", sold, {}, {}, "")).body
         found = {
-            "ticketmaster": self.sell(FakeRequest("/", sold, {}, {}, "")).body["_embedded"][
-                "events"
-            ]
-            if self.sell(FakeRequest("/", sold, {}, {}, "")).body["page"]["totalElements"]
-            else [],
+            "ticketmaster": sale["_embedded"]["events"] if sale["page"]["totalElements"] else [],
             "predicthq": self.list(FakeRequest("/", listed, bearer, {}, "")).body["results"],
         }
         assert all(len(rows) < 200 for rows in found.values())  # no cap was reached
-        parse = {
-            "ticketmaster": ticketmaster_provider.parse_event,
-            "predicthq": predicthq_provider.parse_event,
-        }
         return {
-            name: _ids([parse[name](row, query.point.zone) for row in rows], query)
+            name: _ids([PARSE[name](row, query.point.zone) for row in rows], query)
             for name, rows in found.items()
         }
 
@@ -228,15 +221,14 @@ async def test_stay_in_a_very_large_city_misses_no_event(open_before, name, coun
 
 def _begun_in(listings: Listings, name: str, query) -> set[str]:
     """All that begin within the stay by any clock, and concern a guest."""
-    own = name == "ticketmaster"
-    read = (ticketmaster_provider if own else predicthq_provider).parse_event
-    events = [read(row, query.point.zone) for row in (listings.sold if own else listings.listed)]
+    rows = listings.sold if name == "ticketmaster" else listings.listed
+    events = [PARSE[name](row, query.point.zone) for row in rows]
     stay = query.stay
     return _ids([one for one in events if stay.start < one.start.day < stay.end], query)
 
 
 async def test_neighbours_in_another_time_zone_do_not_share_a_call(open_before):
-    """At the border of two zones, a provider is asked by the clock of each side."""
+    """At the border of two zones, a provider is called with the zone of each side."""
     listings = Listings(4, [(42.04, -8.64)], 20)
     async with open_before(listings) as (opened, _, lister):
         await opened.read((42.028, -8.645), "2027-03-11", "2027-03-12")  # Valença

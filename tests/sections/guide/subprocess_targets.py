@@ -1,4 +1,4 @@
-"""What the guide's tests run in processes of their own, to kill them."""
+"""Run imports in processes of their own, which the tests kill."""
 
 import asyncio
 import os

@@ -64,7 +64,7 @@ def operator(tmp_path: Path) -> Operator:
 ROWS = open_csv(open_row(1), open_row(2), open_row(3, Award=""))
 
 
-def test_import_prints_what_it_took_and_refused(operator):
+def test_import_prints_the_accepted_and_refused_rows(operator):
     done = operator.run("import", operator.guide)
     assert "3 rows (guide_csv): 2 restaurants, 0 merged into others, 1 refused." in done.stdout
     assert "Version 1 serves: 2 one_star." in done.stdout

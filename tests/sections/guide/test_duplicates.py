@@ -61,7 +61,7 @@ NEXT_DOOR = {"lat": 48.85 + 60 * METRE}
         ({"name": "Chez Léon", "address": "1, rue X"}, {"name": "Chez Leon", "address": "1 Rue X"}),
     ],
 )
-def test_restaurant_given_twice_becomes_one(one, other):
+def test_duplicate_restaurant_becomes_one(one, other):
     assert pair(one, other) == 1
 
 

@@ -1,4 +1,4 @@
-"""Travel is estimated from distance, or routed by an OSRM server asked once for all."""
+"""Travel is estimated from distance, or routed by one call to an OSRM server."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from statistics import median
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 
 def waypoint(place: str, metres: float) -> dict[str, Any]:
-    """A place on a road so many metres south of the asked one."""
+    """A place on a road so many metres south of the requested one."""
     lng, lat = map(float, place.split(","))
     location = [lng, round(lat - metres / 111_195, 6)]
     return {"hint": "KSoKADRYroqU", "location": location, "name": "", "distance": metres}

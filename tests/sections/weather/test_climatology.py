@@ -1,4 +1,4 @@
-"""The statistics: what they keep whatever the data, and how well they do on real series."""
+"""The statistics obey their laws on any data and beat raw days on real series."""
 
 import itertools
 import warnings

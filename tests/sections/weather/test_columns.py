@@ -18,7 +18,7 @@ TABLE = {
     "temperature_max": Native("tmax", "K"),
     "weather_code": Native("code"),
     "sunshine_hours": Native("sun", "s"),
-    "uv_index_max": Native("uv"),  # which nobody asks for here
+    "uv_index_max": Native("uv"),  # which no test requests
 }
 ODD = [
     True, False, "12", "nan", [], [1.0], {"a": 1}, 1e9, -1e9, 999_999_999, 10**400, -(10**30),

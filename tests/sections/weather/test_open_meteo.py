@@ -52,7 +52,7 @@ async def test_six_new_places_at_once_cost_six_calls_and_none_is_refused(weather
 async def test_places_waiting_for_a_slow_host_call_no_archive(weather):
     """A quarter of a second a call: the sixth of six new places has its forecast after 1.5.
 
-    Without calibration, for which an archive is asked behind the guests.
+    Without calibration, for which an archive is called in the background.
     """
     weather.open_meteo.slow_seconds = 0.25
     weather.section._estimator = Estimator(None, weather.section.sources.fallback, weather.clock)
@@ -65,7 +65,7 @@ async def test_places_waiting_for_a_slow_host_call_no_archive(weather):
 async def test_sections_of_shared_hosts_share_concurrency_and_budget(weather, build_section):
     weather.open_meteo.slow_seconds = 0.02
     hosts = Hosts()
-    # as issued: else an archive is asked behind the guests, and cut off at the end
+    # as issued: else an archive is called in the background, and cancelled at the end
     two = [build_section(hosts=hosts, calibrate_forecast=False) for _ in range(2)]
     stays = [query((NEAR, FAR)[n // 5], point) for n, point in enumerate(places(10))]
     reads = (weather.read(one, 60, two[n % 2]) for n, one in enumerate(stays))

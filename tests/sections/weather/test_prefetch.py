@@ -1,4 +1,4 @@
-"""The climatology behind a forecast: fetched once, behind its guest, and there for the next."""
+"""The climatology of a forecast is fetched once, in the background, for the next caller."""
 
 import asyncio
 import threading
@@ -194,9 +194,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("guest", [0, 1], ids=["this process", "another process"])
-async def test_months_under_way_are_awaited_by_whoever_needs_some_of_them(
-    weather, processes, guest
-):
+async def test_caller_awaits_months_that_are_being_fetched(weather, processes, guest):
     gate = Gate(weather, ARCHIVE)
     first = await processes.sections[0].read(query(NEAR), Deadline.after(60))
     await until(lambda: bool(weather.open_meteo.calls(ARCHIVE)))  # for November and December
@@ -214,7 +212,7 @@ async def test_late_forecast_fetches_the_whole_horizon_in_one_call(weather, proc
     gate = Gate(weather, FORECAST)
     december = query(Stay(date(2026, 12, 3), date(2026, 12, 6)))
     late = asyncio.create_task(processes.sections[0].read(december, Deadline.after(60)))
-    await until(lambda: bool(weather.open_meteo.calls(ARCHIVE)))  # asked beside it
+    await until(lambda: bool(weather.open_meteo.calls(ARCHIVE)))  # called beside it
     gate.open()
     assert (await late).body.mode == "forecast"
     reading = await processes.sections[guest].read(query(NEAR), Deadline.after(60))  # in November
@@ -293,7 +291,7 @@ async def test_cached_answer_is_reused_until_the_climatology_has_come(weather):
 
 
 async def test_closing_cancels_background_calls(weather):
-    await weather.read(query(NEAR))  # loads what it needs: a late forecast has the archive asked
+    await weather.read(query(NEAR))  # loads what it needs: a late forecast calls the archive
     await weather.section.sources.archives.repository.flush()
     weather.open_meteo.server.requests.clear()
     weather.open_meteo.faults = {ARCHIVE: FakeResponse(fault="hang")}

@@ -176,7 +176,7 @@ class Steps:
     """By place: changes between the forecast's days, and those at the horizon."""
 
     ordinary: np.ndarray  # places x days
-    next_day: np.ndarray  # from day 15 to day 16, asked for on one day
+    next_day: np.ndarray  # from day 15 to day 16, requested on one day
     same_day: np.ndarray  # of one date, which is beyond the horizon today and day 15 tomorrow
 
 

@@ -1,4 +1,4 @@
-"""What the weather section answers: mode, dates, costs, heights, units and words."""
+"""The weather section answers with mode, dates, heights, units and words, at a bounded cost."""
 
 import calendar
 import math
@@ -200,7 +200,7 @@ async def test_midnight_at_the_point_turns_climatology_into_a_forecast(weather):
 
 
 @pytest.mark.parametrize("days_ago", [1, 14, 15, 40, 91])
-async def test_stay_under_way_is_a_forecast_of_all_its_days(weather, days_ago):
+async def test_current_stay_is_a_forecast_of_all_its_days(weather, days_ago):
     stay = Stay(TODAY - timedelta(days_ago), TODAY)
     body = (await weather.read(query(stay))).body
     assert body.mode == "forecast"
@@ -259,7 +259,7 @@ async def test_valley_and_peak_in_one_cell_answer_the_same_in_both_orders(weathe
         for one in weather.open_meteo.requests
         if one.path == ARCHIVE
     }
-    assert centres == {("46.0000", "7.7500")}  # whoever asks, so that all months are at one height
+    assert centres == {("46.0000", "7.7500")}  # so that all months are at one height
 
 
 class ForgetfulStore:

@@ -1,4 +1,4 @@
-"""What the event holds that duplicates are merged into, and which events are merged."""
+"""Duplicates are merged into one event that has the best fields of each."""
 
 from datetime import UTC, date, datetime, timedelta
 from itertools import combinations
@@ -158,7 +158,7 @@ def test_chain_of_similar_events_does_not_merge_its_ends():
 
 
 def test_common_word_of_many_titles_merges_nothing():
-    """Where a house gives its name to every evening, that name alone joins no two."""
+    """If a venue gives its name to every evening, that name alone merges no two."""
     series = [f"Klangkosmos Weltmusik {name}" for name in
               ("Mali", "Peru", "Iran", "Korea", "Tuva", "Laos", "Cuba", "Fado", "Gnawa", "Joik",
                "Samba", "Raga", "Klezmer", "Rebetiko", "Qawwali", "Gamelan")]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The score's laws: it does not depend on who is asked first, and the same is the same."""
+"""The score is symmetric, a probability, and high for equal events."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""How well duplicates are recognised, on pairs that were labelled by hand.
+"""The score recognises duplicates among pairs that were labelled by hand.
 
 All sets train the score except `fresh_2`, which was committed before the score that it measures;
 only its totals are ever to be looked at.

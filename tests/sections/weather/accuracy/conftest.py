@@ -29,7 +29,7 @@ PROVIDER = "Open-Meteo"
 
 @dataclass
 class Scoring:
-    """A scorekeeper, and what it asks."""
+    """A scorekeeper with its archive and database."""
 
     clock: MovedClock
     open_meteo: OpenMeteo
@@ -56,7 +56,7 @@ class Scoring:
     def record(
         self, cell: Cell = HERE, wrong: float = 0.0, keeper: Scorekeeper | None = None, **columns
     ) -> None:
-        """A forecast of today: what will come, and so many K more."""
+        """Record a forecast of today that is `wrong` K above the later observation."""
 
         async def given():
             return {**self.forecast(wrong), **columns}
@@ -80,7 +80,7 @@ class Scoring:
         }  # fmt: skip
 
     def came(self, day: date) -> dict[str, float]:
-        """What a day is like at the forecast's height."""
+        """Return the observed day at the forecast's height."""
         values = weather_truth.day(*ARCHIVE_CELL, day, weather_truth.terrain(*ARCHIVE_CELL))
         return {
             "max": values["temperature_2m_max"] + 0.65,
@@ -90,7 +90,7 @@ class Scoring:
 
     @property
     def requests(self) -> int:
-        """How often the archive was asked."""
+        """The number of calls to the archive."""
         return len(self.open_meteo.calls(ARCHIVE))
 
     async def record_days(self, count: int, wrong: float = 0.0) -> None:
@@ -100,7 +100,7 @@ class Scoring:
             await self.next_day()
 
     async def next_day(self, days: int = 1) -> None:
-        """What is recorded is written, and time passes."""
+        """Write the recorded forecasts and advance the clock."""
         await self.keeper.flush()
         self.clock.advance(days * 86_400)
 

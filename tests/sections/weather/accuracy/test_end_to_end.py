@@ -75,7 +75,7 @@ async def test_verified_errors_of_a_cell_do_not_change_its_forecasts(scored):
     assert after.days == before.days
 
 
-async def test_stored_forecast_is_what_callers_received_on_all_sixteen_days(scored):
+async def test_stored_forecast_equals_the_answer_on_all_sixteen_days(scored):
     await scored.read()  # the climatology comes behind
     scored.clock.advance(86_400)
     body = await scored.read(units="metric")

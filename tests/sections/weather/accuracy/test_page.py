@@ -58,7 +58,7 @@ class Tables(HTMLParser):
 
 def stored_scores(folder: Path) -> Settings:
     """An installation with 150 days of forecasts, of which 120 are not too old."""
-    archive = "http://127.0.0.1:9/v1/archive"  # which nobody asks
+    archive = "http://127.0.0.1:9/v1/archive"  # which nobody calls
     settings = Settings(
         data_dir=folder, log_level="error",
         **{**OFF, "open_meteo_archive_url": archive},

@@ -1,4 +1,4 @@
-"""The forecasts that are kept: on both databases."""
+"""The store saves, loads and prunes forecasts on both databases."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -44,7 +44,7 @@ def test_damaged_row_is_unknown_and_the_others_are_not():
     assert (found["issued_max"][1] == 20).all()
 
 
-async def test_first_forecast_of_a_day_stays_whoever_writes_another(database):
+async def test_first_forecast_of_a_day_stays_after_another_is_saved(database):
     store = SqlAccuracyStore(database)
     await store.save_forecasts([row("b", DAY), row("a", DAY)])
     await SqlAccuracyStore(database).save_forecasts([row("a", DAY, 30.0), row("a", DAY, 31.0)])
