@@ -307,17 +307,14 @@ def test_half_day_is_an_observance(gazetteer, year):
     }  # fmt: skip
 
 
-def test_stay_over_new_year_has_the_holidays_of_both_years(gazetteer, year):
-    edinburgh = gazetteer.point(55.953, -3.188)
-    events = _shown(year, edinburgh, Stay(date(2026, 12, 26), date(2027, 1, 2)))
-    days = {f"{day}" for day in _days(events)}
-    assert days == {"2026-12-26", "2026-12-28", "2027-01-01", "2027-01-02"}
-
-
-def test_stay_sixteen_months_ahead_has_its_holidays(gazetteer, year):
-    munich = gazetteer.point(48.137, 11.575)
-    events = _shown(year, munich, Stay(date(2028, 4, 10), date(2028, 4, 17)))
-    assert {f"{day}" for day in _days(events)} == {"2028-04-14", "2028-04-17"}  # Easter: 16 April
+@pytest.mark.parametrize(("place", "dates", "days"), [
+    ((55.953, -3.188), ("2026-12-26", "2027-01-02"),
+     {"2026-12-26", "2026-12-28", "2027-01-01", "2027-01-02"}),
+    ((48.137, 11.575), ("2028-04-10", "2028-04-17"), {"2028-04-14", "2028-04-17"}),
+], ids=["over New Year", "sixteen months ahead, at Easter"])  # fmt: skip
+def test_stay_has_the_holidays_of_all_its_years(gazetteer, year, place, dates, days):
+    stay = Stay(*map(date.fromisoformat, dates))
+    assert {f"{day}" for day in _days(_shown(year, gazetteer.point(*place), stay))} == days
 
 
 def _query(point: Point, first: date, last: date) -> Query:

@@ -169,15 +169,14 @@ async def test_every_town_in_czechia_has_its_own_spring_week(open_with):
     assert found == SPRING_WEEKS
 
 
-async def test_librarys_school_holidays_replace_a_region_without_rows(open_with):
+async def test_librarys_school_holidays_replace_a_region_or_year_without_rows(open_with):
     async with open_with("open_holidays", open_holidays.respond) as (opened, _):
-        sources = {}
-        for place in ("Munich", "Hamburg"):
-            reading = await opened.read(PLACES[place], "2026-12-28", "2026-12-28")
-            sources[place] = [
-                e.sources for e in reading.body.events if e.category == "school_holiday"
-            ]
-    assert sources == {"Munich": [["open_holidays"]], "Hamburg": [["holidays"]]}
+        sources = []
+        for place, year in (("Munich", 2026), ("Hamburg", 2026), ("Munich", 2027)):
+            reading = await opened.read(PLACES[place], f"{year}-12-28", f"{year}-12-28")
+            schools = (e for e in reading.body.events if e.category == "school_holiday")
+            sources.append([e.sources for e in schools])
+    assert sources == [[["open_holidays"]], [["holidays"]], [["holidays"]]]
 
 
 def test_every_region_of_a_point_has_a_name(gazetteer):

@@ -214,18 +214,17 @@ async def test_coverage_is_partial_and_cacheable_where_more_events_exist_than_ar
     assert [one.query["offset"] for one in provider.requests] == ["0", "200", "400"]
 
 
-async def test_coverage_is_complete_where_all_pages_were_read(open_with):
-    async with open_with("predicthq", responding(_ranked(350))) as (opened, provider):
+@pytest.mark.parametrize(("most", "count", "status", "calls"), [
+    (None, 350, "ok", 2), (100, 100, "partial", 1),
+], ids=["all pages", "as many as the plan shows"])  # fmt: skip
+async def test_coverage_is_complete_only_where_all_pages_were_read(
+    open_with, most, count, status, calls
+):
+    bound = {} if most is None else {"most": most}
+    async with open_with("predicthq", responding(_ranked(350), **bound)) as (opened, provider):
         result = await opened.fetch("predicthq", PARIS, *DAY)
-    assert (len(result.events), result.status) == (350, "ok")
-    assert len(provider.requests) == 2
-
-
-async def test_coverage_is_partial_where_the_plan_shows_no_more(open_with):
-    async with open_with("predicthq", responding(_ranked(350), most=100)) as (opened, provider):
-        result = await opened.fetch("predicthq", PARIS, *DAY)
-    assert (len(result.events), result.status, result.degraded_reason) == (100, "partial", None)
-    assert len(provider.requests) == 1
+    assert (len(result.events), result.status, result.degraded_reason) == (count, status, None)
+    assert len(provider.requests) == calls
 
 
 async def test_spent_budget_leaves_the_highest_ranks(open_with):

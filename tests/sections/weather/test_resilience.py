@@ -19,7 +19,6 @@ from tests.sections.weather.conftest import (
     FAR,
     HANG,
     NEAR,
-    PARIS,
     places,
     query,
     write_grid,
@@ -269,14 +268,6 @@ async def test_broken_store_costs_nothing_but_calls(weather, build_section):
         assert reading.body.basis.provider == "Open-Meteo"
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
     assert (await section.dataset()).rows == 0
-
-
-async def test_height_of_a_point_is_fetched_once(weather):
-    for stay in (FAR, NEAR, FAR):
-        await weather.read(query(stay))
-    heights = weather.open_meteo.calls(ELEVATION)
-    assert len(heights) == 1
-    assert heights[0].query["latitude"] == f"{PARIS.lat:.4f}"
 
 
 async def test_time_zone_unknown_to_the_provider_is_left_to_it(weather):

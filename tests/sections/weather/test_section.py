@@ -166,13 +166,6 @@ async def test_only_a_newly_complete_year_is_fetched(weather):
     assert (last["start_date"], last["end_date"]) == ("2026-01-17", "2026-03-15")
 
 
-async def test_day_16_decides_the_mode(weather):
-    last = horizon(TODAY)
-    for end, mode in ((last, "forecast"), (last + timedelta(1), "climatology")):
-        stay = Stay(last - timedelta(2), end)
-        assert (await weather.read(query(stay))).body.mode == mode
-
-
 @pytest.mark.parametrize(
     ("zone", "lat", "lng", "hour"),
     [("Pacific/Kiritimati", 1.87, -157.43, 11), ("Etc/GMT+12", 0.0, -176.0, 11)],
@@ -183,7 +176,8 @@ async def test_horizon_follows_the_date_at_the_point(weather, zone, lat, lng, ho
     today = point.today(weather.clock())
     assert today != TODAY
     for end, mode in ((horizon(today), "forecast"), (horizon(today) + timedelta(1), "climatology")):
-        body = (await weather.read(query(Stay(end, end), point))).body
+        stay = Stay(end - timedelta(2), end)
+        body = (await weather.read(query(stay, point))).body
         assert (body.mode, body.forecast_until) == (mode, horizon(today))
         assert body.days[0].temperature_max is not None
 
