@@ -28,31 +28,29 @@ class SectionReader:
 
     section: Astronomy
 
-    def body(
-        self, lat: float, lng: float, zone: str, start: date, end: date | None = None
-    ) -> AstronomyBody:
-        wanted = query(lat, lng, zone, start, end)
-        assert wanted.stay is not None
+    def body(self, *where_and_when) -> AstronomyBody:
+        """Read the body of a `query` with the same arguments."""
+        wanted = query(*where_and_when)
         return self.section.answer(wanted, local_days(wanted.stay, wanted.point.zone))
 
-    def day(self, lat: float, lng: float, zone: str, on: date) -> Day:
-        return self.body(lat, lng, zone, on).days[0]
+    def day(self, *where_and_when) -> Day:
+        return self.body(*where_and_when).days[0]
 
     def days(self, lat: float, lng: float, zone: str, start: date, end: date) -> Iterator[Day]:
-        """More days than one stay holds."""
+        """Read more days than one stay holds."""
         while start <= end:
             last = min(end, start + timedelta(days=LONGEST_DAYS - 1))
             yield from self.body(lat, lng, zone, start, last).days
             start = last + timedelta(days=1)
 
-    def highlights(
-        self, lat: float, lng: float, zone: str, start: date, end: date
-    ) -> list[Highlight]:
-        return self.body(lat, lng, zone, start, end).highlights
+    def highlights(self, *where_and_when, kind: str = "") -> list[Highlight]:
+        """Read the highlights, of one type if `kind` is given."""
+        found = self.body(*where_and_when).highlights
+        return [highlight for highlight in found if kind in {"", highlight.type}]
 
 
 def utc(text: str) -> datetime:
-    """A moment of a table, `2026-01-02T03:04Z`."""
+    """Parse a moment of a table, `2026-01-02T03:04Z`."""
     return datetime.fromisoformat(text)
 
 
@@ -61,4 +59,4 @@ def seconds_apart(one: datetime, other: datetime) -> float:
 
 
 def at(*parts: int) -> datetime:
-    return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type,misc]  # year, month, day, …
+    return datetime(*parts, tzinfo=UTC)

@@ -26,12 +26,9 @@ PLACES = [
     (19.4326, -99.1332, date(2033, 7, 7)),
 ]
 BODIES = {
-    "mercury": astronomy.Body.Mercury,
-    "venus": astronomy.Body.Venus,
-    "mars": astronomy.Body.Mars,
-    "jupiter": astronomy.Body.Jupiter,
-    "saturn": astronomy.Body.Saturn,
-}
+    "mercury": astronomy.Body.Mercury, "venus": astronomy.Body.Venus, "mars": astronomy.Body.Mars,
+    "jupiter": astronomy.Body.Jupiter, "saturn": astronomy.Body.Saturn,
+}  # fmt: skip
 
 
 def midnight(day: date) -> datetime:

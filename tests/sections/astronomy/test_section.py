@@ -120,7 +120,7 @@ async def test_run_computes_the_coming_thirteen_months():
             loop.call_soon_threadsafe(made.set)
         return found
 
-    ephemeris.month = month  # type: ignore[method-assign]  # tells when the last one is made
+    ephemeris.month = month  # signals the last month
     section = Astronomy(ephemeris, MovedClock())
     running = asyncio.create_task(section.run())
     async with asyncio.timeout(60):

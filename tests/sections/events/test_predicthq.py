@@ -72,23 +72,19 @@ OUT = {
     "deleted ones": {"state": "deleted", "deleted_reason": "cancelled"},
     "a deleted reason alone": {"deleted_reason": "duplicate"},
     "cancelled ones": {"cancelled": "2026-11-01T00:00:00Z"},
-    "disasters": {"category": "disasters"},
-    "no coordinates": {"location": None},
+    "disasters": {"category": "disasters"}, "no coordinates": {"location": None},
     "coordinates out of bounds": {"location": [2.3, 148.0]},
     "coordinates of a form left empty": {"location": [0, 0]},
     "coordinates that are none": {"location": [True, {}]},
     "the year 9999 of an end left open": {"end": "9999-12-31T23:59:59Z", "timezone": "UTC"},
     "the year 1": {"start": "0001-01-01T00:00:00Z", "timezone": "UTC"},
-    "no title": {"title": None},
-    "a title of blanks": {"title": " \n "},
-    "no id": {"id": None},
-    "no category": {"category": None},
-    "a zone that is none": {"timezone": "Mars/Olympus"},
+    "no title": {"title": None}, "a title of blanks": {"title": " \n "}, "no id": {"id": None},
+    "no category": {"category": None}, "a zone that is none": {"timezone": "Mars/Olympus"},
     "a zone that is a folder of zones": {"timezone": "Europe"},
     "a zone of 300 characters": {"timezone": "E" * 300},
     "a zone that is a lone surrogate": {"timezone": "\ud800"},
     "a zone that is a number": {"timezone": 1},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OUT)

@@ -31,14 +31,11 @@ WITHOUT_EVENTS = {
     ),
 }
 UNREADABLE = {
-    "garbage": b"\x00\xff\x17" * 5000,
-    "nothing": b"",
-    "blanks": b" \r\n\r\n",
+    "garbage": b"\x00\xff\x17" * 5000, "nothing": b"", "blanks": b" \r\n\r\n",
     "a page": b"<!doctype html><title>Back soon</title><p>We are being maintained.",
-    "a sentence": b"Service unavailable\n",
-    "an error in JSON": b'{"error": "maintenance"}',
+    "a sentence": b"Service unavailable\n", "an error in JSON": b'{"error": "maintenance"}',
     "nothing but refusals": b"title,start\nChoir,soon\n,2026-12-02\n",
-}
+}  # fmt: skip
 # An import of a file reads every kind; what comes of it, feeds share with it.
 OF_FEEDS = ["nothing", "a page", "nothing but refusals"]
 EMPTY_FEEDS = ["a calendar of cancellations", "a table", "a page whose events are over"]

@@ -190,20 +190,17 @@ async def test_school_holidays_of_the_region_come_from_open_holidays(open_with):
 
 
 INVALID = {
-    "cut": b'[{"id": ',
-    "cut page": b'{"_embedded": {"events": [',
+    "cut": b'[{"id": ', "cut page": b'{"_embedded": {"events": [',
     "rows of nonsense": [None, 1, {}, {"id": 1, "startDate": "soon"}],
     "events of nonsense": {"_embedded": {"events": [None, 1, {"id": 1}, {"dates": None}]}},
     "a number of results": {"results": 5, "_embedded": {"events": 5}},
     "one result": {"results": {"id": 1}, "_embedded": {"events": {"id": 1}}},
-    "a list embedded": {"_embedded": [1]},
-    "null": None,
+    "a list embedded": {"_embedded": [1]}, "null": None,
     "a total of words": {"page": {"totalElements": "many"}},
     "a total of 401 digits": b'{"page": {"totalElements": 1' + b"0" * 400 + b"}}",
     "a total beyond all counting": {"page": {"totalElements": 1e308}},
-    "a total below zero": {"page": {"totalElements": -5}},
-    "a page of digits": {"page": 7},
-}
+    "a total below zero": {"page": {"totalElements": -5}}, "a page of digits": {"page": 7},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", INVALID)

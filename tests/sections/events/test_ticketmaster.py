@@ -63,16 +63,13 @@ def test_start_becomes_the_right_local_date(name):
 
 
 OUT = {
-    "test events": {"test": True},
-    "cancelled ones": {"status": "cancelled"},
+    "test events": {"test": True}, "cancelled ones": {"status": "cancelled"},
     "canceled ones": {"status": "Canceled"},
     "a date to be defined": {"dates": {"start": {"localDate": "2026-12-03", "dateTBD": True}}},
-    "no name": {"name": None},
-    "a name of blanks": {"name": " \t"},
-    "no id": {"id": None},
+    "no name": {"name": None}, "a name of blanks": {"name": " \t"}, "no id": {"id": None},
     "a date that is not a date": {"dates": {"start": {"localDate": "soon"}}},
     "no dates": {"dates": {}},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OUT)

@@ -26,12 +26,9 @@ OPEN_COLUMNS = (
 
 def restaurant(number: int, **changes: Any) -> Restaurant:
     values: dict[str, Any] = {
-        "id": f"r{number:05}",
-        "name": f"Table {number}",
-        "tier": "one_star",
-        "lat": 48.85,
+        "id": f"r{number:05}", "name": f"Table {number}", "tier": "one_star", "lat": 48.85,
         "lng": 2.35,
-    }
+    }  # fmt: skip
     return Restaurant(**(values | changes))
 
 
@@ -90,18 +87,13 @@ def csv_of(rows: Iterable[Mapping[str, Any]], *, columns: str, delimiter: str = 
 def open_row(number: int = 1, **changes: Any) -> dict[str, Any]:
     """A row of the open guide CSV, made up."""
     return {
-        "Name": f"Chez Exemple {number}",
-        "Address": f"{number} rue du Test, Paris, 75001, France",
-        "Location": "Paris, France",
-        "Price": "€€€",
-        "Cuisine": "Modern, Creative",
-        "Longitude": f"{2.3 + number / 500:.5f}",
-        "Latitude": "48.85661",
+        "Name": f"Chez Exemple {number}", "Address": f"{number} rue du Test, Paris, 75001, France",
+        "Location": "Paris, France", "Price": "€€€", "Cuisine": "Modern, Creative",
+        "Longitude": f"{2.3 + number / 500:.5f}", "Latitude": "48.85661",
         "PhoneNumber": "+33142000000",
         "Url": f"https://guide.example/paris/restaurant/exemple-{number}",
-        "WebsiteUrl": f"https://exemple-{number}.example/",
-        "Award": "1 Star",
-    } | changes
+        "WebsiteUrl": f"https://exemple-{number}.example/", "Award": "1 Star",
+    } | changes  # fmt: skip
 
 
 def open_csv(*rows: Mapping[str, Any]) -> bytes:

@@ -15,21 +15,12 @@ pytestmark = pytest.mark.anyio
 async def test_row_of_the_open_csv_keeps_every_field(import_rows):
     (one,) = await import_rows(open_csv(open_row(1)))
     assert msgspec.to_builtins(one) | {"id": ""} == {
-        "id": "",
-        "name": "Chez Exemple 1",
-        "tier": "one_star",
-        "lat": 48.85661,
-        "lng": 2.302,
-        "cuisine": ("Modern", "Creative"),
-        "price_level": 3,
-        "price": "€€€",
-        "address": "1 rue du Test, Paris, 75001, France",
-        "city": "Paris",
-        "country": "FR",
+        "id": "", "name": "Chez Exemple 1", "tier": "one_star", "lat": 48.85661, "lng": 2.302,
+        "cuisine": ("Modern", "Creative"), "price_level": 3, "price": "€€€",
+        "address": "1 rue du Test, Paris, 75001, France", "city": "Paris", "country": "FR",
         "url": "https://guide.example/paris/restaurant/exemple-1",
-        "website": "https://exemple-1.example/",
-        "phone": "+33142000000",
-    }
+        "website": "https://exemple-1.example/", "phone": "+33142000000",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -123,16 +114,9 @@ async def test_strict_import_refuses_the_file_and_lists_the_rows(importer, guide
 
 async def test_plain_csv_of_the_documented_columns_is_taken(importer, guides):
     row = {
-        "id": "a-1",
-        "name": "Chez Plain",
-        "tier": "good_value",
-        "lat": "48,85",
-        "lng": "2,35",
-        "city": "Paris",
-        "country": "FR",
-        "price_level": "2",
-        "award_year": "2025",
-    }
+        "id": "a-1", "name": "Chez Plain", "tier": "good_value", "lat": "48,85", "lng": "2,35",
+        "city": "Paris", "country": "FR", "price_level": "2", "award_year": "2025",
+    }  # fmt: skip
     data = csv_of([row], columns=",".join(row), delimiter=";")
     _, report = await importer.run(data, METADATA)
     (one,) = await guides.load(1)
@@ -180,12 +164,9 @@ def binding(**values: str) -> dict[str, dict[str, str]]:
 
 async def test_sparql_result_keeps_the_newest_award_of_each_item(importer, guides):
     place = {
-        "item": "http://www.wikidata.org/entity/Q1",
-        "itemLabel": "Chez Wiki",
-        "coord": "Point(2.35 48.85)",
-        "country": "FR",
-        "cityLabel": "Paris",
-    }
+        "item": "http://www.wikidata.org/entity/Q1", "itemLabel": "Chez Wiki",
+        "coord": "Point(2.35 48.85)", "country": "FR", "cityLabel": "Paris",
+    }  # fmt: skip
     bindings = [
         binding(**place, stars="3", year="2019"),
         binding(**place, stars="2", year="2024"),

@@ -101,27 +101,13 @@ async def test_restaurant_carries_every_field_and_null_for_unknown(answer):
     body = await answer(around(("two_star", 10)))
     (one,) = body["restaurants"]
     assert one == {
-        "id": "r00000",
-        "name": "Table 0",
-        "tier": "two_star",
-        "label": "Two stars",
-        "stars": 2,
-        "distance": 10.0,
-        "bearing": 0.0,
-        "travel": {"kind": "drive", "minutes": 21, "estimated": True},
-        "cuisine": [],
-        "price_level": None,
-        "price": None,
-        "address": None,
-        "city": None,
-        "country": None,
-        "lat": pytest.approx(48.946533, abs=1e-5),
-        "lng": 2.3522,
-        "url": None,
-        "website": None,
-        "phone": None,
-        "award_year": None,
-    }
+        "id": "r00000", "name": "Table 0", "tier": "two_star", "label": "Two stars", "stars": 2,
+        "distance": 10.0, "bearing": 0.0,
+        "travel": {"kind": "drive", "minutes": 21, "estimated": True}, "cuisine": [],
+        "price_level": None, "price": None, "address": None, "city": None, "country": None,
+        "lat": pytest.approx(48.946533, abs=1e-5), "lng": 2.3522, "url": None, "website": None,
+        "phone": None, "award_year": None,
+    }  # fmt: skip
 
 
 async def test_answer_matches_its_documented_struct(guide, guides):
