@@ -184,3 +184,20 @@ def test_check_refuses_an_unknown_name() -> None:
     )
     assert done.returncode == 2
     assert '"nothing" is not a check.' in done.stderr
+
+
+def test_every_benchmark_study_and_script_can_be_imported() -> None:
+    """They are run by hand, and their imports from the tests must follow each renaming."""
+    files = [
+        path
+        for folder in ("benchmarks", "research", "scripts")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if "clients" not in path.parts and path.name != "__main__.py"
+    ]
+    modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files]
+    code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *modules],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr

@@ -23,13 +23,13 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from playwright.sync_api import Page, sync_playwright
-from tests.widget.full_app import FORECAST, STAY
 
 from location_context.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.serving import free_port, serve
 from tests.widget.browser import chromium_path
 from tests.widget.samples.sections import sample_sections
+from tests.widget.service import FORECAST, STAY
 
 WORDPRESS = Path("/usr/share/wordpress")
 PORT = 8080

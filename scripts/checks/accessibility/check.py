@@ -23,7 +23,6 @@ import httpx2
 from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.table import Table
-from tests.widget.full_app import FORECAST, LANGUAGES, STAY, STRADDLING
 
 from location_context.settings import Settings
 from scripts.checks.accessibility.answers import ANSWERED, Answer, Finding
@@ -33,6 +32,7 @@ from tests.sections.weather.accuracy.test_page import stored_scores
 from tests.serving import free_port, serve
 from tests.widget.browser import chromium_path
 from tests.widget.samples.sections import sample_sections
+from tests.widget.service import FORECAST, LANGUAGES, STAY, STRADDLING
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
