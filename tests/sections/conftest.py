@@ -46,7 +46,7 @@ def failing(section: FakeSection, error: Exception) -> None:
     async def before(*_: object) -> None:
         raise error
 
-    section.before = before  # type: ignore[method-assign]
+    section.before = before
 
 
 @pytest.fixture

@@ -197,7 +197,7 @@ async def test_cache_keeps_its_bound_in_memory(clock):
 
 async def test_new_dataset_empties_the_cache_and_keeps_older_reads_out(slow, clock):
     listeners: list = []
-    slow.on_change = listeners.append  # type: ignore[method-assign]
+    slow.on_change = listeners.append
     cached = CachedSection(slow, clock)
     reading = asyncio.create_task(cached.read(QUERY, soon()))
     await asyncio.sleep(0)

@@ -61,7 +61,7 @@ def test_section_of_another_package_takes_its_place_by_its_order(install):
 
 
 @pytest.mark.parametrize(
-    ("code", "target", "said"),
+    ("code", "target", "message"),
     [
         ("raise ValueError('no tide table')", "Tides", "ValueError: no tide table"),
         ("import no_such_part", "Tides", "No module named 'no_such_part'"),
@@ -70,9 +70,9 @@ def test_section_of_another_package_takes_its_place_by_its_order(install):
         (CODE.replace('"tides", True', '"other", True'), "Tides", "another `name`: 'other'"),
     ],
 )
-def test_package_that_cannot_be_loaded_is_named_with_what_is_wrong(install, code, target, said):
+def test_package_that_cannot_be_loaded_is_named_with_its_error(install, code, target, message):
     install(code, sections={"tides": target})
-    with pytest.raises(OperatorError, match=re.escape(said)) as raised:
+    with pytest.raises(OperatorError, match=re.escape(message)) as raised:
         loaded()
     assert "'tides'" in raised.value.message
     assert "made_up_0" in raised.value.message

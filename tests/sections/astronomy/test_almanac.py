@@ -77,19 +77,13 @@ def test_twilights_agree_with_the_table_within_a_minute(shared_data, reader):
     for line in (shared_data / "astronomy" / "twilight.txt").read_text().splitlines():
         lat, lng, _, *moments = line.split()
         expected = [utc(moment) for moment in moments]
-        sun = reader.day(
-            float(lat), float(lng), "America/New_York", (expected[0] - timedelta(hours=5)).date()
-        ).sun
+        day = (expected[0] - timedelta(hours=5)).date()
+        sun = reader.day(float(lat), float(lng), "America/New_York", day).sun
         found = [
-            sun.astronomical_dawn,
-            sun.nautical_dawn,
-            sun.civil_dawn,
-            sun.civil_dusk,
-            sun.nautical_dusk,
-            sun.astronomical_dusk,
-        ]
+            sun.astronomical_dawn, sun.nautical_dawn, sun.civil_dawn,
+            sun.civil_dusk, sun.nautical_dusk, sun.astronomical_dusk,
+        ]  # fmt: skip
         for mine, theirs in zip(found, expected, strict=True):
-            assert mine is not None
             assert seconds_apart(mine, theirs) <= 60
 
 

@@ -114,14 +114,12 @@ def test_phase_of_the_moon_agrees_with_astronomy_engine(lat, lng, day, reader):
     assert moon.illumination == pytest.approx(light, abs=0.002)
     assert moon.waxing == (angle < 180)
     new = astronomy.SearchMoonPhase(0, astronomy.Time(end.ut - moon.age_days - 1), 2)
-    assert new is not None
     assert end.ut - new.ut == pytest.approx(moon.age_days, abs=0.01)
 
 
 @each_place
 def test_solar_noon_and_azimuths_agree_with_ephem(lat, lng, day, reader):
     found = reader.day(lat, lng, "UTC", day).sun
-    assert found.solar_noon is not None
     for moment, azimuth, altitude in (
         (found.solar_noon, None, found.noon_altitude),
         (found.sunrise, found.sunrise_azimuth, None),

@@ -54,7 +54,6 @@ class Harbour(HttpEventProvider):
         return {"X-Key": "quay"}
 
     def params(self, query: Query) -> dict[str, str]:
-        assert query.stay is not None
         lat, lng = rounded_point(query)
         return {"at": f"{lat},{lng}", "from": str(query.stay.start), "to": str(query.stay.end)}
 

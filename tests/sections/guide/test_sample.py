@@ -67,14 +67,10 @@ Place = tuple[str, str, float, float]
 def places(path: Path) -> list[Place]:
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         return [
-            (
-                fold(row["Name"]),
-                tier_by_first_sign(row["Award"]),
-                float(row["Latitude"]),
-                float(row["Longitude"]),
-            )
+            (fold(row["Name"]), tier_by_first_sign(row["Award"]),
+             float(row["Latitude"]), float(row["Longitude"]))
             for row in csv.DictReader(file)
-        ]
+        ]  # fmt: skip
 
 
 def judged(row: Row, known: list[Place]) -> str | None:

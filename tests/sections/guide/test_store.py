@@ -15,7 +15,6 @@ from tests.storage.subprocess_targets import child, plain
 
 pytestmark = pytest.mark.anyio
 
-MAX_VERSIONS = STORED_VERSIONS
 STATEMENTS = 6  # of an import
 
 
@@ -31,18 +30,10 @@ async def save(store: SqlGuideStore, *numbers: int) -> int:
 
 async def test_version_is_loaded_as_it_was_saved(store):
     full = restaurant(
-        1,
-        cuisine=("Modern", "Soup"),
-        price_level=4,
-        price="€€€€",
-        address="1 rue X",
-        city="Paris",
-        country="FR",
-        url="https://g.example/a",
-        website="https://a.example",
-        phone="+33142000000",
+        1, cuisine=("Modern", "Soup"), price_level=4, price="€€€€", address="1 rue X", city="Paris",
+        country="FR", url="https://g.example/a", website="https://a.example", phone="+33142000000",
         award_year=2024,
-    )
+    )  # fmt: skip
     version = await store.replace(PROVENANCE, [full, restaurant(2)], NOON)
     assert await store.active() == version
     assert sorted(await store.load(version.number), key=lambda r: r.id) == [full, restaurant(2)]
@@ -68,14 +59,13 @@ async def test_rollback_returns_to_the_version_that_was_replaced(store):
 
 
 async def test_newest_versions_and_the_one_to_return_to_are_stored(store):
-    numbers = [await save(store, n) for n in range(MAX_VERSIONS + 4)]
-    for _ in range(MAX_VERSIONS - 1):
+    numbers = [await save(store, n) for n in range(STORED_VERSIONS + 4)]
+    for _ in range(STORED_VERSIONS - 1):
         await store.rollback()
     oldest = await store.active()
-    assert oldest is not None
     newest = await save(store, 99)
     stored = [version.number for version in await store.versions()]
-    assert stored == [newest, *reversed(numbers[-MAX_VERSIONS + 1 :]), oldest.number]
+    assert stored == [newest, *reversed(numbers[-STORED_VERSIONS + 1 :]), oldest.number]
     assert (await store.rollback()).number == oldest.number
     assert len(await store.load(oldest.number)) == 1
 
@@ -84,9 +74,8 @@ async def test_version_with_refused_rows_changes_nothing(store):
     before = await save(store, 1)
     with pytest.raises(StorageError):
         await save(store, *range(1500), 3)  # an id twice: refused in the second batch
-    active = await store.active()
-    assert active is not None
-    assert (active.number, len(await store.versions())) == (before, 1)
+    assert (await store.active()).number == before
+    assert len(await store.versions()) == 1
 
 
 async def test_concurrent_imports_run_one_after_another(store):
@@ -107,9 +96,7 @@ async def test_killed_import_leaves_the_old_guide_and_the_next_one_works(
         for number in range(STATEMENTS):
             pipe.send(number + 1)
             assert await asyncio.to_thread(pipe.recv) == -9
-            active = await store.active()
-            assert active is not None
-            assert active.number == old
+            assert (await store.active()).number == old
             assert len(await store.load(old)) == 3
             assert [version.number for version in await store.versions()] == [old]
     assert await database.scalar(text("SELECT count(*) FROM guide_restaurants")) == 3

@@ -1,4 +1,4 @@
-"""The benchmark of calibrated forecasts, as strangers run it: a command over files of pairs."""
+"""The benchmark of calibrated forecasts, run as a command over files of pairs."""
 
 import csv
 import gzip
@@ -45,10 +45,8 @@ def rows(days: int, leads=(0, 2, 5, 9, 14), station: str = "Hill, North"):
 def write(path, lines, header=HEADER) -> None:
     text = io.StringIO()
     csv.writer(text).writerows([header, *lines])
-    packed = path.suffix == ".gz"
-    path.write_bytes(
-        gzip.compress(text.getvalue().encode()) if packed else text.getvalue().encode()
-    )
+    data = text.getvalue().encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
 
 
 def run(*options, name: str = "forecast_spread") -> subprocess.CompletedProcess[str]:
@@ -66,16 +64,8 @@ def test_unseen_files_are_judged_with_the_shipped_coefficients(tmp_path):
     write(plain, [*gap, ("made_up", "Shore", "2023-03-01", "2023-03-02", 1, "tmax", "", "", 9)])
     done = run("--pairs", packed, plain, "--out", out, "--product", "damped", "--wet-mm", 0.5)
     assert done.returncode == 0, done.stderr
-    for part in (
-        "tmax",
-        "4-7",
-        "pass",
-        "Chance of rain",
-        "Reliability",
-        "9 days in 10",
-        "Headlines",
-    ):
-        assert part in done.stdout
+    parts = "tmax", "4-7", "pass", "Chance of rain", "Reliability", "9 days in 10", "Headlines"
+    assert [part for part in parts if part not in done.stdout] == []
     with out.open() as file:
         written = list(csv.DictReader(file))
     assert tuple(written[0]) == forecast_spread.OUT
@@ -84,13 +74,9 @@ def test_unseen_files_are_judged_with_the_shipped_coefficients(tmp_path):
         if row["variable"] == "tmax":
             assert float(row["p10"]) < float(row["best"]) < float(row["p90"])
             if row["climatology_mean"]:
-                forecast = Calibration.load().temperature(
-                    "temperature_max",
-                    *(np.array([float(row[name])]) for name in ("best", "climatology_mean")),
-                    np.array([float(row["climatology_sd"])]),
-                    np.array([float(row["lead_days"])]),
-                    "damped",
-                )
+                names = "best", "climatology_mean", "climatology_sd", "lead_days"
+                given = (np.array([float(row[name])]) for name in names)
+                forecast = Calibration.load().temperature("temperature_max", *given, "damped")
                 width = float(row["p90"]) - float(row["p10"])
                 assert width == pytest.approx(float(forecast.p90[0] - forecast.p10[0]), abs=0.001)
         if row["variable"] == "pop":
@@ -106,11 +92,8 @@ def test_headline_is_true_of_stays_that_turn_out_so():
         for day, both in outcomes.items()
         for lead, wet in enumerate(both)
     ]
-    pairs = forecast_pairs.Pairs(
-        *(np.array(column) for column in list(zip(*lines, strict=True))[:2]),
-        *(np.array(column, "datetime64[D]") for column in list(zip(*lines, strict=True))[2:4]),
-        *(np.array(column) for column in list(zip(*lines, strict=True))[4:]),
-    )
+    dtypes = None, None, "datetime64[D]", "datetime64[D]", None, None, None, None
+    pairs = forecast_pairs.Pairs(*map(np.array, zip(*lines, strict=True), dtypes))
     found = {row.claim: row for row in forecast_rain.judge_headlines(pairs, pairs.forecast)
              if row.days == 2}  # fmt: skip
     assert {said: (row.first, row.said, row.true) for said, row in found.items()} == {
@@ -145,26 +128,14 @@ def test_climatology_comes_from_other_years_or_excludes_the_fortnight():
         ("none.csv", None, HEADER, "none.csv cannot be read: No such file or directory"),
         ("short.csv", [], HEADER[:-1], "has no column observed"),
         ("empty.csv", [], HEADER, "no row with a forecast and an observation"),
-        (
-            "words.csv",
-            [("s", "p", "2023-01-01", "2023-01-02", 1, "tmax", "warm", "", 3)],
-            HEADER,
-            "row 2: could not convert string to float: 'warm'",
-        ),
-        (
-            "dates.csv",
-            [("s", "p", "01.01.2023", "2023-01-02", 1, "tmax", 4, "", 3)],
-            HEADER,
-            "row 2: Invalid isoformat string",
-        ),
-        (
-            "percent.csv",
-            [("s", "p", "2023-01-01", "2023-01-02", 1, "pop", 40, "", 1)],
-            HEADER,
-            "row 2: a chance of rain is 0 to 1, not 40",
-        ),
+        ("words.csv", [("s", "p", "2023-01-01", "2023-01-02", 1, "tmax", "warm", "", 3)], HEADER,
+         "row 2: could not convert string to float: 'warm'"),
+        ("dates.csv", [("s", "p", "01.01.2023", "2023-01-02", 1, "tmax", 4, "", 3)], HEADER,
+         "row 2: Invalid isoformat string"),
+        ("percent.csv", [("s", "p", "2023-01-01", "2023-01-02", 1, "pop", 40, "", 1)], HEADER,
+         "row 2: a chance of rain is 0 to 1, not 40"),
     ],
-)
+)  # fmt: skip
 def test_invalid_file_is_refused_with_a_sentence(tmp_path, name, lines, header, said):
     if lines is not None:
         write(tmp_path / name, lines, header)

@@ -128,7 +128,6 @@ def test_report_without_observed_days_has_forecasts_and_no_pairs(forecasts):
     assert not report.verified
     assert [one.forecasts for one in report.providers] == [120, 80]
     assert {one.pairs for one in report.providers[0].rain} == {0}
-    assert (
-        msgspec.json.decode(msgspec.json.encode(report))["providers"][0]["rain"][0]["brier"] is None
-    )
+    body = msgspec.json.decode(msgspec.json.encode(report))
+    assert body["providers"][0]["rain"][0]["brier"] is None
     assert make_report([], lambda _: None).providers == []
