@@ -1,4 +1,4 @@
-"""Reads the two eclipse catalogues beside the project."""
+"""Read the two eclipse catalogues beside the project."""
 
 import re
 from dataclasses import dataclass
@@ -38,14 +38,10 @@ def solar(folder: Path) -> list[Row]:
             lat, lng = float(m[11]), float(m[13])
             rows.append(
                 Row(
-                    _seconds(m, int(m[6])),
-                    _KINDS[m[8]],
-                    float(m[10]),
-                    -lat if m[12] == "S" else lat,
-                    -lng if m[14] == "W" else lng,
-                    float(m[9]),
+                    _seconds(m, int(m[6])), _KINDS[m[8]], float(m[10]),
+                    -lat if m[12] == "S" else lat, -lng if m[14] == "W" else lng, float(m[9]),
                 )
-            )
+            )  # fmt: skip
     return [row for row in rows if row.greatest < datetime(2051, 1, 1, tzinfo=UTC).timestamp()]
 
 

@@ -7,9 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from location_context.point import canonical
-from location_context.sections.astronomy.response import Day, Span
-from location_context.sections.astronomy.sky.local_days import local_days
-from tests.sections.astronomy.queries import SectionReader, query
+from location_context.sections.astronomy.response import Span
 
 # months are slow to make: any day of a few years, the first and the last of the ephemeris included
 DAYS = st.one_of(
@@ -31,15 +29,16 @@ def nautical(lng: float) -> str:
     return f"Etc/GMT{-hours:+d}" if hours else "UTC"
 
 
-def ask(reader: SectionReader, lat: float, lng: float, day: date) -> Day:
+def place(lat: float, lng: float) -> tuple[float, float, str]:
+    """Return a canonical point and its nautical zone."""
     lat, lng = canonical(lat, lng)
-    return reader.day(lat, lng, nautical(lng), day)
+    return lat, lng, nautical(lng)
 
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
 def test_figures_of_a_day_lie_within_their_ranges(reader, lat, lng, day):
-    found = ask(reader, lat, lng, day)
+    found = reader.day(*place(lat, lng), day)
     assert 0 <= found.sun.day_length_seconds <= 86400
     assert 0 <= found.night.dark_hours <= 24
     assert 0 <= found.moon.phase_angle < 360
@@ -53,27 +52,22 @@ def test_figures_of_a_day_lie_within_their_ranges(reader, lat, lng, day):
 def test_sun_passes_every_twilight_in_order_between_44_degrees_north_and_south(
     reader, lat, lng, day
 ):
-    sun = ask(reader, lat, lng, day).sun
+    sun = reader.day(*place(lat, lng), day).sun
     golden, evening = sun.golden_hour_morning, sun.golden_hour_evening
     blue, dusk = sun.blue_hour_morning, sun.blue_hour_evening
     assert sun.status == "normal"
-    assert golden
-    assert evening
-    assert blue
-    assert dusk
     order = [
         sun.astronomical_dawn, sun.nautical_dawn, sun.civil_dawn, blue.end, golden.start,
         sun.sunrise, golden.end, sun.solar_noon, evening.start, sun.sunset, evening.end,
         dusk.start, sun.civil_dusk, sun.nautical_dusk, sun.astronomical_dusk,
     ]  # fmt: skip
-    assert all(moment is not None for moment in order)
-    assert order == sorted(moment for moment in order if moment is not None)
+    assert order == sorted(order)  # none of them is None
 
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
 def test_every_event_lies_on_its_own_local_date(reader, lat, lng, day):
-    found = ask(reader, lat, lng, day)
+    found = reader.day(*place(lat, lng), day)
     sun, moon = found.sun, found.moon
     for moment in (
         sun.sunrise, sun.sunset, sun.solar_noon, sun.civil_dawn, sun.civil_dusk,
@@ -87,7 +81,7 @@ def test_every_event_lies_on_its_own_local_date(reader, lat, lng, day):
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
 def test_spans_have_a_length_and_dark_windows_do_not_overlap(reader, lat, lng, day):
-    found = ask(reader, lat, lng, day)
+    found = reader.day(*place(lat, lng), day)
     sun = found.sun
     spans: list[Span | None] = [
         sun.golden_hour_morning, sun.golden_hour_evening,
@@ -100,7 +94,7 @@ def test_spans_have_a_length_and_dark_windows_do_not_overlap(reader, lat, lng, d
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
 def test_polar_day_or_night_has_neither_sunrise_nor_sunset(reader, lat, lng, day):
-    sun = ask(reader, lat, lng, day).sun
+    sun = reader.day(*place(lat, lng), day).sun
     crosses = sun.sunrise is not None or sun.sunset is not None
     assert crosses == (sun.status == "normal")
     if not crosses:
@@ -110,19 +104,15 @@ def test_polar_day_or_night_has_neither_sunrise_nor_sunset(reader, lat, lng, day
 @OFTEN
 @given(LATITUDES, LONGITUDES, st.dates(date(2026, 9, 1), date(2026, 12, 20)))
 def test_day_is_the_same_alone_and_within_a_longer_stay(reader, lat, lng, day):
-    lat, lng = canonical(lat, lng)
-    zone = nautical(lng)
-    alone = reader.day(lat, lng, zone, day)
-    within = reader.body(lat, lng, zone, day - timedelta(days=2), day + timedelta(days=2)).days[2]
-    assert alone == within
+    longer = day - timedelta(days=2), day + timedelta(days=2)
+    within = reader.body(*place(lat, lng), *longer).days[2]
+    assert reader.day(*place(lat, lng), day) == within
 
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
 def test_highlights_lie_inside_the_stay_in_time_order(reader, lat, lng, day):
-    lat, lng = canonical(lat, lng)
-    wanted = query(lat, lng, nautical(lng), day)
-    found = reader.section.answer(wanted, local_days(wanted.stay, wanted.point.zone)).highlights
+    found = reader.highlights(*place(lat, lng), day)
     assert all(highlight.at.date() == day for highlight in found)
     assert [h.at for h in found] == sorted(h.at for h in found)
     for highlight in found:

@@ -16,6 +16,7 @@ PARIS = ZoneInfo("Europe/Paris")
 TBA = {"localDate": "2026-12-03", "timeTBA": True}
 NO_TIME = {"localDate": "2026-12-03", "noSpecificTime": True, "dateTime": "2026-12-03T00:00:00Z"}
 MIDNIGHT_TBA = at("2026-12-03", "00:00:00") | {"timeTBA": True}
+EVENING = at("2026-12-03", "20:00:00")
 NO_ZONE = {"venue": {"timezone": None}}
 
 
@@ -32,17 +33,17 @@ STARTS = {
         at("2026-12-03", "20:00:00", "2026-12-03T19:00:00Z"), NO_ZONE, "2026-12-03T20:00:00+01:00",
     ),
     "local time, the zone of the event": (
-        at("2026-12-03", "20:00:00"), {"zone": "Europe/London"}, "2026-12-03T21:00:00+01:00",
+        EVENING, {"zone": "Europe/London"}, "2026-12-03T21:00:00+01:00",
     ),
     "local time, the zone of the venue": (
-        at("2026-12-03", "20:00:00"), {"venue": {"timezone": "Europe/Lisbon"}},
+        EVENING, {"venue": {"timezone": "Europe/Lisbon"}},
         "2026-12-03T21:00:00+01:00",
     ),
     "local time, no zone: the point's": (
-        at("2026-12-03", "20:00:00"), NO_ZONE, "2026-12-03T20:00:00+01:00",
+        EVENING, NO_ZONE, "2026-12-03T20:00:00+01:00",
     ),
     "a zone that is none": (
-        at("2026-12-03", "20:00:00"), {"zone": "Mars/Olympus"}, "2026-12-03T20:00:00+01:00",
+        EVENING, {"zone": "Mars/Olympus"}, "2026-12-03T20:00:00+01:00",
     ),
     "time to be announced": (TBA, {}, "2026-12-03"),
     "no specific time, UTC midnight": (NO_TIME, {}, "2026-12-03"),
@@ -74,11 +75,11 @@ OUT = {
 
 @pytest.mark.parametrize("name", OUT)
 def test_invalid_event_is_left_out(name):
-    assert _one(event("A", at("2026-12-03", "20:00:00"), **OUT[name])) is None
+    assert _one(event("A", EVENING, **OUT[name])) is None
 
 
 def test_postponed_event_has_its_status():
-    assert _one(event("A", at("2026-12-03", "20:00:00"), status="postponed")).status == "postponed"
+    assert _one(event("A", EVENING, status="postponed")).status == "postponed"
 
 
 def test_date_to_be_announced_is_estimated_and_has_no_time():
@@ -121,12 +122,12 @@ EVENTS = [
 
 @pytest.mark.parametrize(("name", "kinds"), ADD_ONS)
 def test_add_on_of_an_event_is_left_out(name, kinds):
-    assert _one(event(name, at("2026-12-03", "20:00:00"), classifications=kinds)) is None
+    assert _one(event(name, EVENING, classifications=kinds)) is None
 
 
 @pytest.mark.parametrize(("name", "kinds"), EVENTS)
 def test_event_named_like_an_add_on_is_shown(name, kinds):
-    parsed = _one(event(name, at("2026-12-03", "20:00:00"), classifications=kinds))
+    parsed = _one(event(name, EVENING, classifications=kinds))
     assert parsed.title == name
 
 
@@ -143,30 +144,28 @@ CATEGORIES = [
 
 @pytest.mark.parametrize(("given", "expected"), CATEGORIES)
 def test_classifications_become_categories(given, expected):
-    row = event("A", at("2026-12-03", "20:00:00"), classifications=[{"primary": True} | given])
+    row = event("A", EVENING, classifications=[{"primary": True} | given])
     assert _one(row).category == expected
 
 
 def test_primary_classification_decides():
     both = [{"primary": False, "segment": {"name": "Music"}},
             {"primary": True, "segment": {"name": "Sports"}}]  # fmt: skip
-    assert _one(event("A", at("2026-12-03", "20:00:00"), classifications=both)).category == "sport"
+    assert _one(event("A", EVENING, classifications=both)).category == "sport"
 
 
 def test_coordinates_are_strings_and_may_be_missing_or_invalid():
-    start = at("2026-12-03", "20:00:00")
-    assert (_one(event("A", start)).place.lat, _one(event("A", start)).place.lng) == (
-        48.8701, 2.3281,
-    )  # fmt: skip
+    place = _one(event("A", EVENING)).place
+    assert (place.lat, place.lng) == (48.8701, 2.3281)
     for given in (("north", "2"), ("0", "0"), ("98", "2"), (None, None)):
         location = {"latitude": given[0], "longitude": given[1]}
-        place = _one(event("A", start, venue={"location": location})).place
+        place = _one(event("A", EVENING, venue={"location": location})).place
         assert (place.lat, place.lng, place.name) == (None, None, "Olympia")
 
 
 def test_overlong_address_is_null_and_not_cut():
     long = "https://www.ticketmaster.example/" + "x" * 2000
-    assert _one(event("A", at("2026-12-03", "20:00:00"), url=long)).url is None
+    assert _one(event("A", EVENING, url=long)).url is None
 
 
 @pytest.mark.parametrize(
@@ -179,7 +178,7 @@ def test_overlong_address_is_null_and_not_cut():
     ],
 )
 def test_price_is_numbers_or_null(given, price):
-    parsed = _one(event("A", at("2026-12-03", "20:00:00"), priceRanges=given))
+    parsed = _one(event("A", EVENING, priceRanges=given))
     assert (parsed.price and (parsed.price.min, parsed.price.max, parsed.price.currency)) == price
 
 

@@ -24,14 +24,11 @@ def test_index_agrees_with_brute_force_at_hotspots_of_a_real_guide(shared_data):
     rows = read_table(snapshots(shared_data)[2023].read_bytes(), installed_formats()).rows
     restaurants = [
         Restaurant(
-            id=f"{n}",
-            name=row.get("name"),
-            tier=tier_of(row.get("award"), "", ""),
-            lat=float(row.get("lat")),
-            lng=float(row.get("lng")),
+            id=f"{n}", name=row.get("name"), tier=tier_of(row.get("award"), "", ""),
+            lat=float(row.get("lat")), lng=float(row.get("lng")),
         )
         for n, row in enumerate(rows)
-    ]
+    ]  # fmt: skip
     index, brute = RestaurantIndex(restaurants), BruteForce(restaurants)
     crowded = restaurants[:: len(restaurants) // 200]
     for near in crowded:

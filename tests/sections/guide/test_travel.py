@@ -44,12 +44,8 @@ class Osrm:
         snapped = [waypoint(one, self.metres.get(n, 4.2)) for n, one in enumerate(places)]
         durations = [[0.0, *self.seconds]]
         assert len(durations[0]) == len(places)
-        return FakeResponse(
-            {
-                "code": "Ok", "durations": durations,
-                "sources": snapped[:1], "destinations": snapped,
-            }
-        )  # fmt: skip
+        ends = {"sources": snapped[:1], "destinations": snapped}
+        return FakeResponse({"code": "Ok", "durations": durations, **ends})
 
 
 RESTAURANTS = around(("three_star", 60), ("two_star", 20), ("one_star", 5), ("one_star", 1))
@@ -151,12 +147,8 @@ BAD: dict[str, FakeResponse] = {
     "an empty table": FakeResponse({"code": "Ok", "durations": []}),
     "no waypoints": FakeResponse({"code": "Ok", "durations": [[0, 60, 60, 60]]}),
     "too few waypoints": FakeResponse(
-        {
-            "code": "Ok",
-            "durations": [[0, 60, 60, 60]],
-            "sources": [waypoint("2,48", 1)],
-            "destinations": [waypoint("2,48", 1)],
-        }
+        {"code": "Ok", "durations": [[0, 60, 60, 60]]}
+        | {key: [waypoint("2,48", 1)] for key in ("sources", "destinations")}
     ),
     "dropped": FakeResponse(fault="drop"),
     "a redirect": FakeResponse(b"", status=302, headers={"Location": "http://127.0.0.1:1/"}),

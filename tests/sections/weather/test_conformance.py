@@ -24,7 +24,6 @@ from location_context.sections.weather.records import ARCHIVE_FIELDS, Cell
 from location_context.settings import Settings
 from location_context.upstream.http import HttpClient, HttpResponse
 from tests.fakes.server import FakeResponse, FakeServer
-from tests.sections.weather.conftest import TODAY
 
 pytestmark = pytest.mark.anyio
 CELL = Cell(-15.75, -48.0, "America/Sao_Paulo")
@@ -102,16 +101,12 @@ def norway(shared_data):
 
 
 def test_recorded_steps_of_met_norway_become_local_days(norway):
-    body = norway["lat51.5lon-0.1altitude25_complete.json"]["data"]
-    steps = body["properties"]["timeseries"]
+    steps = norway["lat51.5lon-0.1altitude25_complete.json"]["data"]["properties"]["timeseries"]
     first, columns = aggregate_to_days(steps, "Europe/London", date(2020, 7, 20))
     assert first == date(2020, 7, 20)
     known = np.isfinite(columns["temperature_max"])
     assert known.sum() == 9  # the last day has six hours, and an instant
-    tuesday = [
-        step for step in steps
-        if "2020-07-20T23:00" <= step["time"] < "2020-07-21T23:00"
-    ]  # fmt: skip
+    tuesday = [one for one in steps if "2020-07-20T23:00" <= one["time"] < "2020-07-21T23:00"]
     assert len(tuesday) == 24
     details = [step["data"]["instant"]["details"] for step in tuesday]
     rain = sum(step["data"]["next_1_hours"]["details"]["precipitation_amount"] for step in tuesday)
@@ -127,14 +122,11 @@ def test_recorded_steps_of_met_norway_become_local_days(norway):
 
 
 def test_rain_is_neither_lost_nor_doubled_over_local_midnights(norway):
-    body = norway["lat51.5lon-0.1altitude25_complete.json"]["data"]
-    steps = body["properties"]["timeseries"]
+    steps = norway["lat51.5lon-0.1altitude25_complete.json"]["data"]["properties"]["timeseries"]
     whole = 0.0
     for step, after in pairwise(steps):
-        hours = (
-            datetime.fromisoformat(after["time"]) - datetime.fromisoformat(step["time"])
-        ).seconds // 3600
-        block = step["data"][f"next_{hours}_hours"]["details"]
+        begin, end = (datetime.fromisoformat(one["time"]) for one in (step, after))
+        block = step["data"][f"next_{(end - begin).seconds // 3600}_hours"]["details"]
         whole += block["precipitation_amount"]
     for zone in ("Europe/London", "Pacific/Kiritimati", "Etc/GMT+12", "Asia/Kolkata"):
         _, columns = aggregate_to_days(steps, zone, date(2020, 7, 20))
@@ -144,8 +136,7 @@ def test_rain_is_neither_lost_nor_doubled_over_local_midnights(norway):
 
 
 def test_compact_answers_are_read_too(norway):
-    body = norway["lat40.7lon-74.0altitude10_compact.json"]["data"]
-    steps = body["properties"]["timeseries"]
+    steps = norway["lat40.7lon-74.0altitude10_compact.json"]["data"]["properties"]["timeseries"]
     first, columns = aggregate_to_days(steps, "America/New_York", date(2020, 7, 20))
     assert first == date(2020, 7, 20)
     assert np.isfinite(columns["temperature_max"]).sum() >= 8
@@ -179,17 +170,3 @@ async def test_second_call_of_met_norway_is_conditional_and_not_before_expiry(no
         assert "if-modified-since" not in standin.requests[0].headers
         assert standin.requests[1].headers["if-modified-since"] == served["Last-Modified"]
         assert standin.requests[0].query == {"lat": "51.5000", "lon": "-0.1000"}
-
-
-def test_step_over_midnight_is_shared_out_by_its_hours():
-    def step(time: str, **block) -> dict:
-        instant = {"instant": {"details": {"air_temperature": 10.0, "wind_speed": 1.0}}}
-        return {"time": time, "data": {**instant, **block}}
-
-    six = {"next_6_hours": {"details": {"precipitation_amount": 6.0, "air_temperature_max": 12.0}}}
-    steps = [step(f"2026-11-2{d}T{h:02}:00:00Z", **six) for d in (1, 2, 3) for h in (0, 6, 12, 18)]
-    steps.append(step("2026-11-24T00:00:00Z"))
-    first, columns = aggregate_to_days(steps, "Asia/Kolkata", TODAY)  # five and a half hours ahead
-    assert first == TODAY
-    assert columns["precipitation_sum"] == pytest.approx([18.5, 24, 24])
-    assert columns["temperature_max"].tolist() == [12.0] * 3

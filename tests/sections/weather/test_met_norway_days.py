@@ -73,6 +73,17 @@ def test_step_shorter_than_its_block_takes_its_share_of_the_block():
     assert columns["precipitation_sum"] == pytest.approx([24.0])
 
 
+def test_step_over_midnight_is_shared_out_by_its_hours():
+    instant = {"air_temperature": 10.0, "wind_speed": 1.0}
+    six = {"next_6_hours": {"precipitation_amount": 6.0, "air_temperature_max": 12.0}}
+    steps = [step(day, hour, instant, **six) for day in (21, 22, 23) for hour in (0, 6, 12, 18)]
+    steps.append(step(24, 0, instant))
+    first, columns = aggregate_to_days(steps, "Asia/Kolkata", TODAY)  # five and a half hours ahead
+    assert first == TODAY
+    assert columns["precipitation_sum"] == pytest.approx([18.5, 24, 24])
+    assert columns["temperature_max"].tolist() == [12.0] * 3
+
+
 def test_indivisible_value_belongs_to_the_date_with_most_of_its_hours():
     """In India the block of 18:00 UTC has half an hour of one date and the dawn of the next."""
     mild = {"air_temperature": 10.0}

@@ -1,4 +1,4 @@
-"""The score of a running section: what it keeps, what it costs, and what it changes: nothing."""
+"""A running section stores, verifies and reports forecasts without changing an answer."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -24,7 +24,7 @@ ERROR = 2.0
 
 @dataclass
 class Scored:
-    """A section that keeps score, and what stands around it."""
+    """A section that scores its forecasts, with its clock, provider and database."""
 
     section: Weather
     clock: object
@@ -32,7 +32,7 @@ class Scored:
     database: Database
 
     async def read(self, first: int = 0, last: int = 15, point=PARIS, **more):
-        """The answer for the days from `first` to `last` days ahead."""
+        """Read the answer for the days from `first` to `last` days ahead."""
         today = self.clock().date()
         stay = Stay(today + timedelta(first), today + timedelta(last))
         reading = await self.section.read(query(stay, point, **more), Deadline.after(20))
@@ -41,7 +41,7 @@ class Scored:
         return reading.body
 
     async def days(self, count: int) -> None:
-        """Guests ask for so many days, one a day."""
+        """Read a forecast a day, for so many days."""
         for _ in range(count):
             await self.read(1, 3)
             await self.section.score.flush()

@@ -1,4 +1,4 @@
-"""The page of the score: what it shows follows from the rows in the database."""
+"""The page of the score shows the figures of the rows in the database."""
 
 import asyncio
 from datetime import timedelta
@@ -58,11 +58,8 @@ class Tables(HTMLParser):
 
 def stored_scores(folder: Path) -> Settings:
     """An installation with 150 days of forecasts, of which 120 are not too old."""
-    archive = "http://127.0.0.1:9/v1/archive"  # which nobody calls
-    settings = Settings(
-        data_dir=folder, log_level="error",
-        **{**OFF, "open_meteo_archive_url": archive},
-    )  # fmt: skip
+    archive = {"open_meteo_archive_url": "http://127.0.0.1:9/v1/archive"}  # is never called
+    settings = Settings(data_dir=folder, log_level="error", **(OFF | archive))
     rows, came = drawn(150)
 
     async def fill():
