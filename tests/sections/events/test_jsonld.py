@@ -152,8 +152,8 @@ def test_events_that_differ_only_in_their_place_are_several():
 def test_page_is_read_in_its_encoding(encoding):
     """UTF-8 also where the page does not say so, as with most."""
     script = msgspec.json.encode(EVENT | {"name": "Fête"})
-    said = b'<meta charset="windows-1252">' if encoding == "cp1252" else b""
-    data = page(script).replace(b"<head>", b"<head>" + said).decode().encode(encoding)
+    meta = b'<meta charset="windows-1252">' if encoding == "cp1252" else b""
+    data = page(script).replace(b"<head>", b"<head>" + meta).decode().encode(encoding)
     (entry,), _ = split(read_jsonld(data, WINDOW))
     assert entry.title == "Fête"
 

@@ -80,21 +80,20 @@ def test_import_as_json_accounts_for_every_row(operator):
 def test_file_that_unpacks_to_millions_of_lists_is_refused_for_its_memory(operator):
     """A gzip of 56 kB; its lists would take 1.2 GB, more than the reading process may have."""
     bomb = gzip.compress(b"[" + b"[]," * 19_000_000 + b"[]]", 9)
-    said = operator.refused("import", operator.file("bomb.json.gz", bomb))
-    assert said == ("The file cannot be imported: reading it took too much memory, or failed.")
+    message = operator.refused("import", operator.file("bomb.json.gz", bomb))
+    assert message == "The file cannot be imported: reading it took too much memory, or failed."
     assert operator.json("list") == []
 
 
 def test_file_that_takes_too_long_to_read_is_refused_with_the_bound(operator, monkeypatch):
     monkeypatch.setattr(reading, "CPU_SECONDS", 1)
     rows = open_csv(*(open_row(n, Price="45–90 EUR") for n in range(30_000)))
-    said = operator.refused("import", operator.file("guide.csv", rows))
-    assert "more than 1 second of the processor" in said
+    message = operator.refused("import", operator.file("guide.csv", rows))
+    assert "more than 1 second of the processor" in message
 
 
 def test_strict_import_fails_and_changes_nothing(operator):
-    said = operator.refused("import", operator.guide, "--strict")
-    assert "1 of 3 rows are wrong" in said
+    assert "1 of 3 rows are wrong" in operator.refused("import", operator.guide, "--strict")
     assert operator.json("list") == []
 
 
@@ -130,8 +129,8 @@ def test_address_is_imported_with_its_date_of_last_change(operator, changed, dat
 
 
 def test_private_address_is_refused_unless_a_setting_allows_it(tmp_path):
-    said = Operator(tmp_path).refused("import", "http://127.0.0.1:9/guide.csv")
-    assert "FEEDS_ALLOW_PRIVATE" in said
+    message = Operator(tmp_path).refused("import", "http://127.0.0.1:9/guide.csv")
+    assert "FEEDS_ALLOW_PRIVATE" in message
 
 
 def test_address_that_answers_with_an_error_page_changes_nothing(operator):
@@ -143,12 +142,9 @@ def test_address_that_answers_with_an_error_page_changes_nothing(operator):
 
 def test_wikidata_gets_the_documented_query_and_its_licence_is_stored(tmp_path, monkeypatch):
     found = binding(
-        item="http://www.wikidata.org/entity/Q1",
-        itemLabel="Chez Wiki",
-        coord="Point(2.35 48.85)",
-        stars="3",
-        country="FR",
-    )
+        item="http://www.wikidata.org/entity/Q1", itemLabel="Chez Wiki", coord="Point(2.35 48.85)",
+        stars="3", country="FR",
+    )  # fmt: skip
     answer = FakeResponse({"head": {"vars": []}, "results": {"bindings": [found]}})
     with FakeServer(lambda _: answer).running() as wikidata:
         monkeypatch.setattr(sources, "WIKIDATA_URL", f"{wikidata.url}/sparql")

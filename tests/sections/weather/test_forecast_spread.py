@@ -123,7 +123,7 @@ def test_climatology_comes_from_other_years_or_excludes_the_fortnight():
 
 
 @pytest.mark.parametrize(
-    ("name", "lines", "header", "said"),
+    ("name", "lines", "header", "message"),
     [
         ("none.csv", None, HEADER, "none.csv cannot be read: No such file or directory"),
         ("short.csv", [], HEADER[:-1], "has no column observed"),
@@ -136,12 +136,12 @@ def test_climatology_comes_from_other_years_or_excludes_the_fortnight():
          "row 2: a chance of rain is 0 to 1, not 40"),
     ],
 )  # fmt: skip
-def test_invalid_file_is_refused_with_a_sentence(tmp_path, name, lines, header, said):
+def test_invalid_file_is_refused_with_a_sentence(tmp_path, name, lines, header, message):
     if lines is not None:
         write(tmp_path / name, lines, header)
     done = run("--pairs", tmp_path / name)
     assert done.returncode == 1
-    assert said in done.stderr.replace("\n", " ")
+    assert message in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr
     assert name in done.stderr
 

@@ -1,4 +1,4 @@
-"""Open-Meteo as its server really is: few calls at once, one named height, errors, plans, gaps."""
+"""Open-Meteo with the limits of its server: concurrency, heights, errors, plans and gaps."""
 
 import asyncio
 from datetime import timedelta
@@ -40,10 +40,8 @@ async def test_six_new_places_at_once_cost_six_calls_and_none_is_refused(weather
     readings = await asyncio.gather(*(weather.read(query(NEAR, point), 30) for point in points[:6]))
     assert [reading.body.mode for reading in readings] == ["forecast"] * 6
     assert all(reading.complete for reading in readings)
-    assert (len(weather.open_meteo.calls(FORECAST)), len(weather.open_meteo.calls(ELEVATION))) == (
-        6,
-        0,
-    )
+    calls = [len(weather.open_meteo.calls(path)) for path in (FORECAST, ELEVATION)]
+    assert calls == [6, 0]
     assert (weather.open_meteo.refused_for_crowd, weather.open_meteo.most_held) == (0, FREE_AT_ONCE)
     after = await weather.read(query(NEAR, points[6]))
     assert after.body.basis.provider == "Open-Meteo"

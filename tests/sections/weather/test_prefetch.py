@@ -23,7 +23,7 @@ from location_context.storage.shared import RedisSharedStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import HttpClient
 from tests.fakes.nasa_power import PATH as POWER
-from tests.fakes.open_meteo import ARCHIVE, FORECAST
+from tests.fakes.open_meteo import ARCHIVE, FORECAST, refused
 from tests.fakes.server import FakeRequest, FakeResponse
 from tests.sections.weather.conftest import (
     DOWN,
@@ -77,9 +77,8 @@ async def test_one_archive_call_serves_all_forecasts_of_the_cell_to_the_horizon(
         assert reading.body.basis.spread.climatology == "archive"
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
     assert not weather.nasa_power.requests
-    assert [one.path for one in weather.open_meteo.requests[before:]] == [
-        FORECAST
-    ]  # of its own cell
+    paths = [one.path for one in weather.open_meteo.requests[before:]]
+    assert paths == [FORECAST]  # of its own cell
 
 
 async def test_answer_with_stored_climatology_costs_the_forecast_alone(weather):
@@ -234,8 +233,7 @@ async def test_failing_archive_is_retried_once_after_ten_minutes(weather):
 
 
 async def test_next_archive_is_called_while_the_first_is_paused(weather):
-    said = b'{"error":true,"reason":"Daily API request limit exceeded."}'
-    weather.open_meteo.faults = {ARCHIVE: FakeResponse(said, 429)}
+    weather.open_meteo.faults = {ARCHIVE: refused("Daily API request limit exceeded.", 429)}
     await fetched_behind(weather)
     weather.open_meteo.faults = {}
     weather.clock.advance(60)

@@ -180,14 +180,14 @@ async def test_forecast_is_refreshed_after_thirty_minutes(weather):
 
 
 @pytest.mark.parametrize(
-    ("said", "quiet"), [("Minutely", 60), ("Hourly", 3600), ("Daily", 12 * 3600)]
+    ("window", "pause"), [("Minutely", 60), ("Hourly", 3600), ("Daily", 12 * 3600)]
 )
-async def test_429_pauses_calls_for_as_long_as_its_words_say(weather, said, quiet):
-    weather.open_meteo.faults = {ARCHIVE: refused(f"{said} API request limit exceeded.", 429)}
+async def test_429_pauses_calls_for_as_long_as_its_message_says(weather, window, pause):
+    weather.open_meteo.faults = {ARCHIVE: refused(f"{window} API request limit exceeded.", 429)}
     reading = await weather.read(query(FAR))
     assert reading.body.basis.provider == "NASA POWER"
     weather.open_meteo.faults = {}
-    weather.clock.advance(quiet - 2)
+    weather.clock.advance(pause - 2)
     other = Point(52.0, 13.0, "Europe/Berlin")
     assert (await weather.read(query(FAR, other))).body.basis.provider == "NASA POWER"
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1

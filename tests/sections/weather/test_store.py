@@ -85,9 +85,8 @@ async def test_month_of_noise_takes_2150_bytes_of_an_sqlite_file_at_most(sqlite_
     for year, name in product(range(1980, 2030), range(1, 13)):
         one = month(year, name)
         one.values[:] = random.normal(15, 8, one.values.shape).round(1)
-        one.values[12] = (
-            random.normal(25_000, 9_000, one.values.shape[1]).round(2) / 3600
-        )  # sunshine
+        sunshine = random.normal(25_000, 9_000, one.values.shape[1])
+        one.values[12] = sunshine.round(2) / 3600
         rows.append(MonthRow.pack("a source", "48.7500,2.2500,Europe/Paris", one))
     before = path.stat().st_size
     await store.save(rows)
@@ -175,10 +174,8 @@ async def test_failed_write_is_repeated_once_there_is_room(database):
     await repository.flush()
     assert repository.pending == 2
     assert (2020, 2) in await repository.get("a", "cell", [(2020, 2)])
-    assert (
-        await ArchiveRepository(SqlClimateStore(database), clock).get("a", "cell", [(2020, 2)])
-        == {}
-    )
+    other = ArchiveRepository(SqlClimateStore(database), clock)
+    assert await other.get("a", "cell", [(2020, 2)]) == {}
     repository.put("a", "cell", [month(2021, 2)])
     store.failing = False
     await repository.flush()
