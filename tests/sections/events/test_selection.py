@@ -55,7 +55,7 @@ def _events(rows) -> list[ProviderEvent]:
 
 
 @given(some)
-def test_selection_keeps_its_bounds_and_counts_what_is_omitted(given_events):
+def test_selection_keeps_its_bounds_and_counts_omitted_events(given_events):
     events = _events(given_events)
     relevant = relevant_events(events, POINT, STAY, 25)
     shown, omitted = select_events(relevant, STAY)
