@@ -161,7 +161,7 @@ LINES = {
     "sections/events": 5200,
     "sections/guide": 2600,
     "sections/weather": 6300,
-    "sections/weather/climate": 1800,  # built from daily and hourly sources, stored and served
+    "sections/weather/climate": 1850,  # built from daily and hourly sources, stored and served
     "settings": 750,
     "storage": 2450,
     "testing": 600,

@@ -1,5 +1,6 @@
 """The climate store: it answers as the archive's API does, without asking anyone."""
 
+import os
 import shutil
 import threading
 from datetime import UTC, date, datetime, timedelta
@@ -263,6 +264,13 @@ async def test_a_damaged_store_is_named_and_the_next_source_answers(weather, dam
 
 def cut(path):
     path.write_bytes(path.read_bytes()[:-1000])
+
+
+def test_a_store_that_is_cut_while_it_is_open_gives_no_answer(tmp_path):
+    folder = write_store(tmp_path, {(PARIS.lat, PARIS.lng): seasons(FIRST, DAYS)}, FIRST)
+    store = ClimateStore.open(folder)
+    os.truncate(folder / "history.npy", 200)
+    assert store.series(PARIS, FAR) is None
 
 
 async def test_a_store_is_served_as_soon_as_it_is_there_and_until_it_is_removed(weather):

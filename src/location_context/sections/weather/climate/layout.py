@@ -17,6 +17,7 @@ and -32768 is unknown. Any tool that reads `.npy` reads a store.
 import math
 import os
 import shutil
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -198,6 +199,35 @@ class Arrays:
     history: Packed
 
 
+class Rows:
+    """The rows of a store's array, read from its file for each query.
+
+    Mapped pages would count as the worker's memory, up to the size of the store, and a file that
+    was cut while it is mapped ends the process.
+    """
+
+    def __init__(self, path: Path, array: Packed) -> None:
+        """Open the file of a mapped array.
+
+        Raises:
+            OSError: it is not there any more.
+        """
+        assert isinstance(array, np.memmap)
+        self._offset, self._shape = array.offset, array.shape[1:]
+        self._row_bytes = array.strides[1]
+        self._file = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._file)
+
+    def read(self, slot: int, first: int, last: int) -> Packed | None:
+        """Return the rows of a slot from `first` to `last`; None if the file was cut."""
+        begin = self._offset + (slot * self._shape[0] + first) * self._row_bytes
+        size = (last + 1 - first) * self._row_bytes
+        read = os.pread(self._file, size, begin)
+        if len(read) < size:
+            return None
+        return np.frombuffer(read, np.int16).reshape(last + 1 - first, *self._shape[1:])
+
+
 def scales_of(fields: Sequence[str]) -> tuple[Scale, ...]:
     """Return the statistics that a source of these fields gives, with their scales."""
     tenths = (f"{name}_{level}" for name in records.TEMPERATURES[:2] for level in ("p10", "p90"))
@@ -275,7 +305,7 @@ def open_arrays(folder: Path, manifest: Manifest, *, writable: bool = False) -> 
         wanted = np.int32 if name == "index" else np.int16
         if array.shape != shape or array.dtype != wanted:
             raise StoreDamaged(f"{name}.npy is not as the manifest says")
-        mapped[name] = array if writable else array.view(np.ndarray)  # which is read quicker
+        mapped[name] = array
     return Arrays(**mapped)
 
 

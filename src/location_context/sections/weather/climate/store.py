@@ -1,8 +1,8 @@
 """The climate stores of the data directory: climatology without a provider.
 
 A store that was built, copied or removed is noticed at the next query, by the time at which the
-folder changed. Finer grids come first, then later years. A query reads one store, and its mapped
-files stay readable when the folder is replaced meanwhile.
+folder changed. Finer grids come first, then later years. A query reads one store, whose open files
+stay readable when the folder is replaced meanwhile.
 """
 
 from dataclasses import dataclass
@@ -16,22 +16,25 @@ import structlog
 from location_context.point import Point
 from location_context.sections.weather import climatology
 from location_context.sections.weather.climate import layout
-from location_context.sections.weather.climate.layout import Arrays, Manifest, StoreDamaged
+from location_context.sections.weather.climate.layout import Arrays, Manifest, Rows, StoreDamaged
 from location_context.sections.weather.records import Grid, WeatherSeries
 from location_context.stay import Stay
 
 SERIES_TTL = timedelta(days=1)
+ROWS = ("stats", "history")
 FLAT_M = 100  # a cell of less relief is not corrected for height, which would be half a kelvin
 _DAMAGE = "The climate store {} cannot be used: {}. Build it again, or remove it"
 
 
 @dataclass(frozen=True)
 class ClimateStore:
-    """One store, mapped into memory."""
+    """One store. `arrays` are mapped, for work on all of it; a query reads its own rows."""
 
     folder: Path
     manifest: Manifest
     arrays: Arrays
+    stats: Rows
+    history: Rows
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -41,7 +44,12 @@ class ClimateStore:
             StoreDamaged: it is not whole, or of another version.
         """
         manifest = layout.read_manifest(folder)
-        return cls(folder, manifest, layout.open_arrays(folder, manifest))
+        arrays = layout.open_arrays(folder, manifest)
+        try:
+            rows = [Rows(folder / f"{name}.npy", getattr(arrays, name)) for name in ROWS]
+        except OSError as error:
+            raise StoreDamaged(f"{error.filename} is missing") from None
+        return cls(folder, manifest, arrays, *rows)
 
     def series(self, point: Point, stay: Stay) -> WeatherSeries | None:
         """Return the climatology of the stay; None where the store has none for the point."""
@@ -51,13 +59,15 @@ class ClimateStore:
         slot, grid = found
         manifest, own = self.manifest, climatology.places(stay)
         first, last = int(own[0]), int(own[-1])
-        stats = layout.unpack(self.arrays.stats[slot, first : last + 1], manifest.fields)
-        stats = stats[own - first]
+        before = max(first - 1, 0)  # 28 February, for a stay that begins on the 29th
+        packed, days = self.stats.read(slot, first, last), self.history.read(slot, before, last)
+        if packed is None or days is None:
+            return None
+        stats = layout.unpack(packed, manifest.fields)[own - first]
         columns = {one.name: stats[:, place] for place, one in enumerate(manifest.fields)}
         if np.isnan(columns["temperature_max"]).any():
             return None
-        before = max(first - 1, 0)  # 28 February, for a stay that begins on the 29th
-        days = layout.unpack(self.arrays.history[slot, before : last + 1], manifest.history)
+        by_year = layout.unpack(days, manifest.history).transpose(2, 1, 0)
         years = manifest.year_list
         return WeatherSeries(
             mode="climatology",
@@ -72,7 +82,7 @@ class ClimateStore:
             samples_per_day=int(columns.pop("samples").min()),
             grid=grid,
             representativeness=manifest.representativeness,
-            history=climatology.year_bodies(stay, years, days.transpose(2, 1, 0), before),
+            history=climatology.year_bodies(stay, years, by_year, before),
         )
 
     def find(self, point: Point) -> tuple[int, Grid] | None:
