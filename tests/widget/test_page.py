@@ -67,7 +67,7 @@ def test_page_of_a_week_is_as_small_as_the_builder_says(service, given, theme, l
     template = resources.files("location_context.widget.builder") / "builder.html"
     said = int(re.search(r">(\d+) KB<", template.read_text("utf-8"))[1])
     answer = service.page(given, {"Accept-Encoding": "br"}, lang=language, theme=theme)
-    assert int(answer.headers["content-length"]) <= said * 1024
+    assert int(answer.headers["content-length"]) <= said * 1000
 
 
 def test_page_policy_names_the_hashes_of_its_style_and_script(service):
