@@ -121,7 +121,9 @@ def test_script_may_be_used_and_cached_by_each_host(service):
 def test_content_of_an_iframe_gets_the_height_of_its_widget(service, embedded, style):
     watched = embedded(frame(service, f'style="{style}"') + service.script)
     watched.page.wait_for_function("document.querySelector('iframe').style.height")
-    assert 640 <= watched.page.frames[1].evaluate("innerHeight") <= 641
+    inner = watched.page.frames[1]  # another process, which is laid out a moment later
+    inner.wait_for_function("innerHeight >= 640")
+    assert inner.evaluate("innerHeight") <= 641
     assert watched.complaints == []
 
 
