@@ -136,11 +136,15 @@ def test_a_build_takes_up_what_is_done_and_ends_with_the_same_bytes(
     with pytest.raises(Stop):
         plan(tmp_path, archive).run(client, stop_after_two)
     assert not layout.folders(tmp_path)
+    (part,) = (tmp_path / layout.FOLDER).iterdir()
+    with (part / builder.DONE).open("ab") as file:
+        file.write(b"\n[[0,15,")  # a record that a kill cut short
     again = plan(tmp_path, archive)
     assert len(again.done) == 2
     seen: list[int] = []
     again.run(client, lambda progress: seen.append(progress.done))
     assert seen == [2, 3, 4, 5, 6]
+    assert len(plan(tmp_path, archive).done) == 6
     assert same_bytes(again.publish(NOW), whole)
 
 

@@ -328,7 +328,7 @@ class Build:
             array.flush()
         sha256 = sum_of(result.stats, result.history)
         with (self.part / DONE).open("ab") as file:
-            file.write(msgspec.json.encode((tile, sha256)) + b"\n")
+            file.write(b"\n" + msgspec.json.encode((tile, sha256)))  # apart from a torn line
             file.flush()
             os.fsync(file.fileno())
         self.done[tile] = sha256
