@@ -231,9 +231,9 @@ async def test_key_changes_are_logged_by_their_ids(
         clock.advance(1)
         await key_cache.refresh()
     assert [(line["event"], line["key_id"]) for line in lines] == [
-        ("key_made", second.record.id),
+        ("key_created", second.record.id),
         ("key_revoked", first.record.id),
         ("key_rotated", second.record.id),
-        ("key_made", third.record.id),
+        ("key_created", third.record.id),
     ]
     assert first.secret not in str(lines)

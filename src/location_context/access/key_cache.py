@@ -145,7 +145,7 @@ def _log_changes(before: Mapping[bytes, ApiKey], now: Mapping[bytes, ApiKey]) ->
     for digest, key in now.items():
         former = before.get(digest)
         if former is None:
-            structlog.get_logger().info("key_made", key_id=key.id, expires_at=key.expires_at)
+            structlog.get_logger().info("key_created", key_id=key.id, expires_at=key.expires_at)
         elif key.revoked_at is not None and former.revoked_at is None:
             structlog.get_logger().info("key_revoked", key_id=key.id, at=key.revoked_at)
         elif key.replaced_by != former.replaced_by:

@@ -151,7 +151,7 @@ class Guide(section.Section[GuideBody]):
         self.announce_change()
         version = guide.version if guide else None
         number, rows = (version.number, version.rows) if version else (None, 0)
-        structlog.get_logger().info("guide_changed_over", version=number, rows=rows)
+        structlog.get_logger().info("guide_replaced", version=number, rows=rows)
 
     async def prepare(self) -> None:
         """Load the guide, so that no request waits for it; a failing database is logged."""
