@@ -21,6 +21,7 @@ from tests.widget.service import FORECAST, STAY
 
 CC_BY = "https://creativecommons.org/licenses/by/4.0/"
 ODBL = "https://opendatacommons.org/licenses/odbl/1-0/"
+TYPICAL = {**STAY, "start": "2027-08-07", "end": "2027-08-11"}
 OPEN_HOLIDAYS = OpenHolidays.attribution
 HOLIDAYS = Holidays.attribution
 
@@ -47,7 +48,18 @@ def test_footer_has_each_notice_once_and_the_time_of_the_data(service):
     wanted = [OPEN_METEO, copernicus(2026), DEM, HOLIDAYS]
     for text in (*(one.text for one in wanted), "Sample guide 2026, not current"):
         assert said.count(text) == 1
-    assert "Updated today, 11:00" in service.page(lang="en-GB").text
+    assert "Updated today, 11:00" in service.page(FORECAST, lang="en-GB").text
+
+
+@pytest.mark.parametrize(
+    ("given", "sections"),
+    [(FORECAST, "guide"), (FORECAST, "astronomy,guide"), (TYPICAL, "weather,guide")],
+    ids=["guide", "sky and guide", "usual weather and guide"],
+)
+def test_footer_omits_updated_where_all_dates_are_those_of_datasets(service, given, sections):
+    said = text_of(service.page(given, sections=sections, lang="en-GB").text)
+    assert "Sample guide 2026" in said
+    assert "Updated" not in said
 
 
 def test_footer_names_each_source_without_a_click(service):

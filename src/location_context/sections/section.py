@@ -292,6 +292,13 @@ class Section(ABC, Generic[Body]):
         del body
         return None
 
+    def updated_at(self, body: Body) -> datetime | None:
+        """Return when its data were renewed; None where `as_of` is the date that they describe.
+
+        The footer of the widget shows the newest of all sections as "Updated".
+        """
+        return body.as_of
+
     def page_data(self, bodies: Sequence[Body]) -> Mapping[str, str]:
         """Return `data-` attributes of the page, read by a script of the page that embeds it."""
         del bodies

@@ -245,7 +245,7 @@ class Footer:
 
     lines: Sequence[tuple[str, Sequence[Source]]]
     names: Sequence[tuple[str, Sequence[Part]]]
-    as_of: str
+    updated: str
 
 
 def footer(results: SectionResults, point: Point, fmt: Formatter, now: datetime) -> Footer | None:
@@ -263,8 +263,8 @@ def footer(results: SectionResults, point: Point, fmt: Formatter, now: datetime)
         label = fmt.capitalise(section.label(fmt.language))
         lines.append((fmt.gettext("{section}:").format(section=label), own))
     lines = [(label, sources) for label, sources in (*lines, ("", [*shared.values()])) if sources]
-    as_of = _as_of(results, point, fmt, now)
-    return Footer(lines=lines, names=_names(by_section, fmt), as_of=as_of) if lines else None
+    updated = _updated(results, point, fmt, now)
+    return Footer(lines=lines, names=_names(by_section, fmt), updated=updated) if lines else None
 
 
 def _names(
@@ -319,12 +319,17 @@ def _split(text: str, links: Sequence[tuple[re.Match[str], str | None]]) -> list
     return [part for part in (*parts, Part(text[position:])) if part.text]
 
 
-def _as_of(results: SectionResults, point: Point, fmt: Formatter, now: datetime) -> str:
-    """Return the time of the newest data, by the point's clock."""
-    times = [body.as_of for body in results.bodies if body.as_of is not None]
-    if not times:
+def _updated(results: SectionResults, point: Point, fmt: Formatter, now: datetime) -> str:
+    """Return when the newest data were renewed, by the point's clock."""
+    times = [
+        section.updated_at(body)
+        for section in results.by_section
+        for body in results.bodies_of(section)
+    ]
+    newest = max((time for time in times if time is not None), default=None)
+    if newest is None:
         return ""
-    newest = max(times).astimezone(point.zone)
+    newest = newest.astimezone(point.zone)
     if newest.date() == point.today(now):
         return fmt.gettext("Updated today, {time}").format(time=fmt.time(newest))
     return fmt.gettext("Updated {moment}").format(moment=fmt.moment(newest))

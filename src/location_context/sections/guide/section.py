@@ -222,5 +222,9 @@ class Guide(section.Section[GuideBody]):
         """Return restaurants in view, and the heading of each tier."""
         return min(card.MAX_SHOWN, len(body.restaurants)) + len({r.tier for r in body.restaurants})
 
+    def updated_at(self, body: GuideBody) -> None:
+        """Return None: `as_of` is the date of the guide's edition."""
+        del body
+
     def text(self, body: GuideBody) -> Iterator[str | section.TextTable]:
         return to_text(body)

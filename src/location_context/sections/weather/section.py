@@ -201,6 +201,10 @@ class Weather(section.Section[WeatherBody]):
         reason = contract.foremost(body.degraded_reason for body in bodies)
         return {"weather": "_".join(kinds), "reason": reason or ""}
 
+    def updated_at(self, body: WeatherBody) -> datetime | None:
+        """Return when the forecast was issued; typical values have the date of their last year."""
+        return body.as_of if body.mode == "forecast" else None
+
     def text(self, body: WeatherBody) -> Iterator[str | section.TextTable]:
         return summary_text.terminal_lines(body)
 
