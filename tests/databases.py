@@ -25,6 +25,7 @@ import pytest
 import redis
 
 from location_context.settings import Secret, Settings
+from location_context.storage import schema
 from location_context.storage.database import Database
 from tests.serving import free_port
 
@@ -213,9 +214,12 @@ EMPTY_SCHEMA = (  # as PostgreSQL makes it, with the right of all roles to use i
 )
 
 
-def make_before_first(settings: Settings) -> None:
-    """Fill a new database as the last schema before the first release left it."""
-    script = Path(__file__).parent / "storage/before_first"
+OLDER = Path(__file__).parent / "storage/older"  # a folder for each revision, with its databases
+
+
+def make_older(settings: Settings, revision: str = schema.BEFORE_FIRST) -> None:
+    """Fill a new database as the last version with the schema `revision` left it."""
+    script = OLDER / revision
     if settings.database_url:
         with psycopg.connect(settings.database, autocommit=True) as connection:
             connection.execute(EMPTY_SCHEMA)

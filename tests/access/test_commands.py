@@ -10,7 +10,7 @@ import pytest
 from location_context.access.keys import is_well_formed
 from location_context.settings import Settings
 from location_context.storage import schema
-from tests.databases import make_before_first
+from tests.databases import make_older
 from tests.serving import free_port
 from tests.web import commands
 
@@ -98,7 +98,7 @@ def test_migrate_reports_the_schema_on_postgresql(postgresql_settings: Settings)
 def test_old_schema_stops_commands_until_migrated(
     environment: dict[str, str], sqlite_settings: Settings
 ) -> None:
-    make_before_first(sqlite_settings)
+    make_older(sqlite_settings)
     port = str(free_port())
     assert "run: location-context migrate" in command(
         environment, "serve", "--port", port, code=1

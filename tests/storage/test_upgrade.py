@@ -12,7 +12,9 @@ from datetime import UTC, date, datetime, timedelta
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
+import psycopg
 import pytest
+from sqlalchemy import Connection, inspect, text
 
 import location_context
 from location_context.errors import OperatorError
@@ -29,7 +31,7 @@ from location_context.storage.datasets import (
     SqlGuideStore,
 )
 from location_context.storage.events import SqlEventStore
-from tests.databases import make_before_first
+from tests.databases import EMPTY_SCHEMA, OLDER, make_older
 from tests.storage.subprocess_targets import a_key
 from tests.storage.test_schema import differences
 from tests.web.commands import Serving, command, environment, serving
@@ -48,18 +50,53 @@ def upgrade():
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("revision", sorted(folder.name for folder in OLDER.iterdir()))
 async def test_old_database_is_converted_once_and_unchanged(
-    database_settings: Settings,
+    database_settings: Settings, revision: str
 ) -> None:
-    make_before_first(database_settings)
+    make_older(database_settings, revision)
     with pytest.raises(OperatorError, match="run: location-context migrate"):
         await Database.open(database_settings)
-    assert await Database.upgrade(database_settings) == (schema.BEFORE_FIRST, schema.head())
+    assert await Database.upgrade(database_settings) == (revision, schema.head())
     assert await Database.upgrade(database_settings) == (schema.head(), schema.head())
     async with await Database.open(database_settings, read_whole=True) as database:
         await see_what_is_kept(database)
         await SqlApiKeyStore(database).add(a_key("later"))
         assert await database.read(differences) == []
+        migrated = await database.read(structure)
+    remove(database_settings)
+    async with await Database.open(database_settings) as database:
+        assert await database.read(structure) == migrated
+
+
+def structure(connection: Connection) -> dict[str, object]:
+    """Return what the database says of its tables, but for the names of constraints."""
+    found = inspect(connection)
+    parts: dict[str, object] = {}
+    for table in sorted(found.get_table_names()):
+        parts[table] = [
+            *(
+                (column["name"], str(column["type"]), column["nullable"], column["default"])
+                for column in found.get_columns(table)
+            ),
+            found.get_pk_constraint(table)["constrained_columns"],
+            *({**key, "name": None} for key in found.get_foreign_keys(table)),
+            *(key["column_names"] for key in found.get_unique_constraints(table)),
+            *sorted(str(index) for index in found.get_indexes(table)),
+        ]
+    if connection.dialect.name == "sqlite":
+        without_rowid = text("SELECT name FROM pragma_table_list WHERE wr")
+        parts["without rowid"] = set(connection.scalars(without_rowid))
+    return parts
+
+
+def remove(settings: Settings) -> None:
+    """Remove the database, so that the next opening makes a new one."""
+    if settings.database_url:
+        with psycopg.connect(settings.database, autocommit=True) as connection:
+            connection.execute(EMPTY_SCHEMA)
+    for path in settings.data_dir.glob("*.sqlite3*"):
+        path.unlink()
 
 
 async def see_what_is_kept(database: Database) -> None:
@@ -108,12 +145,12 @@ def test_migrate_check_reports_pending_migrations_and_changes_nothing(
     command(folder, "migrate")
     assert "can use" in command(folder, "migrate", "--check").stdout
 
-    for path in folder.glob("*.sqlite3*"):
-        path.unlink()
-    make_before_first(sqlite_settings)
+    remove(sqlite_settings)
+    make_older(sqlite_settings)
     for _ in range(2):
         report = command(folder, "migrate", "--check", fails=True).stdout.replace("\n", " ")
-        assert f"has schema {schema.BEFORE_FIRST}; migrate would apply {schema.head()}." in report
+        would = ", ".join(schema.pending(schema.BEFORE_FIRST))
+        assert f"has schema {schema.BEFORE_FIRST}; migrate would apply {would}." in report
 
 
 def newer_version(folder: Path, *, usable: bool) -> dict[str, str]:

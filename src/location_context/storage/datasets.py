@@ -172,7 +172,7 @@ def _superseded(active: GuideVersion) -> ColumnElement[bool]:
 
 
 def _version(row: Any) -> GuideVersion:
-    values = row._asdict()
+    values = {name: getattr(row, name) for name in GuideVersion.__struct_fields__}
     name = f"guide version {values['number']}"
     return GuideVersion(
         **{**values, "provenance": _decode(_provenance, values["provenance"], name)}

@@ -246,11 +246,20 @@ api_keys = Table(
     Column("replaced_by", String(32)),
 )
 
+key_usage = Table(  # admitted requests of a key on a day (UTC)
+    "key_usage",
+    metadata,
+    _key("key_id", String(32)),
+    _key("day", Date),
+    _filled("requests", Integer),
+    sqlite_with_rowid=False,
+)
+
 metadata_kv = Table(  # single values about this database, such as the check of the pepper
     "facts", metadata, _key("name", String(64)), _filled("value", String(200))
 )
 
-guide_versions = Table(
+guide_versions = Table(  # numbered over all names
     "guide_versions",
     metadata,
     _key("number", Integer),
@@ -259,6 +268,7 @@ guide_versions = Table(
     _filled("imported_at", UtcDateTime),
     Column("replaces", Integer),
     _filled("active", Boolean),
+    Column("name", String(40), nullable=False, server_default=""),  # empty: the unnamed guide
 )
 
 guide_restaurants = Table(  # read whole into the index, so a record is one JSON text
