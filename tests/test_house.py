@@ -152,8 +152,8 @@ def test_no_function_is_longer_than_60_lines() -> None:
 
 # To raise a number is a decision: say why in the commit, and beside the number.
 LINES = {
-    "access": 1020,  # docstrings with a summary line and details
-    "cli": 2300,  # `climate`: build, list, verify, remove, map
+    "access": 1100,  # requests counted by key and day
+    "cli": 2400,  # `climate`: build, list, verify, remove, map; `keys usage`; `copy`
     "gazetteer": 450,
     "localisation": 500,
     "sections": 1650,  # what all sections share; when the data of each were renewed

@@ -14,6 +14,7 @@ EXAMPLES = {  # tests run each
     "keys list": "--json",
     "keys revoke": "key_1M6nCU2wdxKUuU",
     "keys rotate": "key_1M6nCU2wdxKUuU --grace 48",
+    "keys usage": "--json",
     "guide import": 'my-guide.csv --dated 2026-01-31 --attribution "© Acme Guide"',
     "guide list": "",
     "guide rollback": "",

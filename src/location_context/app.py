@@ -116,7 +116,7 @@ async def open_service(
             authenticator=authenticator,
             hosts=hosts,
             proxies=TrustedProxies(settings.trusted_proxies),
-            work=[authenticator.key_cache.run, hosts.run, retention.run],
+            work=[authenticator.key_cache.run, authenticator.usage.run, hosts.run, retention.run],
             measured=Measured(
                 calls=client.calls,
                 unwritten=context.unwritten,

@@ -2,10 +2,13 @@
 
 import asyncio
 import uuid
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 
 from location_context.access.keys import ApiKey
+from location_context.access.usage import UsedDay
 from location_context.errors import StorageError
 
 
@@ -54,3 +57,17 @@ class MemoryKeys:
     def _put(self, record: ApiKey) -> None:
         self.records[record.id] = record
         self._version = uuid.uuid4().hex
+
+
+class MemoryUsage:
+    """A `UsageStore`. `gone` makes it fail."""
+
+    def __init__(self) -> None:
+        self.requests = Counter[tuple[str, date]]()
+        self.gone = False
+
+    async def add(self, used: Sequence[UsedDay]) -> None:
+        if self.gone:
+            raise StorageError("gone")
+        for one in used:
+            self.requests[one.key_id, one.day] += one.requests

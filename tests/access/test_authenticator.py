@@ -7,8 +7,9 @@ from location_context.access.authenticator import Authenticator
 from location_context.access.key_cache import ApiKeyCache
 from location_context.access.keys import ApiKeys, mint
 from location_context.access.quota import MemoryCounter
+from location_context.access.usage import KeyUsage
 from location_context.errors import InvalidApiKey, MissingApiKey, RateLimitExceeded
-from tests.access.memory_store import MemoryKeys
+from tests.access.memory_store import MemoryKeys, MemoryUsage
 from tests.logs import captured_logs
 from tests.moved_clock import MovedClock
 
@@ -25,11 +26,14 @@ class Gate:
         self.store = MemoryKeys()
         self.keys = ApiKeys(self.store, PEPPER, self.clock)
         counter = MemoryCounter(self.clock)
+        self.usage_store = MemoryUsage()
+        self.usage = KeyUsage(self.usage_store)
         self.key_cache = ApiKeyCache(self.store, now=self.clock.seconds)
         self.authenticator = Authenticator(
             key_cache=self.key_cache,
             pepper=PEPPER,
             counter=counter,
+            usage=self.usage,
             pseudonymiser=ClientPseudonymiser(counter, self.clock),
             clock=self.clock,
             widget_per_minute=120,

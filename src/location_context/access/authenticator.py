@@ -10,6 +10,7 @@ from location_context.access.address import ClientPseudonymiser
 from location_context.access.key_cache import ApiKeyCache
 from location_context.access.keys import ApiKey, digest, is_well_formed
 from location_context.access.quota import Counter, Limit, Limits, MemoryCounter, RateLimitResult
+from location_context.access.usage import KeyUsage
 from location_context.errors import InvalidApiKey, MissingApiKey, RateLimitExceeded
 from location_context.lru import LRUCache
 from location_context.stay import Clock
@@ -31,6 +32,7 @@ class Authenticator:
         refusals: number of requests over a limit, by the limit's name.
         key_cache: the keys.
         counter: counts the use of keys and addresses.
+        usage: admitted requests by key and day.
     """
 
     def __init__(  # noqa: PLR0913  the parts it is made of
@@ -39,6 +41,7 @@ class Authenticator:
         key_cache: ApiKeyCache,
         pepper: bytes,
         counter: Counter,
+        usage: KeyUsage,
         pseudonymiser: ClientPseudonymiser,
         clock: Clock,
         widget_per_minute: int,
@@ -46,6 +49,7 @@ class Authenticator:
         self.key_cache = key_cache
         self._pepper = pepper
         self.counter = counter
+        self.usage = usage
         self._pseudonymiser = pseudonymiser
         self._unknown_keys = MemoryCounter(clock, MAX_SLOWED)
         self._clock = clock
@@ -97,10 +101,12 @@ class Authenticator:
                 result.retry_after,
                 {name.decode(): value.decode() for name, value in result.headers},
             )
+        self.usage.count(result)
         return result
 
     async def refund(self, result: RateLimitResult) -> None:
         """Refund a request that was answered with a 5xx."""
+        self.usage.count(result, -1)
         await self.counter.refund(result)
 
     async def limit_widget(self, client: str) -> None:

@@ -168,6 +168,17 @@ class ApiKeys:
         """Return every key ever made, oldest first."""
         return await self._store.all()
 
+    async def find(self, key_id: str) -> ApiKey:
+        """Return a key.
+
+        Raises:
+            OperatorError: there is no such key.
+        """
+        found = next((key for key in await self._store.all() if key.id == key_id), None)
+        if found is None:
+            raise _unknown_key(key_id)
+        return found
+
     async def revoke(self, key_id: str) -> ApiKey:
         """End a key now.
 
@@ -192,9 +203,7 @@ class ApiKeys:
             OperatorError: the key is unknown, has ended or was rotated already.
         """
         now = self._clock()
-        old = next((key for key in await self._store.all() if key.id == key_id), None)
-        if old is None:
-            raise _unknown_key(key_id)
+        old = await self.find(key_id)
         if old.status(now) != "active":
             raise OperatorError(f"The key {key_id} is {old.status(now)}; create a new one.")
         if old.replaced_by is not None:

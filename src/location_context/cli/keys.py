@@ -1,4 +1,7 @@
-"""`keys`: create, list, revoke and rotate API keys. A key is printed once and never again."""
+"""`keys`: create, list, revoke and rotate API keys; show their use.
+
+A key is printed once and never again.
+"""
 
 import asyncio
 import sys
@@ -10,18 +13,22 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from location_context.access import keys as api_keys
+from location_context.access.usage import USAGE_DAYS
 from location_context.cli import console
 from location_context.errors import OperatorError
 from location_context.stay import system_clock
-from location_context.storage.access import open_api_keys
+from location_context.storage.access import SqlUsageStore, open_api_keys
 from location_context.storage.database import Database
 
 keys = typer.Typer(
-    add_completion=False, help="Create, list, revoke and rotate API keys.", no_args_is_help=True
+    add_completion=False,
+    help="Create, list, revoke and rotate API keys; show their use.",
+    no_args_is_help=True,
 )
 
 T = TypeVar("T")
 MAX_QUOTA = 2_000_000_000
+PERIODS = (7, 30, USAGE_DAYS)  # days, today included
 PerMinute = Annotated[int, typer.Option(min=1, max=MAX_QUOTA, help="Requests per minute.")]
 PerDay = Annotated[int, typer.Option(min=1, max=MAX_QUOTA, help="Requests per UTC day.")]
 Expires = Annotated[
@@ -87,6 +94,47 @@ def rotate(
             key_id, timedelta(hours=grace), lambda minted: _print_minted(minted, json=json)
         )
     )
+
+
+@keys.command()
+def usage(
+    key_id: Annotated[
+        str | None, typer.Argument(metavar="ID", help="A key's id: show its days.")
+    ] = None,
+    *,
+    json: console.Json = False,
+) -> None:
+    """Show how many requests of each key were admitted, by UTC day, for 90 days."""
+    today = system_clock().date()
+    shown = asyncio.run(_usage(key_id, today - timedelta(USAGE_DAYS - 1)))
+    if key_id is not None:
+        rows = [(str(one["day"]), str(one["requests"])) for one in shown[0]["days"]]
+        console.emit(shown[0], console.table(("day", "requests"), rows), json=json)
+        return
+    rows = [
+        (key["id"], key["name"], *(_requests_since(key, today - timedelta(n - 1)) for n in PERIODS))
+        for key in shown
+    ]
+    columns = ("id", "name", *(f"{days} days" for days in PERIODS))
+    console.emit(shown, console.table(columns, rows), json=json)
+
+
+async def _usage(key_id: str | None, since: date) -> list[dict[str, Any]]:
+    """Return the days on which a key, or each one, was used."""
+    settings = console.settings()
+    async with await Database.open(settings) as database:
+        keys = await open_api_keys(settings, database, system_clock)
+        records = await keys.list() if key_id is None else [await keys.find(key_id)]
+        used = await SqlUsageStore(database).load(since)
+    days: dict[str, list[dict[str, Any]]] = {record.id: [] for record in records}
+    for one in used:
+        if one.key_id in days:
+            days[one.key_id].append({"day": one.day, "requests": one.requests})
+    return [{"id": one.id, "name": one.name, "days": days[one.id]} for one in records]
+
+
+def _requests_since(key: dict[str, Any], since: date) -> str:
+    return str(sum(one["requests"] for one in key["days"] if one["day"] >= since))
 
 
 def _run(work: Callable[[api_keys.ApiKeys], Awaitable[T]], *, new: bool = False) -> T:

@@ -8,11 +8,11 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, func, select
+from sqlalchemy import Row, delete, func, select
 
 from location_context.access.address import ClientPseudonymiser
 from location_context.access.authenticator import Authenticator
@@ -20,16 +20,18 @@ from location_context.access.key_cache import ApiKeyCache
 from location_context.access.keys import ApiKey, ApiKeys
 from location_context.access.pepper import open_pepper
 from location_context.access.quota import Counter, MemoryCounter
+from location_context.access.usage import KeyUsage, UsedDay
 from location_context.errors import StorageError
 from location_context.settings import Settings
 from location_context.stay import Clock
 from location_context.storage.database import Database, Statement
 from location_context.storage.redis import RedisCounter, RedisLink
-from location_context.storage.schema import api_keys, metadata_kv
+from location_context.storage.schema import api_keys, key_usage, metadata_kv
 
 _VERSION, _PEPPER_CHECK = "keys_version", "pepper_check"
 DIGEST_BYTES = 32
 _GET_VERSION = select(metadata_kv.c.value).where(metadata_kv.c.name == _VERSION)
+USAGE_PATIENCE = 5.0  # seconds, also at shutdown
 _ALL_KEYS = select(api_keys).order_by(api_keys.c.created_at, api_keys.c.id)
 
 
@@ -124,6 +126,32 @@ def _key(row: Row[Any]) -> ApiKey:
     return key
 
 
+class SqlUsageStore:
+    """`access.usage.UsageStore` in SQLite or PostgreSQL."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, used: Sequence[UsedDay]) -> None:
+        statement = self._database.insert(key_usage)
+        more = key_usage.c.requests + statement.excluded.requests
+        adding = statement.on_conflict_do_update(
+            index_elements=["key_id", "day"], set_={"requests": more}
+        )
+        rows = [asdict(one) for one in used]
+        await self._database.write(lambda given: given.execute(adding, rows), USAGE_PATIENCE)
+
+    async def load(self, since: date) -> list[UsedDay]:
+        """Return the requests of all keys, by key and day."""
+        query = select(key_usage).where(key_usage.c.day >= since)
+        rows = await self._database.rows(query.order_by(key_usage.c.key_id, key_usage.c.day))
+        return [UsedDay(**row._asdict()) for row in rows]
+
+    async def prune(self, before: date) -> int:
+        """Delete the days before one; return how many rows."""
+        return await self._database.execute((delete(key_usage).where(key_usage.c.day < before), {}))
+
+
 async def open_api_keys(settings: Settings, database: Database, clock: Clock) -> ApiKeys:
     """Return the operator's operations on keys.
 
@@ -146,14 +174,17 @@ async def open_authenticator(
     store = SqlApiKeyStore(database)
     pepper = await open_pepper(settings, store)
     counter: Counter = RedisCounter(redis, clock) if redis else MemoryCounter(clock)
+    usage = KeyUsage(SqlUsageStore(database))
     try:
         yield Authenticator(
             key_cache=ApiKeyCache(store),
             pepper=pepper,
             counter=counter,
+            usage=usage,
             pseudonymiser=ClientPseudonymiser(counter, clock),
             clock=clock,
             widget_per_minute=settings.widget_per_minute,
         )
     finally:
+        await usage.flush()
         await counter.close()

@@ -1,7 +1,8 @@
 """Retention: each process looks for expired rows once a day, and deletes those it finds.
 
 Climate months are deleted by cell, 400 days after the cell was last used; imported events 31 days
-after their end. Large deletions are split into batches, so that other writers come between.
+after their end; requests by key after 90 days. Large deletions are split into batches, so that
+other writers come between.
 """
 
 import asyncio
@@ -11,8 +12,10 @@ from datetime import timedelta
 import msgspec
 import structlog
 
+from location_context.access.usage import USAGE_DAYS
 from location_context.errors import StorageError
 from location_context.stay import Clock, system_clock
+from location_context.storage.access import SqlUsageStore
 from location_context.storage.budgets import delete_old
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlClimateStore
@@ -56,6 +59,7 @@ class Retention:
         """
         database, now = self._database, self._clock()
         await delete_old(database, now.timestamp())
+        await SqlUsageStore(database).prune(now.date() - timedelta(USAGE_DAYS - 1))
         deleted = Deleted(
             climate_months=await SqlClimateStore(database).prune(now.date() - CLIMATE_RETENTION),
             events=await SqlEventStore(database).prune(now.date() - EVENTS_RETENTION),
