@@ -10,7 +10,7 @@ LocationContextError
 │   │   ├── InvalidLatitude, InvalidLongitude, InvalidDate, InvalidDateRange,
 │   │   ├── DateRangeTooLong, InvalidUnits, InvalidLanguage,
 │   │   ├── InvalidPlace, InvalidTheme, InvalidAccent, InvalidSections,
-│   │   ├── InvalidLayout, InvalidDays
+│   │   ├── InvalidLayout, InvalidDays, InvalidGuide
 │   │   ├── ConflictingParameters    conflicting_parameters (days beside start or end)
 │   │   ├── NotFound                 404 not_found
 │   │   ├── MethodNotAllowed         405 method_not_allowed
@@ -194,6 +194,11 @@ class InvalidSections(InvalidRequest):
 class InvalidLayout(InvalidRequest):
     code = "invalid_layout"
     summary = "Widget: layout must be full or compact."
+
+
+class InvalidGuide(InvalidRequest):
+    code = "invalid_guide"
+    summary = "guide must be the name of a restaurant guide of this service."
 
 
 class AuthenticationError(PublicError):

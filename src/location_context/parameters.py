@@ -2,9 +2,9 @@
 
 `decode` refuses what is not a well-formed query string; `parse` returns checked `Parameters` or
 raises the one error that comes first: duplicates, misspelt names, then lat, lng, start, end, the
-range, days, units, lang, place, theme, accent, sections, layout, background, font, radius, title. A
-message names the parameter,
-what was received and what is accepted; a key sent by mistake is never repeated.
+range, days, units, lang, place, theme, accent, sections, layout, background, font, radius, title,
+guide. A message names the parameter, what was received and what is accepted; a key sent by mistake
+is never repeated.
 """
 
 import math
@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from types import MappingProxyType
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 from urllib.parse import unquote_to_bytes
 
@@ -20,6 +21,7 @@ from location_context import errors
 from location_context.localisation.language import Language, Languages
 from location_context.point import canonical
 from location_context.sections.contract import UnitSystem
+from location_context.sections.section import Choices, Section
 from location_context.stay import FIRST_DATE, HORIZON_DAYS, LAST_DATE, LONGEST_DAYS, Stay
 
 T = TypeVar("T")
@@ -38,6 +40,7 @@ TITLES: tuple[Shown, ...] = ("show", "none")
 DEFAULT_ACCENT = "#0f766e"
 DEFAULT_RADIUS, MAX_RADIUS = 14, 24
 MAX_PLACE_LENGTH = 120
+_MAX_LISTED = 20  # names of guides in a message, of the thousand that there may be
 _SHORT_NAME = 3  # letters of lat, lng and end
 _SYNONYMS = {  # other services' names of a parameter
     "latitude": "lat", "longitude": "lng", "lon": "lng", "long": "lng", "language": "lang",
@@ -106,6 +109,7 @@ class Parameters:
         days: the number of dates of the stay from today on; None where it has dates of its own.
         sections: the chosen sections in their order; empty: all that are installed.
         layout: None if it is absent, which then means the full layout.
+        guide: the name of a restaurant guide; empty for the unnamed one.
     """
 
     lat: float
@@ -123,6 +127,7 @@ class Parameters:
     font: Font = "system"
     radius: int = DEFAULT_RADIUS
     title: Shown = "show"
+    guide: str = ""
 
     def stay_from(self, today: date) -> Stay | None:
         """Return the stay, which begins today at the point if only `days` is set."""
@@ -339,15 +344,31 @@ TITLE = _choice(
     errors.InvalidTitle,
     "`none` leaves out place and dates, for pages that show them already.",
 )
+GUIDE = Parameter(
+    name="guide",
+    check=lambda _, text: text,  # `_guide` checks it: the names depend on what was imported
+    schema={"type": "string"},
+    description=(
+        "Name of a restaurant guide, where the operator imported several. Without it, the unnamed "
+        "guide is used. The error for an unknown name lists the names that exist."
+    ),
+    example="",
+    default="",
+)
 PARAMETERS: tuple[Parameter[Any], ...] = (
     LAT, LNG, START, END, DAYS, UNITS, LANG, PLACE, THEME, ACCENT, SECTIONS, LAYOUT,
-    BACKGROUND, FONT, RADIUS, TITLE,
+    BACKGROUND, FONT, RADIUS, TITLE, GUIDE,
 )  # fmt: skip
 POINT = ("lat", "lng")
 DATES = ("start", "end", "days")
 UNDATED_SECTION = (*POINT, "units", "lang")
 DATED_SECTION = (*POINT, "start", "end", "units", "lang")
 WIDGET = tuple(parameter.name for parameter in PARAMETERS)
+
+
+def names_of(section: Section[Any] | type[Section[Any]]) -> tuple[str, ...]:
+    """Return the names of the parameters that a section takes."""
+    return (*(DATED_SECTION if section.dated else UNDATED_SECTION), *section.parameters)
 
 
 def decode(query: bytes) -> list[tuple[str, str]]:
@@ -373,11 +394,11 @@ def _unquote(text: str) -> str:
 
 
 def parse(
-    query: bytes, names: tuple[str, ...], languages: Languages, sections: Collection[str] = ()
+    query: bytes, names: tuple[str, ...], languages: Languages, choices: Choices = MappingProxyType({})
 ) -> Parameters:
     """Return the checked parameters among `names`; all others are ignored, unless misspelt.
 
-    `sections` are the names that can be chosen from.
+    `choices` are the names that can be chosen from.
 
     Raises:
         InvalidRequest: one of the 400 errors of the contract, the first in its order.
@@ -399,12 +420,13 @@ def parse(
         theme=THEME.read(given),
         accent=ACCENT.read(given),
         days=days,
-        sections=_sections(SECTIONS.read(given), sections),
+        sections=_sections(SECTIONS.read(given), choices.get(SECTIONS.name, ())),
         layout=LAYOUT.read(given),
         background=BACKGROUND.read(given),
         font=FONT.read(given),
         radius=RADIUS.read(given),
         title=TITLE.read(given),
+        guide=_guide(GUIDE.read(given), choices.get(GUIDE.name)),
     )
 
 
@@ -470,6 +492,16 @@ def _sections(text: str, known: Collection[str]) -> tuple[str, ...]:
         f"sections is {shown(text)}; accepted: {', '.join(known)}, separated by commas without "
         "blanks."
     )
+
+
+def _guide(text: str, known: Collection[str] | None) -> str:
+    """Return the name of a guide; any is accepted while the guides are not loaded."""
+    if not text or known is None or text in known:
+        return text
+    names = sorted(known)
+    listed = ", ".join(names[:_MAX_LISTED]) or "none, because no guide has a name"
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    raise errors.InvalidGuide(f"guide is {shown(text)}; accepted: {listed}{more}.")
 
 
 def reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:

@@ -1,7 +1,7 @@
 """Service: the open parts that requests need, put together once by `app`."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,7 +16,7 @@ from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Query, SectionResult
-from location_context.sections.section import Section
+from location_context.sections.section import Choices, Section
 from location_context.settings import Settings
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
@@ -55,6 +55,14 @@ class Service:
     proxies: TrustedProxies
     measured: Measured
     work: Sequence[Callable[[], Coroutine[Any, Any, None]]]
+
+    @property
+    def choices(self) -> Choices:
+        """The names that parameters accept: of the sections, and of their data."""
+        found: dict[str, Collection[str]] = {"sections": [one.name for one in self.sections]}
+        for cached in self.sections:
+            found |= cached.section.choices
+        return found
 
 
 def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[CachedSection, ...]:

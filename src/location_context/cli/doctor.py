@@ -212,8 +212,9 @@ async def _service(settings: Settings) -> AsyncIterator[Finding]:
             if info is None:
                 continue
             check, dataset = f"dataset {info.name}", state.datasets[info.name]
-            if dataset and dataset.rows:
-                yield Finding(check, "ok", f"{dataset.rows} rows")
+            if dataset and (dataset.rows or dataset.named):
+                named = f", and {dataset.named} with a name" if dataset.named else ""
+                yield Finding(check, "ok", f"{dataset.rows} rows{named}")
             elif info.name == "climate" and (stores := ClimateStores(settings.data_dir).open()):
                 names = ", ".join(store.folder.name for store in stores)
                 yield Finding(check, "ok", f"climate stores: {names}")

@@ -1,6 +1,7 @@
 """`guide`: import a restaurant guide, list its versions, roll back to the previous one."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from datetime import date
 from pathlib import Path
@@ -15,6 +16,7 @@ from location_context.errors import OperatorError
 from location_context.sections.contract import CC0
 from location_context.sections.guide.imports import importer, reading, sources
 from location_context.sections.guide.records import GuideVersion, Provenance
+from location_context.settings import parsers
 from location_context.stay import system_clock
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlGuideStore
@@ -28,6 +30,10 @@ guide = typer.Typer(
 
 T = TypeVar("T")
 _MAX_LISTED = 20  # rejected rows printed for people; --json lists all
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+Name = Annotated[
+    str, typer.Option(metavar="NAME", help="A guide beside the unnamed one, served as guide=NAME.")
+]
 Source = Annotated[str | None, typer.Argument(metavar="FILE|URL", help="CSV, GeoJSON, SPARQL.")]
 
 
@@ -35,6 +41,7 @@ Source = Annotated[str | None, typer.Argument(metavar="FILE|URL", help="CSV, Geo
 def import_(  # noqa: PLR0913  each option is an argument
     source: Source = None,
     *,
+    name: Name = "",
     sample: Annotated[
         bool, typer.Option("--sample", help="The sample guide of this package.")
     ] = False,
@@ -45,6 +52,10 @@ def import_(  # noqa: PLR0913  each option is an argument
     labels: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Your own labels for the tiers.")
     ] = None,
+    radii: Annotated[
+        str,
+        typer.Option(metavar="KM,…", help="Radius of each tier in km, instead of GUIDE_RADII."),
+    ] = "",
     dated: Annotated[
         str | None, typer.Option(metavar="DATE", help="The date the data describes.")
     ] = None,
@@ -56,7 +67,12 @@ def import_(  # noqa: PLR0913  each option is an argument
     """Import a dataset and serve it; running servers switch to it within seconds."""
     if [source is not None, sample, wikidata].count(True) != 1:
         raise OperatorError("Give one of: a file or address, --sample, --wikidata.")
+    if name and not _NAME.fullmatch(name):
+        raise OperatorError(
+            f"--name is {name!r}; accepted: at most 40 of a-z, 0-9 and -, not - at the beginning."
+        )
     day, texts = _date(dated), sources.read_labels(labels) if labels else {}
+    own = _radii(radii)
 
     def describe(dataset: sources.Dataset) -> Provenance:
         return Provenance(
@@ -66,11 +82,14 @@ def import_(  # noqa: PLR0913  each option is an argument
             attribution_url=attribution_url or ("https://www.wikidata.org/" if wikidata else None),
             license=license_ or (CC0.name if wikidata else None),
             labels=texts,
+            radii=own,
         )
 
     try:
         report = _run(
-            lambda guides: _import(guides, source, describe, sample=sample, strict=strict)
+            lambda guides: _import(
+                guides, source, describe, name=name, radii=own, sample=sample, strict=strict
+            )
         )
     except importer.ImportRejected as rejected:
         _print_report(rejected.report, json=json)
@@ -80,12 +99,13 @@ def import_(  # noqa: PLR0913  each option is an argument
 
 @guide.command("list")
 def list_(*, json: console.Json = False) -> None:
-    """List the stored versions, newest first."""
+    """List the stored versions of all guides, newest first."""
     versions = _run(lambda guides: guides.versions())
-    columns = ("version", "serves", "of", "restaurants", "kind", "source", "imported")
+    columns = ("version", "name", "serves", "of", "restaurants", "kind", "source", "imported")
     rows = [
         (
             str(version.number),
+            version.name,
             "yes" if version.active else "",
             str(version.provenance.dated),
             f"{version.rows:,}",
@@ -100,9 +120,9 @@ def list_(*, json: console.Json = False) -> None:
 
 
 @guide.command()
-def rollback(*, json: console.Json = False) -> None:
+def rollback(*, name: Name = "", json: console.Json = False) -> None:
     """Roll back to the version before the current one."""
-    version = _run(lambda guides: guides.rollback())
+    version = _run(lambda guides: guides.rollback(name))
     text = f"Version {version.number} serves again ({version.rows:,} restaurants)."
     console.emit(_as_json(version), text, json=json)
 
@@ -123,6 +143,8 @@ async def _import(
     source: str | None,
     describe: Callable[[sources.Dataset], Provenance],
     *,
+    name: str,
+    radii: tuple[float, ...],
     sample: bool,
     strict: bool,
 ) -> reading.ImportReport:
@@ -131,7 +153,7 @@ async def _import(
     async with HttpClient(settings.user_agent) as client:
         datasets = importer.Importer(guides, system_clock, reading.read_in_sandbox)
         if sample:
-            _, report = await importer.import_sample(datasets)
+            _, report = await importer.import_sample(datasets, name, radii)
             return report
         if source is None:
             dataset = await sources.fetch_wikidata(client)
@@ -142,6 +164,7 @@ async def _import(
             _, report = await datasets.run(
                 dataset.data,
                 describe(dataset),
+                name=name,
                 strict=strict,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
             )
@@ -153,6 +176,13 @@ def _date(text: str | None) -> date | None:
         return date.fromisoformat(text) if text else None
     except ValueError:
         raise OperatorError(f"--dated is {text!r}; accepted: a date like 2026-01-31.") from None
+
+
+def _radii(text: str) -> tuple[float, ...]:
+    try:
+        return parsers.parse(parsers.Radii, text) if text else ()
+    except parsers.InvalidSetting as error:
+        raise OperatorError(f"--radii {error}.") from None
 
 
 def _print_report(report: reading.ImportReport, *, json: bool) -> None:

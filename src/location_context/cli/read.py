@@ -13,7 +13,7 @@ from rich.table import Column, Table
 from location_context.app import open_service
 from location_context.cli import console
 from location_context.errors import OperatorError
-from location_context.parameters import DATED_SECTION, UNDATED_SECTION, UNIT_SYSTEMS, parse
+from location_context.parameters import UNIT_SYSTEMS, names_of, parse
 from location_context.sections import registry
 from location_context.sections.contract import Applicable, NotApplicable, Query
 from location_context.sections.section import Section, TextTable
@@ -48,6 +48,7 @@ Units = Annotated[
     str, typer.Option(help="metric or imperial.", autocompletion=_completion(lambda: UNIT_SYSTEMS))
 ]
 Lang = Annotated[str, typer.Option(help="BCP 47 tag.")]
+Guide = Annotated[str, typer.Option(metavar="NAME", help="A named restaurant guide.")]
 
 
 def read(  # noqa: PLR0913  the parameters of the endpoints
@@ -59,10 +60,12 @@ def read(  # noqa: PLR0913  the parameters of the endpoints
     end: Day = "",
     units: Units = "metric",
     lang: Lang = "en",
+    guide: Guide = "",
     json: console.Json = False,
 ) -> None:
     """Read a section for a point and a stay, as the server would answer it."""
     values = {"lat": lat, "lng": lng, "start": start, "end": end, "units": units, "lang": lang}
+    values["guide"] = guide
     answers = asyncio.run(_read(name, values))
     if json:
         bodies = {section.name: body for section, body in answers}
@@ -83,8 +86,11 @@ async def _read(
         if not sections:
             names = ", ".join(section.name for section in service.sections)
             raise OperatorError(f"There is no section {name[:40]!r}; accepted: {names}, {ALL}.")
-        dated = any(section.dated for section in sections)
-        query = checked_query(service, values, DATED_SECTION if dated else UNDATED_SECTION)
+        for one in sections:
+            if one.section.parameters:
+                await one.section.prepare()  # then it knows which names they accept
+        names = dict.fromkeys(name for one in sections for name in names_of(one.section))
+        query = checked_query(service, values, tuple(names))
         deadline = Deadline.after(service.settings.json_deadline)
         if name != ALL:
             return [(sections[0].section, (await sections[0].read(query, deadline)).body)]
@@ -97,10 +103,10 @@ async def _read(
 
 def checked_query(service: Service, values: Mapping[str, str], names: tuple[str, ...]) -> Query:
     """Return the query for these parameters, which are checked as a server checks them."""
-    checked = parse(urlencode(values).encode(), names, service.languages)
+    checked = parse(urlencode(values).encode(), names, service.languages, service.choices)
     point = service.gazetteer.point(checked.lat, checked.lng)
     language = checked.language or service.languages.english
-    return Query(point, checked.stay, checked.units, language)
+    return Query(point, checked.stay, checked.units, language, checked.guide)
 
 
 def _printable(

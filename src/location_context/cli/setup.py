@@ -77,7 +77,7 @@ async def _store(settings: Settings) -> tuple[bool, str | None]:
     """Fill the database; return True if the sample was imported, and a new key if created."""
     async with await Database.open(settings) as database:
         guides = SqlGuideStore(database)
-        has_guide = await guides.active() is not None
+        has_guide = bool(await guides.active())
         if not has_guide:
             console.step("Importing the sample guide …")
             read_here = partial(read, country_at=Gazetteer.load().country)  # our own file

@@ -136,7 +136,8 @@ class CachedSection:
 
     def _key(self, query: Query) -> Hashable:
         stay = query.stay if self.dated else None
-        return (query.point.lat, query.point.lng, stay, query.units, query.language.tag)
+        further = (getattr(query, name) for name in self.section.parameters)
+        return (query.point.lat, query.point.lng, stay, query.units, query.language.tag, *further)
 
     async def _fetch(self, query: Query, deadline: Deadline) -> SectionResult:
         try:

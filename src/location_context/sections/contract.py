@@ -100,6 +100,7 @@ class Query:
     """A query to a section.
 
     Attributes:
+        guide: the name of a restaurant guide; empty for the unnamed one.
         public: widget traffic, which may spend half of a budget.
         reads: how each `CachedSection` obtained its result, for log and metrics: `fresh` or `stale`
             from its cache; `revalidating`: from it while a new one is read; `joined`: another's
@@ -110,6 +111,7 @@ class Query:
     stay: Stay | None
     units: UnitSystem
     language: Language
+    guide: str = ""
     public: bool = False
     reads: list[ReadKind] = field(default_factory=list, compare=False)
 
@@ -419,3 +421,6 @@ class DatasetState(msgspec.Struct, frozen=True, kw_only=True):
     version: Annotated[str | None, Meta(description="The dataset's edition.")]
     rows: Annotated[int, Meta(ge=0, description="How many rows it holds.")]
     imported_at: Annotated[Moment | None, Meta(description="When it was imported, UTC.")]
+    named: Annotated[
+        int, Meta(ge=0, description="How many more datasets of this kind, each with a name.")
+    ] = 0

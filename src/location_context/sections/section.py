@@ -9,10 +9,11 @@ this package are registered the same way.
 import inspect
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import msgspec
@@ -29,6 +30,7 @@ from location_context.upstream.http import HttpClient
 from location_context.upstream.shared_cache import SharedCache, SharedStore
 
 Samples: TypeAlias = Mapping[str, Mapping[str, str]]
+Choices: TypeAlias = Mapping[str, Collection[str]]  # accepted names by parameter
 Table = TypeVar("Table", bound=msgspec.Struct)
 Body = TypeVar("Body", bound=contract.Applicable)
 DEFAULT_ORDER = 1000  # after the sections of this package
@@ -142,6 +144,8 @@ class Section(ABC, Generic[Body]):
     Attributes:
         name: the path, `/v1/pulse/<name>`, and the name of its entry point.
         dated: True if it takes `start` and `end`; then `query.stay` is never None.
+        parameters: names of further parameters it takes, each a field of `Query`.
+        choices: the names that these accept, where they depend on its data; set when that changes.
         response: the Struct of its answers, tagged with `name` (`type` in the JSON).
         not_applicable_type: the Struct of an answer that has nothing to say.
         order: its place on the page and in lists; the lowest comes first.
@@ -188,6 +192,8 @@ class Section(ABC, Generic[Body]):
     name: str
     dated: bool
     response: type[Body]
+    parameters: tuple[str, ...] = ()
+    choices: Choices = MappingProxyType({})
     not_applicable_type: type[contract.NotApplicable] = contract.NotApplicable
     order: int = DEFAULT_ORDER
     title: str = ""

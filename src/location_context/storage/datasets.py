@@ -15,6 +15,9 @@ import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Delete,
+    Select,
+    Update,
     and_,
     bindparam,
     delete,
@@ -44,6 +47,7 @@ STORED_VERSIONS = 5  # of the guide: the newest, and the one to roll back to
 IMPORT_LOCK = 7_236_002  # advisory lock that one import at a time holds on PostgreSQL
 
 T = TypeVar("T")
+Statement = TypeVar("Statement", Select[Any], Update, Delete)
 _restaurant = msgspec.json.Decoder(Restaurant)
 _provenance = msgspec.json.Decoder(Provenance)
 _ANSWER = select(schema.provider_answers.c.data).where(
@@ -74,8 +78,9 @@ class SqlGuideStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def active(self) -> GuideVersion | None:
-        return await self._database.read(_active)
+    async def active(self) -> Mapping[str, GuideVersion]:
+        rows = await self._database.rows(select(guide_versions).where(guide_versions.c.active))
+        return {row.name: _version(row) for row in rows}
 
     async def versions(self) -> list[GuideVersion]:
         """Return all stored versions, newest first."""
@@ -93,31 +98,36 @@ class SqlGuideStore:
         )
 
     async def replace(
-        self, provenance: Provenance, restaurants: Sequence[Restaurant], imported_at: datetime
+        self,
+        provenance: Provenance,
+        restaurants: Sequence[Restaurant],
+        imported_at: datetime,
+        name: str = "",
     ) -> GuideVersion:
-        """Store a new version and make it the active one, in one transaction."""
+        """Store a new version and make it the active one of its name, in one transaction."""
 
         def work(connection: Connection) -> GuideVersion:
             self._lock(connection)
-            before = _active(connection)
+            before = _active(connection, name)
             newest = connection.scalar(select(func.max(guide_versions.c.number)))
             version = GuideVersion(
                 number=(newest or 0) + 1,
+                name=name,
                 provenance=provenance,
                 rows=len(restaurants),
                 imported_at=imported_at,
                 replaces=before.number if before else None,
                 active=True,
             )
-            connection.execute(update(guide_versions).values(active=False))
+            connection.execute(_of(name, update(guide_versions)).values(active=False))
             _insert(connection, version, restaurants)
-            connection.execute(delete(guide_versions).where(_superseded(version)))
+            connection.execute(_of(name, delete(guide_versions)).where(_superseded(version)))
             return version
 
         return await self._database.write(work, patience=None)
 
-    async def rollback(self) -> GuideVersion:
-        """Make the version active that the active one replaced.
+    async def rollback(self, name: str = "") -> GuideVersion:
+        """Make the version active that the active one of this name replaced.
 
         Raises:
             OperatorError: there is none.
@@ -125,14 +135,15 @@ class SqlGuideStore:
 
         def work(connection: Connection) -> GuideVersion:
             self._lock(connection)
-            active = _active(connection)
+            active = _active(connection, name)
             number = active.replaces if active else None
             last = select(guide_versions).where(guide_versions.c.number == number)
             row = connection.execute(last).first() if number else None
             if row is None:
-                raise OperatorError("There is no earlier version of the guide to return to.")
+                guide = f"the guide {name!r}" if name else "the guide"
+                raise OperatorError(f"There is no earlier version of {guide} to return to.")
             active_now = guide_versions.c.number == number
-            connection.execute(update(guide_versions).values(active=active_now))
+            connection.execute(_of(name, update(guide_versions)).values(active=active_now))
             return msgspec.structs.replace(_version(row), active=True)
 
         return await self._database.write(work)
@@ -142,8 +153,13 @@ class SqlGuideStore:
             connection.execute(text(f"SELECT pg_advisory_xact_lock({IMPORT_LOCK})"))
 
 
-def _active(connection: Connection) -> GuideVersion | None:
-    row = connection.execute(select(guide_versions).where(guide_versions.c.active)).first()
+def _of(name: str, statement: Statement) -> Statement:
+    return statement.where(guide_versions.c.name == name)
+
+
+def _active(connection: Connection, name: str) -> GuideVersion | None:
+    query = _of(name, select(guide_versions)).where(guide_versions.c.active)
+    row = connection.execute(query).first()
     return _version(row) if row else None
 
 
@@ -166,9 +182,10 @@ def _insert(
 
 
 def _superseded(active: GuideVersion) -> ColumnElement[bool]:
-    """Return the condition for versions to delete: neither the active one nor its predecessor."""
+    """Return the condition for versions to delete: old, and not the active one's predecessor."""
     number = guide_versions.c.number
-    return and_(number <= active.number - STORED_VERSIONS, number != (active.replaces or 0))
+    newest = _of(active.name, select(number)).order_by(number.desc()).limit(STORED_VERSIONS)
+    return and_(number.not_in(newest), number != (active.replaces or 0))
 
 
 def _version(row: Any) -> GuideVersion:

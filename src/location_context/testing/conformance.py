@@ -33,7 +33,7 @@ from location_context.errors import ProviderBackoff, ProviderError, UpstreamUnav
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language, Languages
-from location_context.parameters import DATED_SECTION, UNDATED_SECTION, parse
+from location_context.parameters import names_of, parse
 from location_context.point import Point
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.card import CardContext
@@ -363,10 +363,11 @@ async def _samples(section: type[Section[Any]], trial: _Trial) -> dict[str, Any]
     async with trial.context() as (context, _):
         built = section.build(context)
         for name, params in section.samples.items():
-            names = DATED_SECTION if section.dated else UNDATED_SECTION
-            checked = parse(urlencode(params).encode(), names, languages)
+            checked = parse(urlencode(params).encode(), names_of(section), languages)
             point = gazetteer.point(checked.lat, checked.lng)
-            query = Query(point, checked.stay, checked.units, languages.english)
+            query = Query(
+                point, checked.stay, checked.units, languages.english, checked.guide
+            )
             answers[name] = (await built.read(query, Deadline.after(4 * PATIENCE))).body
         await built.close()
     return answers

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from location_context import errors
 from location_context.exchange import Exchange, Route
 from location_context.freshness import Freshness
-from location_context.parameters import DATED_SECTION, UNDATED_SECTION, parse
+from location_context.parameters import names_of, parse
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Query
 from location_context.service import Service
@@ -202,15 +202,15 @@ def json_routes(service: Service, app: Application, oembed: type) -> list[Route]
 
 def section_route(service: Service, section: CachedSection) -> Route:
     """Return the route `/v1/pulse/<section>`."""
-    names = DATED_SECTION if section.dated else UNDATED_SECTION
+    names = names_of(section.section)
     english = service.languages.english
 
     async def handle(request: Exchange) -> Response:
-        given = parse(request.query, names, service.languages)
+        given = parse(request.query, names, service.languages, section.section.choices)
         language = given.language or english
         point = service.gazetteer.point(given.lat, given.lng)
         request.near = f"{point.lat:.1f},{point.lng:.1f}"
-        query = Query(point, given.stay, given.units, language)
+        query = Query(point, given.stay, given.units, language, given.guide)
         deadline = Deadline(request.arrived_at + service.settings.json_deadline)
         result = await section.read(query, deadline)
         request.mode = getattr(result.body, "mode", None)

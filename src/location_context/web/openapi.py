@@ -22,13 +22,12 @@ from location_context import __version__
 from location_context.errors import PUBLIC_ERRORS
 from location_context.exchange import Exchange, Route
 from location_context.parameters import (
-    DATED_SECTION,
     END,
     PARAMETERS,
     SECTIONS,
     START,
-    UNDATED_SECTION,
     WIDGET,
+    names_of,
 )
 from location_context.sections.section import DocsPage, Section
 from location_context.web.error_responses import JSON, ErrorEnvelope
@@ -110,7 +109,6 @@ def document(
 
 def _operation(section: Section[Any], template: Document) -> Document:
     """Return the operation of a section."""
-    names = DATED_SECTION if section.dated else UNDATED_SECTION
     content = {"schema": _ref("schemas", _answer_name(section))}
     if samples := section.sample():
         content |= {"examples": _examples(samples)}
@@ -119,7 +117,7 @@ def _operation(section: Section[Any], template: Document) -> Document:
         "operationId": section.name,
         "summary": section.title or section.name,
         "description": section.description,
-        "parameters": _parameters(names),
+        "parameters": _parameters(names_of(section)),
         "responses": template["responses"] | {"200": success},
     }
 

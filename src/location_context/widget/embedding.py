@@ -32,6 +32,7 @@ from location_context.parameters import (
     ACCENT,
     BACKGROUND,
     FONT,
+    GUIDE,
     PLACE,
     RADIUS,
     THEME,
@@ -82,7 +83,7 @@ def widget_query(parameters: Parameters) -> str:
         given["days"] = f"{parameters.days}"
     elif parameters.stay:
         given |= {"start": f"{parameters.stay.start}", "end": f"{parameters.stay.end}"}
-    for one in (PLACE, THEME, ACCENT, UNITS, BACKGROUND, FONT, RADIUS, TITLE):
+    for one in (PLACE, THEME, ACCENT, UNITS, BACKGROUND, FONT, RADIUS, TITLE, GUIDE):
         if (value := getattr(parameters, one.name)) and value != one.default:
             given[one.name] = f"{value}"
     if parameters.radius == 0:
@@ -184,7 +185,7 @@ def reserved_height(service: Service, parameters: Parameters, width: int = DEFAU
     language = parameters.language or service.languages.english
     today = point.today(service.clock())
     stay = parameters.stay_from(today)
-    query = Query(point, stay, parameters.units, language, public=True)
+    query = Query(point, stay, parameters.units, language, parameters.guide, public=True)
     sections = chosen(service.sections, parameters.sections)
     shown = {cached.name: cached for cached in sections if _is_shown(cached, query, today)}
     cards = [

@@ -144,8 +144,7 @@ def _widget(service: Service, address: str) -> Parameters:
     if not is_ours:
         raise errors.NotFound(f"url is {shown(address)}; accepted: an address under {root}.")
     try:
-        names = [cached.name for cached in service.sections]
-        return parse(parts.query.encode(), WIDGET, service.languages, names)
+        return parse(parts.query.encode(), WIDGET, service.languages, service.choices)
     except errors.InvalidRequest as error:
         raise errors.NotFound(f"url is not a valid widget: {error.message}") from None
 

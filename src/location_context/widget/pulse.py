@@ -86,7 +86,6 @@ class Widget:
         self._service = service
         self._renderer = renderer
         self._painter = painter
-        self._names = [cached.name for cached in service.sections]
         self._cards = LRUCache[Hashable, content.RenderedCard](
             MAX_CARDS_SIZE, lambda card: len(card.html)
         )
@@ -99,7 +98,7 @@ class Widget:
             PublicError: as the contract says; `error_response` makes a page of it.
         """
         service = self._service
-        parameters = parse(request.query, WIDGET, service.languages, self._names)
+        parameters = parse(request.query, WIDGET, service.languages, service.choices)
         sections = chosen(service.sections, parameters.sections)
         language = parameters.language or service.languages.accept(request.accept_language)
         typeface = None
@@ -110,7 +109,7 @@ class Widget:
         request.near = f"{point.lat:.1f},{point.lng:.1f}"
         now = service.clock()
         stay = parameters.stay_from(point.today(now))
-        query = Query(point, stay, parameters.units, language, public=True)
+        query = Query(point, stay, parameters.units, language, parameters.guide, public=True)
         deadline = Deadline(request.arrived_at + service.settings.widget_deadline)
         fmt = Formatter(language)
         page: Page | Picture

@@ -1,6 +1,6 @@
 """Records of the guide: a restaurant, the five tiers, an imported version, and their store."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Literal, Protocol
 
@@ -55,6 +55,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     attribution_url: str | None = None
     license: str | None = None
     labels: dict[Tier, TierTexts] = {}  # the operator's own texts
+    radii: tuple[float, ...] = ()  # km of each tier; empty: those of the settings
 
     @property
     def sample(self) -> bool:
@@ -62,9 +63,13 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class GuideVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """One imported version. `replaces` is the version that was active when this one came."""
+    """One imported version of a guide; the guide of most installations has no name.
+
+    Numbers count over all guides. `replaces` is the version that was active when this one came.
+    """
 
     number: int
+    name: str
     provenance: Provenance
     rows: int
     imported_at: datetime
@@ -73,10 +78,10 @@ class GuideVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GuideStore(Protocol):
-    """Keeps whole versions of the guide; at most one of them is active."""
+    """Keeps whole versions of guides; of each name, at most one is active."""
 
-    async def active(self) -> GuideVersion | None:
-        """Return the version that is served; cheap, called every few seconds."""
+    async def active(self) -> Mapping[str, GuideVersion]:
+        """Return the versions that are served, by name; cheap, called every few seconds."""
         ...
 
     async def versions(self) -> list[GuideVersion]:
@@ -92,13 +97,17 @@ class GuideStore(Protocol):
         ...
 
     async def replace(
-        self, provenance: Provenance, restaurants: Sequence[Restaurant], imported_at: datetime
+        self,
+        provenance: Provenance,
+        restaurants: Sequence[Restaurant],
+        imported_at: datetime,
+        name: str = "",
     ) -> GuideVersion:
-        """Store a new version and make it the active one, both or neither."""
+        """Store a new version and make it the active one of its name, both or neither."""
         ...
 
-    async def rollback(self) -> GuideVersion:
-        """Make the version active that the active one replaced.
+    async def rollback(self, name: str = "") -> GuideVersion:
+        """Make the version active that the active one of this name replaced.
 
         Raises:
             OperatorError: there is none.

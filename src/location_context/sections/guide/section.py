@@ -1,8 +1,9 @@
 """The guide: restaurants near a point, each tier listed within its own radius.
 
-It answers from an index in memory. While the server runs, `run` checks every two seconds whether
-another version became active, and switches when its index is built; until then, and while the
-database cannot be read, the former version stays in use.
+An installation may have several guides: one without a name, and others that a query names. Each
+answers from an index of its own in memory. While the server runs, `run` checks every two seconds
+whether other versions became active, and switches when their index is built; until then, and while
+the database cannot be read, the former version stays in use.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ _TTL_WITHOUT_GUIDE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class ActiveGuide:
-    """The version in use and its index."""
+    """The version in use of a guide, and its index."""
 
     version: GuideVersion
     index: RestaurantIndex
@@ -45,11 +46,12 @@ class Guide(section.Section[GuideBody]):
     name = "guide"
     dated = False
     response = GuideBody
+    parameters = ("guide",)
     order = 300
     title = "Restaurant guide: restaurants by tier, highest first"
     description = (
         "Each tier has its own radius: the higher the tier, the larger the radius. Dates are "
-        "ignored."
+        "ignored. An operator may import several guides; `guide` names one of them."
     )
     samples: ClassVar[section.Samples] = {
         "applicable": {"lat": "43.3183", "lng": "-1.9812"},
@@ -68,10 +70,10 @@ class Guide(section.Section[GuideBody]):
         self._clock = clock
         self._radii = tuple(radii)
         self._router = router
-        self._active: ActiveGuide | None = None
+        self._guides: dict[str, ActiveGuide] = {}
         self._loading = asyncio.Lock()
         self._loaded = False
-        self._failure: str | None = None  # why the active version cannot be followed
+        self._failure: str | None = None  # why the active versions cannot be followed
 
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:
@@ -85,12 +87,13 @@ class Guide(section.Section[GuideBody]):
         Raises:
             UpstreamUnavailable: the guide was never loaded, and the database cannot be read.
         """
-        guide = await self._current()
+        guide = await self._current(query.guide)
         if guide is None:
             message = query.language.gettext("No restaurant guide is available.")
             return self._not_applicable("no_guide_loaded", message)
         point = query.point
-        found = guide.index.query(point.lat, point.lng, self._radii, MAX_RESTAURANTS)
+        radii = guide.version.provenance.radii or self._radii
+        found = guide.index.query(point.lat, point.lng, radii, MAX_RESTAURANTS)
         inside = [one for tier in found for one in tier.inside]
         if not inside:
             message = query.language.gettext("No restaurants from the guide are nearby.")
@@ -98,7 +101,7 @@ class Guide(section.Section[GuideBody]):
         ways, degraded = await self._router.travel(
             point, inside, deadline.earlier(ANSWER_RESERVE), public=query.public
         )
-        body = Presenter(query, guide.version, self._radii).body(found, ways, degraded)
+        body = Presenter(query, guide.version, radii).body(found, ways, degraded)
         return self._result(body, _TTL)
 
     def _not_applicable(
@@ -114,55 +117,72 @@ class Guide(section.Section[GuideBody]):
         until = self._clock() + ttl
         return contract.SectionResult(body, until, shared_until=until + ttl)
 
-    async def _current(self) -> ActiveGuide | None:
-        if not self._loaded:
+    async def _current(self, name: str = "") -> ActiveGuide | None:
+        """Return a guide; None if there is no unnamed one."""
+        failure: StorageError | None = None
+        if name not in self._guides and not self._loaded:
             try:
                 await self.refresh()
             except StorageError as error:
-                raise UpstreamUnavailable(
-                    "The restaurant guide cannot be read at the moment.", 5
-                ) from error
-        return self._active
+                failure = error
+        guide = self._guides.get(name)
+        if guide is None and (failure or name):
+            message = "The restaurant guide cannot be read at the moment."
+            raise UpstreamUnavailable(message, 5) from failure
+        return guide
 
     async def refresh(self) -> bool:
-        """Switch to the active version if it changed; return True if it did.
+        """Switch to the active versions where they changed; return True if one did.
 
         Raises:
-            StorageError: the database cannot be read; the version in use stays.
+            StorageError: the database, or one guide in it, cannot be read; the versions in use of
+                these guides stay.
         """
         async with self._loading:
             active = await self._store.active()
-            guide = self._active
-            if active == (guide.version if guide else None):
-                self._loaded = True
-                return False
-            if active is None:
-                self._activate_version(None)
-                return True
-            restaurants = await self._store.load(active.number)
-            if len(restaurants) != active.rows:
-                return False  # it was replaced and removed in between: look again
-            index = await asyncio.to_thread(RestaurantIndex, restaurants)
-            self._activate_version(ActiveGuide(active, index))
-            return True
+            self.choices = {"guide": active.keys() - {""}}
+            before = {name: guide.version for name, guide in self._guides.items()}
+            for name in before.keys() - active.keys():
+                self._switch(name, None)
+            failure: StorageError | None = None
+            for name, version in active.items():
+                if before.get(name) != version:
+                    try:
+                        await self._load(version)
+                    except StorageError as error:  # others are followed nevertheless
+                        failure = error
+            if failure:
+                raise failure
+            after = {name: guide.version for name, guide in self._guides.items()}
+            self._loaded = self._loaded or after == active
+            return after != before
 
-    def _activate_version(self, guide: ActiveGuide | None) -> None:
-        self._active, self._loaded = guide, True
+    async def _load(self, version: GuideVersion) -> None:
+        restaurants = await self._store.load(version.number)
+        if len(restaurants) == version.rows:  # else it was replaced and removed: look again
+            index = await asyncio.to_thread(RestaurantIndex, restaurants)
+            self._switch(version.name, ActiveGuide(version, index))
+
+    def _switch(self, name: str, guide: ActiveGuide | None) -> None:
+        if guide is None:
+            del self._guides[name]
+        else:
+            self._guides[name] = guide
         self.announce_change()
         version = guide.version if guide else None
         number, rows = (version.number, version.rows) if version else (None, 0)
-        structlog.get_logger().info("guide_replaced", version=number, rows=rows)
+        structlog.get_logger().info("guide_replaced", guide=name, version=number, rows=rows)
 
     async def prepare(self) -> None:
-        """Load the guide, so that no request waits for it; a failing database is logged."""
+        """Load the guides, so that no request waits for it; a failing database is logged."""
         await self._follow()
 
     @property
     def is_ready(self) -> bool:
-        return self._loaded
+        return self._loaded or bool(self._guides)
 
     async def run(self) -> None:
-        """Follow the active version until cancelled."""
+        """Follow the active versions until cancelled."""
         while True:
             await self._follow()
             await asyncio.sleep(section.FOLLOW_SECONDS)
@@ -188,25 +208,27 @@ class Guide(section.Section[GuideBody]):
             guide = await self._current()
         except UpstreamUnavailable:
             guide = None
+        named = len(self._guides.keys() - {""})
         if guide is None:
-            return contract.DatasetState(version=None, rows=0, imported_at=None)
+            return contract.DatasetState(version=None, rows=0, imported_at=None, named=named)
         version, rows = guide.version, guide.index.size
         return contract.DatasetState(
-            version=str(version.number), rows=rows, imported_at=version.imported_at
+            version=str(version.number), rows=rows, imported_at=version.imported_at, named=named
         )
 
     def warnings(self) -> Sequence[str]:
         found = []
         if self._failure:
             found.append(f"The restaurant guide cannot be followed: {self._failure}")
-        if not self._loaded:
-            return found
-        if (guide := self._active) is None:
-            return [*found, "No restaurant guide is loaded: location-context guide import FILE"]
-        if guide.version.provenance.sample:
-            year = guide.version.provenance.dated.year
-            sentence = f"The sample guide of {year} serves; it is not current. "
-            found.append(sentence + "Load your own: location-context guide import FILE")
+        if self._loaded and not self._guides:
+            found.append("No restaurant guide is loaded: location-context guide import FILE")
+        for name, guide in self._guides.items():
+            if (provenance := guide.version.provenance).sample:
+                served, option = (f" as {name!r}", f" --name {name}") if name else ("", "")
+                found.append(
+                    f"The sample guide of {provenance.dated.year} serves{served}; it is not "
+                    f"current. Load your own: location-context guide import FILE{option}"
+                )
         return found
 
     def label(self, language: Language) -> str:

@@ -43,7 +43,7 @@ SWATCHES = ("#0f766e", "#1d4ed8", "#7c3aed", "#be123c", "#b45309", "#1e3a5f")
 EXAMPLE_PLACE = {"place": "San Sebastián", "lat": "43.3183", "lng": "-1.9812"}
 FIELDS = (
     "place", "lat", "lng", "days", "start", "end", "theme", "accent", "units", "lang", "sections",
-    "layout", "background", "font", "radius", "title",
+    "layout", "background", "font", "radius", "title", "guide",
 )  # fmt: skip
 DEFAULT_DAYS = "7"  # so that a page without booking dates never shows a stay that is past
 WEEK = timedelta(days=7)
@@ -165,8 +165,8 @@ def _validate(
     if not (fields["start"] or fields["end"]):
         fields |= {"start": str(form.today + WEEK), "end": str(form.today + 2 * WEEK)}
     try:
-        names = [cached.name for cached in service.sections]
-        return replace(form, parameters=parse(_query(fields), WIDGET, service.languages, names))
+        checked = parse(_query(fields), WIDGET, service.languages, service.choices)
+        return replace(form, parameters=checked)
     except InvalidRequest as error:
         field = _field(error)
         sentence = _error_sentence(error.code, field, error.message, fmt)

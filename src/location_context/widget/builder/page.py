@@ -119,7 +119,7 @@ class Page:
         assert language is not None
         point = service.gazetteer.point(parameters.lat, parameters.lng)
         stay = parameters.stay_from(point.today(service.clock()))
-        query = Query(point, stay, parameters.units, language, public=True)
+        query = Query(point, stay, parameters.units, language, parameters.guide, public=True)
         deadline = Deadline(request.arrived_at + service.settings.widget_deadline)
         card, _ = await read_and_draw(service, parameters, query, deadline, typeface)
         code = embedding.mail_snippet(service.settings, parameters, card)
@@ -153,6 +153,7 @@ class Page:
             "choices": _choices(sections, shown, fmt),
             "all_sections": ",".join(cached.name for cached in sections),
             "alternatives": _alternatives(state, fmt),
+            "guides": sorted(self._service.choices.get("guide", ())),
             "default_accent": DEFAULT_ACCENT,
             "swatches": form.SWATCHES,
             "contrasts": form.contrasts(parameters.accent, parameters.theme, fmt)

@@ -50,10 +50,11 @@ class Importer:
         data: bytes,
         provenance: records.Provenance,
         *,
+        name: str = "",
         strict: bool = False,
         progress: Progress | None = None,
     ) -> tuple[records.GuideVersion, ImportReport]:
-        """Import a dataset and make it the active version.
+        """Import a dataset and make it the active version of the guide of this name.
 
         Raises:
             OperatorError: it is not a dataset, or too much of it is wrong; nothing is changed.
@@ -61,7 +62,7 @@ class Importer:
         reading = self._read(data, progress or (lambda _done, _all: None))
         report = reading.report
         _check(report, strict=strict)
-        active = await self._store.active()
+        active = (await self._store.active()).get(name)
         former = await self._store.load(active.number) if active else []
         notice = f"Restaurant guide, as of {provenance.dated.isoformat()}"
         version = await self._store.replace(
@@ -72,16 +73,20 @@ class Importer:
             ),
             matching.assign_ids(reading.restaurants, former),
             self._clock(),
+            name,
         )
         structlog.get_logger().info(
-            "import_done", kind="guide", version=version.number, rows=version.rows
+            "import_done", kind="guide", guide=name, version=version.number, rows=version.rows
         )
         return version, msgspec.structs.replace(report, version=version.number)
 
 
-async def import_sample(importer: Importer) -> tuple[records.GuideVersion, ImportReport]:
-    """Make the sample guide of the package the active version."""
-    return await importer.run(sample_data(), SAMPLE, strict=True)
+async def import_sample(
+    importer: Importer, name: str = "", radii: tuple[float, ...] = ()
+) -> tuple[records.GuideVersion, ImportReport]:
+    """Make the sample guide of the package the active version of the guide of this name."""
+    sample = msgspec.structs.replace(SAMPLE, radii=radii)
+    return await importer.run(sample_data(), sample, name=name, strict=True)
 
 
 def sample_data() -> bytes:
