@@ -269,11 +269,11 @@ SECTIONS = ("weather", "astronomy", "guide", "events")
 def test_sections_accept_installed_names_in_order(names) -> None:
     query = urlencode({**GIVEN, "sections": ",".join(names)}).encode()
     if set(names) <= set(SECTIONS) or not ",".join(names):
-        checked = parse(query, WIDGET, LANGUAGES, SECTIONS).sections
+        checked = parse(query, WIDGET, LANGUAGES, {"sections": SECTIONS}).sections
         assert checked == tuple(dict.fromkeys(name for name in names if name))
         return
     with pytest.raises(errors.InvalidSections) as caught:
-        parse(query, WIDGET, LANGUAGES, SECTIONS)
+        parse(query, WIDGET, LANGUAGES, {"sections": SECTIONS})
     assert shown(",".join(names)) in caught.value.message
     assert "weather, astronomy, guide, events" in caught.value.message
 
@@ -355,6 +355,20 @@ def test_unknown_language_is_english_and_a_malformed_tag_refused() -> None:
     assert parsed(lang="xx-Unknown").language.tag.startswith("en")
     with pytest.raises(errors.InvalidLanguage):
         parse(b"lat=1&lng=2&lang=de_DE", ("lat", "lng", "lang"), languages)
+
+
+def test_unknown_guide_is_refused_with_the_names_that_exist() -> None:
+    query = b"lat=1&lng=2&days=7&guide="
+    choices = {"guide": {f"house-{n:02}" for n in range(23)}}
+    with pytest.raises(errors.InvalidGuide) as caught:
+        parse(query + b"House", WIDGET, LANGUAGES, choices)
+    listed = ", ".join(f"house-{n:02}" for n in range(20))
+    assert caught.value.message == f"guide is 'House'; accepted: {listed} and 3 more."
+    with pytest.raises(errors.InvalidGuide, match="accepted: none, because no guide has a name"):
+        parse(query + b"house", WIDGET, LANGUAGES, {"guide": ()})
+    assert parse(query + b"house-07", WIDGET, LANGUAGES, choices).guide == "house-07"
+    assert parse(query, WIDGET, LANGUAGES, choices).guide == ""
+    assert parse(query + b"house", WIDGET, LANGUAGES).guide == "house"  # not loaded yet
 
 
 @given(st.integers(1, 16), DATES)

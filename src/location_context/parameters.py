@@ -64,6 +64,7 @@ class Parameter(Generic[T]):
     Attributes:
         check: makes the value from a text that is not empty, or raises an InvalidRequest.
         schema: the JSON Schema of its text.
+        example: a value that every installation accepts; None if there is none.
         default: the value if the parameter is absent or empty; required parameters have none.
     """
 
@@ -96,7 +97,7 @@ class Parameter(Generic[T]):
             **({} if self.required else {"allowEmptyValue": True}),
             "description": self.description,
             "schema": self.schema,
-            "example": self.example,
+            **({} if self.example is None else {"example": self.example}),
         }
 
 
@@ -352,7 +353,7 @@ GUIDE = Parameter(
         "Name of a restaurant guide, where the operator imported several. Without it, the unnamed "
         "guide is used. The error for an unknown name lists the names that exist."
     ),
-    example="",
+    example=None,  # no name exists everywhere
     default="",
 )
 PARAMETERS: tuple[Parameter[Any], ...] = (
@@ -394,7 +395,10 @@ def _unquote(text: str) -> str:
 
 
 def parse(
-    query: bytes, names: tuple[str, ...], languages: Languages, choices: Choices = MappingProxyType({})
+    query: bytes,
+    names: tuple[str, ...],
+    languages: Languages,
+    choices: Choices = MappingProxyType({}),
 ) -> Parameters:
     """Return the checked parameters among `names`; all others are ignored, unless misspelt.
 

@@ -106,8 +106,7 @@ async def see_what_is_kept(database: Database) -> None:
     assert [(key.id, key.revoked_at is not None) for key in keys] == [
         ("hotel", False), ("revoked", True),
     ]  # fmt: skip
-    active = await guides.active()
-    assert active is not None
+    active = (await guides.active())[""]
     assert (active.number, active.replaces) == (2, 1)
     assert [one.id for one in await guides.load(2)] == ["r00001", "r00002"]
     await see_events(SqlEventStore(database))

@@ -5,6 +5,7 @@ request's id is replaced; pages are shortened where … stands, and of this docu
 there is the beginning.
 """
 
+import asyncio
 import inspect
 import re
 import sqlite3
@@ -23,7 +24,7 @@ from location_context.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.serving import serve
 from tests.web.conftest import Client, make_key
-from tests.web.full_app import OFF, STAY, full_app
+from tests.web.full_app import OFF, STAY, full_app, load_sample_guide
 from tests.web.sections import Broken, FakeSection, Slow
 
 FOLDER = Path(__file__).parents[2] / "src" / "location_context" / "web" / "examples"
@@ -51,6 +52,7 @@ WRONG = [
     ("date_range_too_long", "/v1/pulse/astronomy", {"end": "2027-03-31"}),
     ("invalid_units", "/v1/pulse/astronomy", {"units": "kelvin"}),
     ("invalid_language", "/v1/pulse/astronomy", {"lang": "English please"}),
+    ("invalid_guide", "/v1/pulse/guide", {"guide": "home"}),
     ("not_found", "/v1/oembed", {"url": "https://example.org/"}),
     ("format_not_implemented", "/v1/oembed", {"url": WIDGET, "format": "xml"}),
 ]
@@ -163,6 +165,8 @@ def _serving(
 def _errors(folder: Path) -> Iterator[tuple[str, Any]]:
     """One answer for every code that JSON can carry."""
     path = "/v1/pulse/astronomy"
+    bare = Settings(data_dir=folder / "bare", log_level="critical")
+    asyncio.run(load_sample_guide(bare, name="house"))
     with _serving(folder / "bare") as client:
         for code, request, changed in WRONG:
             yield code, client.get(request, changed if "?" in request else {**STAY, **changed})

@@ -46,11 +46,13 @@ OFF = dict.fromkeys(
 )  # fmt: skip
 
 
-async def load_sample_guide(settings: Settings, clock: Clock = system_clock) -> None:
-    """What `guide sample` does."""
+async def load_sample_guide(
+    settings: Settings, clock: Clock = system_clock, name: str = ""
+) -> None:
+    """What `guide import --sample` does."""
     database, gazetteer = await Database.open(settings), Gazetteer.load()
     importer = Importer(SqlGuideStore(database), clock, partial(read, country_at=gazetteer.country))
-    await import_sample(importer)
+    await import_sample(importer, name)
     await database.close()
 
 

@@ -20,6 +20,7 @@ from tests.sections.weather.conftest import write_grid
 from tests.serving import serve
 from tests.web.conftest import make_key
 from tests.web.full_app import load_sample_guide
+from tests.web.schemathesis_hooks import GUIDE
 
 CASES_EACH = 200 if os.environ.get("CI") == "true" else 20
 LEAST = 2000 if os.environ.get("CI") == "true" else 300
@@ -40,7 +41,8 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
         nasa_power_url="",
         open_holidays_url="",
     )
-    asyncio.run(load_sample_guide(settings))
+    for name in ("", GUIDE):
+        asyncio.run(load_sample_guide(settings, name=name))
     return settings
 
 

@@ -162,6 +162,7 @@ class _Parts:
         self.settings = Settings(public_url=public_url)
         self.languages = Languages.load()
         self.gazetteer, self.clock, self.sections = gazetteer, MovedClock(), ()
+        self.choices = {}
 
 
 @given(

@@ -138,7 +138,7 @@ def _run(work: Callable[[SqlGuideStore], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-async def _import(
+async def _import(  # noqa: PLR0913  the options of `import_`
     guides: SqlGuideStore,
     source: str | None,
     describe: Callable[[sources.Dataset], Provenance],

@@ -65,7 +65,7 @@ def read(  # noqa: PLR0913  the parameters of the endpoints
 ) -> None:
     """Read a section for a point and a stay, as the server would answer it."""
     values = {"lat": lat, "lng": lng, "start": start, "end": end, "units": units, "lang": lang}
-    values["guide"] = guide
+    values |= {"guide": guide}
     answers = asyncio.run(_read(name, values))
     if json:
         bodies = {section.name: body for section, body in answers}
@@ -89,8 +89,8 @@ async def _read(
         for one in sections:
             if one.section.parameters:
                 await one.section.prepare()  # then it knows which names they accept
-        names = dict.fromkeys(name for one in sections for name in names_of(one.section))
-        query = checked_query(service, values, tuple(names))
+        taken = dict.fromkeys(one for cached in sections for one in names_of(cached.section))
+        query = checked_query(service, values, tuple(taken))
         deadline = Deadline.after(service.settings.json_deadline)
         if name != ALL:
             return [(sections[0].section, (await sections[0].read(query, deadline)).body)]

@@ -365,9 +365,7 @@ async def _samples(section: type[Section[Any]], trial: _Trial) -> dict[str, Any]
         for name, params in section.samples.items():
             checked = parse(urlencode(params).encode(), names_of(section), languages)
             point = gazetteer.point(checked.lat, checked.lng)
-            query = Query(
-                point, checked.stay, checked.units, languages.english, checked.guide
-            )
+            query = Query(point, checked.stay, checked.units, languages.english, checked.guide)
             answers[name] = (await built.read(query, Deadline.after(4 * PATIENCE))).body
         await built.close()
     return answers

@@ -228,3 +228,79 @@ async def test_requests_succeed_while_imports_replace_the_guide(guide, guides):
             await asyncio.wait({replacing}, timeout=0.002)
         assert totals <= {count - 1, count}
         assert (await guide.read(query(), Deadline.after(4))).body.total == count
+
+
+async def read_body(guide: Guide, name: str = "") -> dict[str, Any]:
+    reading = await guide.read(query(guide=name), Deadline.after(4))
+    return msgspec.json.decode(reading.payload)
+
+
+async def test_named_guide_answers_from_its_own_restaurants_and_radii(guide, guides):
+    house = msgspec.structs.replace(
+        PROVENANCE, radii=(300.0, 150.0, 50.0, 10.0, 5.0), attribution="The house"
+    )
+    await guides.replace(PROVENANCE, around(("one_star", 3)), NOON)
+    await guides.replace(house, around(("selected", 4), ("selected", 0.5)), NOON, "house")
+    await guide.refresh()
+    unnamed, named = await read_body(guide), await read_body(guide, "house")
+    assert [one["distance"] for one in unnamed["restaurants"]] == [3.0]
+    assert [one["distance"] for one in named["restaurants"]] == [0.5, 4.0]
+    assert [tier["radius"] for tier in unnamed["tiers"]] == [80, 40, 15, 2, 1]
+    assert [tier["radius"] for tier in named["tiers"]] == [300, 150, 50, 10, 5]
+    assert unnamed["attribution"][0]["text"] == "Made up"
+    assert named["attribution"][0]["text"] == "The house"
+    assert (await guide.dataset()).named == 1
+
+
+async def test_named_guide_serves_without_an_unnamed_one(guide, guides):
+    await guides.replace(PROVENANCE, around(("one_star", 3)), NOON, "house")
+    assert (await read_body(guide, "house"))["total"] == 1
+    assert (await read_body(guide))["reason"] == "no_guide_loaded"
+    assert guide.warnings() == []
+
+
+async def test_guide_loads_only_the_version_that_changed(guide, guides, monkeypatch):
+    await guides.replace(PROVENANCE, around(("one_star", 3)), NOON)
+    await guides.replace(PROVENANCE, around(("one_star", 3)), NOON, "house")
+    assert await guide.refresh()
+    loaded, load = [], guides.load
+
+    async def noted(number: int) -> list[Restaurant]:
+        loaded.append(number)
+        return await load(number)
+
+    monkeypatch.setattr(guides, "load", noted)
+    newer = await guides.replace(PROVENANCE, around(("one_star", 4)), NOON, "house")
+    assert await guide.refresh()
+    assert not await guide.refresh()
+    assert loaded == [newer.number]
+
+
+async def test_damaged_guide_leaves_the_others_followed(guide, guides, monkeypatch):
+    damaged = await guides.replace(PROVENANCE, around(("one_star", 3)), NOON, "broken")
+    load = guides.load
+
+    async def broken(number: int) -> list[Restaurant]:
+        if number == damaged.number:
+            raise StorageError("The record of restaurant r1 is damaged.")
+        return await load(number)
+
+    monkeypatch.setattr(guides, "load", broken)
+    for count in (1, 2):
+        await guides.replace(PROVENANCE, around(*[("one_star", 3)] * count), NOON)
+        await guide.prepare()
+        assert (await read_body(guide))["total"] == count
+        assert guide.is_ready
+    assert "is damaged" in guide.warnings()[0]
+    with pytest.raises(UpstreamUnavailable):
+        await read_body(guide, "broken")
+
+
+async def test_sample_of_a_named_guide_is_named_in_its_warning(guide, guides):
+    provenance = msgspec.structs.replace(PROVENANCE, kind="sample")
+    await guides.replace(PROVENANCE, around(("one_star", 3)), NOON)
+    await guides.replace(provenance, around(("one_star", 3)), NOON, "demo")
+    await guide.refresh()
+    (warning,) = guide.warnings()
+    assert "serves as 'demo'" in warning
+    assert warning.endswith("guide import FILE --name demo")

@@ -23,9 +23,9 @@ def store(database: Database) -> SqlGuideStore:
     return SqlGuideStore(database)
 
 
-async def save(store: SqlGuideStore, *numbers: int) -> int:
+async def save(store: SqlGuideStore, *numbers: int, name: str = "") -> int:
     rows = [restaurant(number) for number in numbers]
-    return (await store.replace(PROVENANCE, rows, NOON)).number
+    return (await store.replace(PROVENANCE, rows, NOON, name)).number
 
 
 async def test_version_is_loaded_as_it_was_saved(store):
@@ -35,13 +35,13 @@ async def test_version_is_loaded_as_it_was_saved(store):
         award_year=2024,
     )  # fmt: skip
     version = await store.replace(PROVENANCE, [full, restaurant(2)], NOON)
-    assert await store.active() == version
+    assert await store.active() == {"": version}
     assert sorted(await store.load(version.number), key=lambda r: r.id) == [full, restaurant(2)]
     assert (version.rows, version.imported_at, version.replaces) == (2, NOON, None)
 
 
 async def test_empty_store_has_no_active_version(store):
-    assert await store.active() is None
+    assert await store.active() == {}
     assert await store.versions() == []
     assert await store.load(7) == []
 
@@ -62,7 +62,7 @@ async def test_newest_versions_and_the_one_to_return_to_are_stored(store):
     numbers = [await save(store, n) for n in range(STORED_VERSIONS + 4)]
     for _ in range(STORED_VERSIONS - 1):
         await store.rollback()
-    oldest = await store.active()
+    oldest = (await store.active())[""]
     newest = await save(store, 99)
     stored = [version.number for version in await store.versions()]
     assert stored == [newest, *reversed(numbers[-STORED_VERSIONS + 1 :]), oldest.number]
@@ -70,11 +70,46 @@ async def test_newest_versions_and_the_one_to_return_to_are_stored(store):
     assert len(await store.load(oldest.number)) == 1
 
 
+async def active_numbers(store: SqlGuideStore) -> dict[str, int]:
+    return {name: version.number for name, version in (await store.active()).items()}
+
+
+async def test_import_of_a_named_guide_leaves_the_others_active(store):
+    unnamed, house = await save(store, 1), await save(store, 2, name="house")
+    assert await active_numbers(store) == {"": unnamed, "house": house}
+    newer = await save(store, 1, 3)
+    assert await active_numbers(store) == {"": newer, "house": house}
+    assert [r.id for r in await store.load(house)] == [restaurant(2).id]
+
+
+async def test_rollback_of_a_named_guide_leaves_the_others_active(store):
+    first, _, unnamed = (
+        await save(store, 1, name="house"),
+        await save(store, 2, name="house"),
+        await save(store, 3),
+    )
+    rolled = await store.rollback("house")
+    assert (rolled.number, rolled.name) == (first, "house")
+    assert await active_numbers(store) == {"": unnamed, "house": first}
+    for name, message in (("house", "of the guide 'house'"), ("", "version of the guide to")):
+        with pytest.raises(OperatorError, match=message):
+            await store.rollback(name)
+
+
+async def test_versions_of_each_guide_are_stored_apart(store):
+    house = await save(store, 1, name="house")
+    numbers = [await save(store, n) for n in range(STORED_VERSIONS + 4)]
+    versions = [(one.number, one.name) for one in await store.versions()]
+    newest = [(number, "") for number in reversed(numbers[-STORED_VERSIONS:])]
+    assert versions == [*newest, (house, "house")]
+    assert len(await store.load(house)) == 1
+
+
 async def test_version_with_refused_rows_changes_nothing(store):
     before = await save(store, 1)
     with pytest.raises(StorageError):
         await save(store, *range(1500), 3)  # an id twice: refused in the second batch
-    assert (await store.active()).number == before
+    assert (await store.active())[""].number == before
     assert len(await store.versions()) == 1
 
 
@@ -96,10 +131,10 @@ async def test_killed_import_leaves_the_old_guide_and_the_next_one_works(
         for number in range(STATEMENTS):
             pipe.send(number + 1)
             assert await asyncio.to_thread(pipe.recv) == -9
-            assert (await store.active()).number == old
+            assert (await store.active())[""].number == old
             assert len(await store.load(old)) == 3
             assert [version.number for version in await store.versions()] == [old]
     assert await database.scalar(text("SELECT count(*) FROM guide_restaurants")) == 3
     importer._store = store
     version, _ = await importer.run(open_csv(open_row(1), open_row(2)), METADATA)
-    assert await store.active() == version
+    assert await store.active() == {"": version}
