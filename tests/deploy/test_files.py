@@ -191,7 +191,7 @@ def test_the_readme_creates_the_secrets_of_compose(tmp_path: Path) -> None:
     folder = tmp_path / "deploy" / "secrets"
     assert {file.name for file in folder.iterdir()} == set(COMPOSE["secrets"])
     environ = COMPOSE["services"]["one"]["environment"]
-    given = {k: v.replace("/run/secrets", str(folder)) for k, v in environ.items()}
+    given = {k: v.replace("/run/secrets", str(folder)) for k, v in environ.items() if v is not None}
     settings = Settings.read(given | {f"{PREFIX}PUBLIC_URL": "https://context.example.org"})
     database = urlsplit(settings.database_url.reveal())
     postgres = COMPOSE["services"]["postgres"]["environment"]

@@ -30,6 +30,7 @@ NOT_RUN = {  # how a command begins: why no test runs it
     "./scripts/check accessibility": "minutes; fetches engines from npm",
     "./scripts/check deploy": "minutes; fetches its tools and the dependencies",
     "SITE=": "needs images; ./scripts/check deploy has the file read by podman-compose",
+    "docker compose ": "needs images; tests/deploy/test_weather_server.py reads the file",
     "kubectl ": "needs a cluster; ./scripts/check deploy validates the manifest",
     "location-context climate build": "reads NASA's archive; tests/cli/test_climate.py has its own",
     "systemctl ": "needs systemd; tests/deploy/test_files.py has it verify the unit",

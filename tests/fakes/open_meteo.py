@@ -8,6 +8,11 @@ names that of the finest; a number names the height. Errors quote the element of
 one variable where commas stand bare, the whole list where they are escaped. `precipitation_hours`
 is 0 where there is no precipitation data. The terrain of the sea is 0.0.
 
+A server of one's own (`is_own`) is not at open-meteo.com: it has no limits and ignores keys. It
+reads files that were not synced as unknown, with status 200: `unsynced` variables come as nulls,
+and without the terrain its heights are `nan` (let `terrain` return it). Source, version 1.5.5:
+Helper/Vapor/ApiKeyManager.swift, Helper/OmFileSplitter.swift, Dem/DownloadDem.swift.
+
 Put `faults["/v1/archive"]` in place to break it; `missing` dates come as nulls; `lacking` variables
 are unknown; `forecast_error` makes forecasts too warm.
 """
@@ -41,6 +46,8 @@ class OpenMeteo:
         self.missing: set[date] = set()
         self.forecast_error = 0.0  # K by which forecasts of temperatures are too high
         self.lacking: set[str] = set()
+        self.is_own = False
+        self.unsynced: set[str] = set()
         self.forecast_days = 16
         self.warmer = 0.0  # degrees that forecasts are off the planet's own weather
         self.plan_has_archive = True
@@ -66,6 +73,8 @@ class OpenMeteo:
     def respond(self, request: FakeRequest) -> FakeResponse:
         if (fault := self.faults.get(request.path)) is not None:
             return fault
+        if self.is_own:
+            return self._answered(request)
         if "x-api-key" in request.headers:
             return self._paid(request)
         with self._counting:
@@ -197,6 +206,8 @@ class OpenMeteo:
         latest = self.clock().date() - timedelta(5) if path == ARCHIVE else date.max
         error = self.forecast_error if path == FORECAST and "temperature" in name else 0.0
         gap = 0.0 if name == "precipitation_hours" else None
+        if name in self.unsynced:
+            return [gap] * len(dates)
         return [
             gap if when in self.missing or when > latest else value[name] + error
             for when, value in zip(dates, values, strict=True)

@@ -12,6 +12,7 @@ from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
 from location_context.point import Point
 from location_context.sections.weather.response import WeatherBody
+from location_context.sections.weather.section import FREE_ACCESS
 from location_context.sections.weather.summary_text import stay_text
 from location_context.settings import Settings
 from location_context.stay import Stay, horizon
@@ -367,9 +368,9 @@ async def test_free_access_is_a_warning_only_on_the_free_hosts(build_section):
         f"open_meteo_{name}_url": getattr(Settings(), f"open_meteo_{name}_url")
         for name in ("forecast", "archive")
     }
-    notice = "Open-Meteo free access: non-commercial use only"
-    assert notice in build_section(**urls).warnings()
-    assert notice not in build_section(**urls, **CUSTOMER).warnings()
+    assert "docs/weather-server.md" in FREE_ACCESS
+    assert FREE_ACCESS in build_section(**urls).warnings()
+    assert FREE_ACCESS not in build_section(**urls, **CUSTOMER).warnings()
 
 
 async def test_customers_key_is_a_header_of_every_call_and_in_no_address(weather, build_section):

@@ -33,7 +33,11 @@ NO_ARCHIVE = (
     "Enterprise plan), so that NASA POWER answers for past years; with "
     "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL set to nothing the archive is no longer used"
 )
-FREE_ACCESS = "Open-Meteo free access: non-commercial use only"
+FREE_ACCESS = (
+    "Open-Meteo free access: non-commercial use only; a business takes a plan "
+    "(LOCATION_CONTEXT_OPEN_METEO_API_KEY) or runs Open-Meteo's own server "
+    "(docs/weather-server.md)"
+)
 
 
 class Weather(section.Section[WeatherBody]):
