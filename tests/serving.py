@@ -10,7 +10,6 @@ import logging
 import random
 import socket
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,8 +27,7 @@ from location_context.sections.section import Section
 from location_context.settings import Settings
 from location_context.stay import Clock, system_clock
 from location_context.web.application import Application
-
-STARTING_SECONDS = 30.0
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 
 @dataclass(frozen=True)
@@ -65,6 +63,19 @@ def serve(
     finally:
         thread.end()
         structlog.reset_defaults()
+
+
+def answers(port: int) -> bool:
+    """Return True if a server answers health on this port."""
+    try:
+        with contextlib.closing(
+            HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
+        ) as connection:
+            connection.request("GET", "/v1/health")
+            connection.getresponse().read()
+    except OSError:
+        return False
+    return True
 
 
 def free_port() -> int:
@@ -109,20 +120,9 @@ class _Thread(threading.Thread):
         await self._server.serve()
 
     def wait_until_it_answers(self) -> None:
-        patience = time.monotonic() + STARTING_SECONDS
-        while time.monotonic() < patience:
-            if self._app.failure or not self.is_alive():
-                raise RuntimeError("the server did not start") from self._app.failure
-            try:
-                connection = HTTPConnection("127.0.0.1", self._port, timeout=5)
-                connection.request("GET", "/v1/health")
-                connection.getresponse().read()
-            except OSError:
-                time.sleep(0.01)
-            else:
-                connection.close()
-                return
-        raise RuntimeError("the server did not answer in time") from self._app.failure
+        wait_until(lambda: self._app.failure or not self.is_alive() or answers(self._port))
+        if self._app.failure or not self.is_alive():
+            raise RuntimeError("the server did not start") from self._app.failure
 
     def end(self) -> None:
         if self._loop is not None and self.is_alive():

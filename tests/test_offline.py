@@ -9,19 +9,20 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 import httpx2
 import msgspec
 import pytest
 
 from tests.fakes.server import FakeResponse, FakeServer
+from tests.patience import PATIENCE_SECONDS, wait_until
 from tests.sections.weather.conftest import write_grid
-from tests.serving import free_port
+from tests.serving import answers, free_port
 from tests.web.commands import command
 
 PROVIDERS = (
@@ -29,7 +30,6 @@ PROVIDERS = (
     "TICKETMASTER", "PREDICTHQ",
 )  # fmt: skip
 COMMAND = [sys.executable, "-m", "location_context"]
-DEADLINE, SOON = 4.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class Running:
     key: str
     printed: str
 
-    def get(self, path: str) -> tuple[httpx2.Response, float]:
-        """An answer and the seconds it took."""
-        began = time.monotonic()
-        answer = httpx2.get(
+    def get(self, path: str) -> httpx2.Response:
+        """An answer, within the patience of a client."""
+        return httpx2.get(
             self.url + path,
             headers={"Authorization": f"Bearer {self.key}"},
-            timeout=20,
+            timeout=PATIENCE_SECONDS,
             trust_env=False,
         )
-        return answer, time.monotonic() - began
 
 
-def environment(data_dir: Path, provider: str) -> dict[str, str]:
+def environment(
+    data_dir: Path, provider: str, more: Mapping[str, float] = MappingProxyType({})
+) -> dict[str, str]:
     given = {f"LOCATION_CONTEXT_{name}_URL": provider for name in PROVIDERS}
     keys = {
         f"LOCATION_CONTEXT_{name}": "a-key"
@@ -62,6 +62,7 @@ def environment(data_dir: Path, provider: str) -> dict[str, str]:
         **os.environ,
         **given,
         **keys,
+        **{f"LOCATION_CONTEXT_{name}": str(value) for name, value in more.items()},
         "LOCATION_CONTEXT_CONTACT": "a@b.example",
         "LOCATION_CONTEXT_LOG_FORMAT": "console",
         "LOCATION_CONTEXT_DATA_DIR": str(data_dir),
@@ -86,12 +87,18 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     return Prepared(folder, port, done.stdout)
 
 
-def run_service(prepared: Prepared, folder: Path, provider: str, port: int) -> Iterator[Running]:
+def run_service(
+    prepared: Prepared,
+    folder: Path,
+    provider: str,
+    port: int,
+    more: Mapping[str, float] = MappingProxyType({}),
+) -> Iterator[Running]:
     """A server on a copy of the prepared data."""
     shutil.copytree(prepared.folder, folder)
     key = next(word for word in prepared.printed.split() if word.startswith("lc_live_"))
     with subprocess.Popen(
-        [*COMMAND, "serve", "--port", str(port)], env=environment(folder, provider),
+        [*COMMAND, "serve", "--port", str(port)], env=environment(folder, provider, more),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     ) as server:  # fmt: skip
         try:
@@ -101,34 +108,20 @@ def run_service(prepared: Prepared, folder: Path, provider: str, port: int) -> I
                 assert line, "the server ended before it served"
                 line = server.stdout.readline()
             running = Running(f"http://127.0.0.1:{port}", key, prepared.printed)
-            wait_for_health(running)
+            wait_until(lambda: answers(port))
             yield running
         finally:
             server.send_signal(signal.SIGTERM)
             server.communicate(timeout=30)
 
 
-def wait_for_health(running: Running) -> None:
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
-        try:
-            if httpx2.get(f"{running.url}/v1/health", trust_env=False).status_code == 200:
-                return
-        except httpx2.TransportError:
-            time.sleep(0.05)
-    raise AssertionError("the server did not answer in 30 s")
-
-
 @pytest.fixture(scope="module")
 def closed(prepared: Prepared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """Every provider's address is a port where nothing listens."""
+    """Every provider's address is a port where nothing listens; deadlines outlast our patience."""
     folder = tmp_path_factory.mktemp("closed") / "data"
-    for running in run_service(
-        prepared, folder, f"http://127.0.0.1:{free_port()}/x", prepared.port
-    ):
-        elsewhere = paths()[1].replace("48.8566", "41.9028")
-        running.get(elsewhere)  # what a process loads for its first answer is not the providers'
-        yield running
+    provider = f"http://127.0.0.1:{free_port()}/x"
+    late = dict.fromkeys(("JSON_DEADLINE", "WIDGET_DEADLINE"), 2 * PATIENCE_SECONDS)
+    yield from run_service(prepared, folder, provider, prepared.port, late)
 
 
 @pytest.fixture(scope="module")
@@ -162,31 +155,19 @@ def paths() -> list[str]:
     ]
 
 
-def quickest(running: Running, path: str) -> tuple[httpx2.Response, float]:
-    """An answer for a place not asked before, and its seconds; of three places', the quickest.
-
-    So a pause of the machine is not taken for one of the service.
-    """
-    request = (running.get(path.replace("48.8566", f"48.8{digits}66")) for digits in (7, 8, 9))
-    return min(request, key=lambda one: one[1])
-
-
 def assert_applicable(answer: httpx2.Response) -> None:
     assert answer.status_code == 200, answer.text
     assert msgspec.json.decode(answer.content)["applicable"] is True
 
 
-def test_sections_answer_within_two_seconds_with_closed_providers(closed: Running):
+def test_sections_answer_before_their_deadline_with_closed_providers(closed: Running):
     for path in paths():
-        answer, seconds = quickest(closed, path)
-        assert_applicable(answer)
-        assert seconds < SOON, path
+        assert_applicable(closed.get(path))
 
 
 def test_widget_shows_each_section_with_closed_providers(closed: Running):
-    answer, seconds = quickest(closed, f"/v1/pulse?{PARIS}&{new_year()}&place=Paris")
+    answer = closed.get(f"/v1/pulse?{PARIS}&{new_year()}&place=Paris")
     assert answer.status_code == 200
-    assert seconds < SOON
     for card in ("stay", "astronomy", "guide"):
         assert f'aria-labelledby="h-{card}"' in answer.text, card
     assert "public_holiday" in answer.text
@@ -196,14 +177,11 @@ def test_widget_shows_each_section_with_closed_providers(closed: Running):
 
 def test_sections_answer_by_their_deadline_with_silent_providers(silent: Running):
     for path in paths():
-        answer, seconds = silent.get(path)
-        assert_applicable(answer)
-        assert seconds < DEADLINE + SOON, path
+        assert_applicable(silent.get(path))
 
 
 def test_widget_shows_each_section_with_silent_providers(silent: Running):
-    answer, seconds = silent.get(f"/v1/pulse?lat=48.85&lng=2.35&{new_year()}")
-    assert seconds < 3
+    answer = silent.get(f"/v1/pulse?lat=48.85&lng=2.35&{new_year()}")
     for card in ("stay", "astronomy", "guide"):
         assert f'aria-labelledby="h-{card}"' in answer.text, card
     assert "public_holiday" in answer.text

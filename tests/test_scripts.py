@@ -6,14 +6,13 @@ import re
 import shutil
 import subprocess
 import sys
-import time
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.serving import free_port
+from tests.patience import wait_until
+from tests.serving import answers, free_port
 from tests.web.commands import NOWHERE
 
 
@@ -85,19 +84,8 @@ def test_the_documented_command_works_from_any_folder_after_serve(
 
 
 def wait_until_it_answers(server: subprocess.Popen[bytes], port: int) -> None:
-    patience = time.monotonic() + 60
-    while time.monotonic() < patience:
-        assert server.poll() is None
-        try:
-            connection = HTTPConnection("127.0.0.1", port, timeout=5)
-            connection.request("GET", "/v1/health")
-            connection.getresponse().read()
-            connection.close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
-    raise AssertionError("the server did not answer in time")
+    wait_until(lambda: server.poll() is not None or answers(port))
+    assert server.poll() is None
 
 
 def test_a_second_clone_serves_its_own_data_beside_the_first(
@@ -145,6 +133,8 @@ STARTS = """
 import os, runpy, sys
 import asyncio, argparse, httpx2, numpy, scipy.optimize, skyfield.api
 import granian.server.embed, location_context.app
+from tests.serving import answers
+from tests.patience import wait_until
 failed = []
 for name in sys.argv[1:]:
     if not (child := os.fork()):

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,8 @@ from pathlib import Path
 import httpx2
 
 from location_context.access.keys import mint
-from tests.serving import free_port
+from tests.patience import wait_until
+from tests.serving import answers, free_port
 from tests.web.commands import command
 
 STAY = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}
@@ -51,16 +51,8 @@ def test_canary_key_is_in_no_log_no_error_and_no_answer(tmp_path: Path) -> None:
 def _patient(url: str) -> Iterator[httpx2.Client]:
     """A client, once the server answers."""
     with httpx2.Client(base_url=url, trust_env=False, timeout=30) as http:
-        until = time.monotonic() + 60
-        while True:
-            try:
-                http.get("/v1/health")
-            except httpx2.TransportError:
-                assert time.monotonic() < until
-                time.sleep(0.05)
-            else:
-                yield http
-                return
+        wait_until(lambda: answers(http.base_url.port or 0))
+        yield http
 
 
 def _through_every_path(http: httpx2.Client, key: str) -> Iterator[httpx2.Response]:

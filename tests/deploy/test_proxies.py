@@ -5,9 +5,8 @@ import re
 import signal
 import socket
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from location_context.settings import Settings
 from location_context.settings.settings import DRAIN_AT_MOST
 from tests.databases import OwnRedis
 from tests.deploy.proxies import PACKAGES, Proxy, program, proxy
+from tests.patience import wait_until
 from tests.serving import free_port
 from tests.web.commands import Serving, serving, unbounded_key
 from tests.web.test_serve import children
@@ -116,13 +116,6 @@ class Asker(threading.Thread):
                     self.answers[str(answer.status_code)] += 1
                 except httpx2.HTTPError as error:
                     self.answers[repr(error)] += 1
-
-
-def wait_until(reached: Callable[[], bool]) -> None:
-    patience = time.monotonic() + 60
-    while not reached():
-        assert time.monotonic() < patience
-        time.sleep(0.02)
 
 
 def answered(service: Serving, key_id: str) -> int:

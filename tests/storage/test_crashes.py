@@ -1,6 +1,7 @@
 """What survives a kill: every acknowledged write, and the way through a migration."""
 
 import asyncio
+import fcntl
 import random
 import threading
 import time
@@ -61,25 +62,35 @@ async def test_two_writing_processes_both_succeed(
 
 
 def test_greedy_writer_lets_another_writer_in(tmp_path: Path) -> None:
-    """Each turn: while the greedy one writes, the other waits, and is the next."""
     path, order = tmp_path / "lock", list[str]()
     greedy, other = WriteLock(path), WriteLock(path)  # as in two processes
-    waiting = threading.Event()
+    writing = threading.Event()
 
     def write_greedily() -> None:
-        while "other" not in order and len(order) < 20:
+        for _ in range(2):
             with greedy.acquire():
-                waiting.set()
+                writing.set()
                 order.append("greedy")
-                time.sleep(0.06)  # above the longest time between two looks at the lock
+                while "other" not in order and not is_awaited(path):
+                    time.sleep(0.001)
 
     thread = threading.Thread(target=write_greedily)
     thread.start()
-    waiting.wait()
+    writing.wait()
     with other.acquire():
         order.append("other")
     thread.join()
-    assert order.index("other") <= 3
+    assert order == ["greedy", "other", "greedy"]
+
+
+def is_awaited(lock: Path) -> bool:
+    """Return True while a writer waits for the lock, which it says by a file of its own."""
+    with lock.with_name(f"{lock.name}.next").open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Values and locks in Redis: one of all processes fetches, and the others find its value."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 
@@ -16,6 +15,7 @@ from location_context.upstream.cached import Cached, Sharing
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.shared_cache import SharedCache
 from tests.databases import OwnRedis
+from tests.patience import wait_in_loop_until
 from tests.storage.proxy import Proxy
 
 pytestmark = pytest.mark.anyio
@@ -79,19 +79,12 @@ async def process(redis_url: str, redis_prefix: str) -> AsyncIterator[Make]:
         await link.close()
 
 
-async def until(report: Callable[[], bool]) -> None:
-    patience = time.monotonic() + LONG
-    while not report():
-        assert time.monotonic() < patience
-        await asyncio.sleep(0.01)
-
-
 async def test_a_single_process_fetches_and_the_others_receive_its_value(process: Make) -> None:
     one, *others = (process() for _ in range(4))
     asking = [asyncio.create_task(one.get())]
-    await until(lambda: one.calls == [False])
+    await wait_in_loop_until(lambda: one.calls == [False])
     asking += [asyncio.create_task(other.get(public=True)) for other in others for _ in range(5)]
-    await until(lambda: all(other.store.looked_up["waited"] for other in others))
+    await wait_in_loop_until(lambda: all(other.store.looked_up["waited"] for other in others))
     one.goes.set()
     assert set(await asyncio.gather(*asking)) == {"answer 1"}
     assert await process().get() == "answer 1"  # a process that comes later
@@ -103,9 +96,9 @@ async def test_waiting_process_fetches_after_a_failure(process: Make) -> None:
     one.error = errors.ProviderStatusError("example", 503)
     other.goes.set()
     asking = [asyncio.create_task(one.get())]
-    await until(lambda: bool(one.calls))
+    await wait_in_loop_until(lambda: bool(one.calls))
     asking.append(asyncio.create_task(other.get()))
-    await until(lambda: other.store.looked_up["waited"] == 1)
+    await wait_in_loop_until(lambda: other.store.looked_up["waited"] == 1)
     one.goes.set()
     failure, value = await asyncio.gather(*asking, return_exceptions=True)
     assert isinstance(failure, errors.ProviderStatusError)
@@ -119,9 +112,9 @@ async def test_keyed_process_fetches_after_a_public_budget_refusal(
     one.error = errors.ProviderBudgetSpent("example", "the budget of calls is spent")
     other.goes.set()
     asking = [asyncio.create_task(one.get(public=True))]
-    await until(lambda: bool(one.calls))
+    await wait_in_loop_until(lambda: bool(one.calls))
     asking.append(asyncio.create_task(other.get()))
-    await until(lambda: other.store.looked_up["waited"] == 1)
+    await wait_in_loop_until(lambda: other.store.looked_up["waited"] == 1)
     one.goes.set()
     refused, value = await asyncio.gather(*asking, return_exceptions=True)
     assert isinstance(refused, errors.ProviderBudgetSpent)
@@ -136,11 +129,11 @@ async def test_lock_of_a_dead_holder_expires(
     async with redis.asyncio.Redis.from_url(redis_url) as client:
         one, other = process(), process()
         asking = asyncio.create_task(one.get())
-        await until(lambda: bool(one.calls))
+        await wait_in_loop_until(lambda: bool(one.calls))
         assert 0 < await client.pttl(lock) <= LOCK_MS
         other.goes.set()
         waiting = asyncio.create_task(other.get())
-        await until(lambda: other.store.looked_up["waited"] == 1)
+        await wait_in_loop_until(lambda: other.store.looked_up["waited"] == 1)
         assert not waiting.done()
         await client.pexpire(lock, 1)
         assert await waiting == "answer 2"
@@ -155,7 +148,7 @@ async def test_late_holder_does_not_release_another_s_lock(
     async with redis.asyncio.Redis.from_url(redis_url) as client:
         one = process()
         asking = asyncio.create_task(one.get())
-        await until(lambda: bool(one.calls))
+        await wait_in_loop_until(lambda: bool(one.calls))
         await client.set(lock, "another's", px=60_000)
         one.goes.set()
         await asking
@@ -165,9 +158,9 @@ async def test_late_holder_does_not_release_another_s_lock(
 async def test_waiting_process_fetches_after_a_cancellation(process: Make) -> None:
     one, other = process(), process()
     asking = asyncio.create_task(one.get())
-    await until(lambda: bool(one.calls))
+    await wait_in_loop_until(lambda: bool(one.calls))
     waiting = asyncio.create_task(other.get())
-    await until(lambda: other.store.looked_up["waited"] == 1)
+    await wait_in_loop_until(lambda: other.store.looked_up["waited"] == 1)
     other.goes.set()
     await one.source.close()
     assert await waiting == "answer 2"

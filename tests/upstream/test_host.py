@@ -1,12 +1,12 @@
 """Slots: no more calls at once than a host takes, and some of them for keyed traffic."""
 
 import asyncio
-import time
 
 import pytest
 
 from location_context.upstream.budget import SECOND
 from location_context.upstream.host import MAX_TURN_SECONDS, Hosts, Pace, Slots
+from tests.moved_clock import skipped_waits
 
 pytestmark = pytest.mark.anyio
 
@@ -80,9 +80,10 @@ async def test_workers_divide_the_slots_of_a_host(workers, held):
 @pytest.mark.parametrize("processes", [1, 2])
 async def test_calls_are_spaced_by_the_share_of_a_process(processes):
     host = Hosts(processes=processes).get("host", {SECOND: 40.0})
-    began = time.monotonic()
-    assert await asyncio.gather(*(host.spend(3, public=False) for _ in range(4))) == [True] * 4
-    assert time.monotonic() - began >= 3 * 0.025 * processes - 0.002
+    with skipped_waits() as clock:
+        began = clock()
+        assert await asyncio.gather(*(host.spend(3, public=False) for _ in range(4))) == [True] * 4
+        assert clock() - began == pytest.approx(3 * 0.025 * processes)
     assert not host.budgets()
 
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from location_context.upstream.deadline import WriteBehind
+from tests.patience import wait_in_loop_until
 
 pytestmark = pytest.mark.anyio
 NEVER = 3600.0  # seconds: a write that nobody asks for does not come in a test
@@ -56,7 +57,5 @@ async def test_flush_includes_rows_added_during_a_write():
 async def test_pending_rows_are_written_without_a_flush():
     pages = Pages(0.0)
     pages.add("a")
-    async with asyncio.timeout(30):
-        while not pages.written:  # noqa: ASYNC110  nothing says when
-            await asyncio.sleep(0)
+    await wait_in_loop_until(lambda: pages.written)
     assert (pages.pending, pages.written) == ([], [["a"]])

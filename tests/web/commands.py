@@ -10,11 +10,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import IO
 from unittest.mock import patch
@@ -24,7 +22,8 @@ import structlog
 
 from location_context.cli.main import main
 from tests.databases import OwnRedis
-from tests.serving import free_port
+from tests.patience import wait_until
+from tests.serving import answers, free_port
 
 NOWHERE = {  # every provider at a closed port
     f"LOCATION_CONTEXT_{name}_URL": "http://127.0.0.1:9/x"
@@ -166,16 +165,5 @@ def starting(
 
 
 def wait_until_it_answers(served: Serving) -> None:
-    patience = time.monotonic() + 60
-    while time.monotonic() < patience:
-        assert served.process.poll() is None, served.printed()
-        try:
-            connection = HTTPConnection("127.0.0.1", served.port, timeout=5)
-            connection.request("GET", "/v1/health")
-            connection.getresponse().read()
-            connection.close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
-    raise AssertionError("the server did not answer in time")
+    wait_until(lambda: served.process.poll() is not None or answers(served.port))
+    assert served.process.poll() is None, served.printed()

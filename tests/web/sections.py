@@ -21,6 +21,7 @@ from location_context.sections.units import Measure
 from location_context.stay import Clock, system_clock
 from location_context.upstream.deadline import Deadline
 from tests.moved_clock import NOON
+from tests.patience import PATIENCE_SECONDS
 
 
 class FakeBody(DatedApplicable, frozen=True, kw_only=True):
@@ -131,7 +132,7 @@ class Slow(FakeSection):
 
     def let_go(self) -> None:
         """`release` from another thread."""
-        assert self.entered.wait(10)
+        assert self.entered.wait(PATIENCE_SECONDS)
         assert self.loop is not None
         self.loop.call_soon_threadsafe(self.release.set)
 

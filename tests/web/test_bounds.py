@@ -14,10 +14,10 @@ import pytest
 from location_context.stay import Clock, system_clock
 from location_context.upstream.deadline import Deadline
 from location_context.web.application import REFUSAL_SECONDS
+from tests.patience import wait_until
 from tests.serving import serve
 from tests.web.conftest import HTTP, STAY, Client, make_key
 from tests.web.sections import Busy, FakeSection, Slow
-from tests.web.test_faults import in_flight
 
 LONG = 40_000  # bytes of a header that the server lets through
 MANY = 30
@@ -95,7 +95,7 @@ def test_guests_leave_a_quarter_of_the_slots_to_keyed_callers(web_settings) -> N
         for guest in guests:
             guest.start()
         try:
-            in_flight(served.app, 3)
+            wait_until(lambda: served.app.limiter.in_flight == 3)
             assert visit(9) == 503
             assert client.get("/v1/pulse/tides", STAY).status_code == 200
         finally:
@@ -118,7 +118,7 @@ def test_refused_caller_takes_no_slot(web_settings) -> None:
         for caller in callers:
             caller.start()
         try:
-            in_flight(served.app, 4)
+            wait_until(lambda: served.app.limiter.in_flight == 4)
             assert client.get("/v1/pulse", STAY, key=None).status_code == 429
             unknown = "lc_live_" + "A" * 43
             assert client.get("/v1/pulse/slow", STAY, key=unknown).status_code == 401

@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from location_context.stay import system_clock
 from tests.databases import OwnRedis
 from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
+from tests.patience import wait_until
 from tests.sections.weather.conftest import write_grid
 from tests.web.commands import COMMAND, Serving, command, environment, serving, with_redis
 from tests.web.conftest import HTTP
@@ -38,17 +38,12 @@ def ask_all(served: Serving, key: str) -> list[str | None]:
         return list(threads.map(lambda lat: ask(served, key, lat), range(30, 30 + PLACES)))
 
 
-def wait_until_status_tells(served: Serving, spent: float) -> None:
-    """Each worker knows what the others spent within two seconds."""
-    patience = time.monotonic() + 60
-    while True:
-        status = HTTP.get(f"http://127.0.0.1:{served.port}/v1/status").json()
-        providers = status["sections"]["weather"]["providers"]
-        day = next(one for one in providers[0]["budgets"] if one["window"] == "day")
-        if day["limit"] == LIMIT and day["used"] == pytest.approx(spent, abs=0.06):
-            return
-        assert time.monotonic() < patience, (day, spent)
-        time.sleep(0.1)
+def is_spent(served: Serving, spent: float) -> bool:
+    """Return True if the worker that answers knows what all have spent."""
+    status = HTTP.get(f"http://127.0.0.1:{served.port}/v1/status").json()
+    providers = status["sections"]["weather"]["providers"]
+    day = next(one for one in providers[0]["budgets"] if one["window"] == "day")
+    return bool(day["limit"] == LIMIT and day["used"] == pytest.approx(spent, abs=0.06))
 
 
 def test_workers_command_and_restart_share_a_budget(tmp_path: Path, own_redis: OwnRedis) -> None:
@@ -81,4 +76,4 @@ def test_workers_command_and_restart_share_a_budget(tmp_path: Path, own_redis: O
         with serving(data_dir, "--workers", "2", more=more | with_redis(own_redis)) as served:
             ask_all(served, key)
             assert sum(standin.units) <= LIMIT
-            wait_until_status_tells(served, sum(standin.units))
+            wait_until(lambda: is_spent(served, sum(standin.units)))

@@ -5,7 +5,6 @@ import json
 import re
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from location_context.web.metrics import METRICS, PREFIX
 from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
 from tests.fakes.server import FakeResponse
 from tests.moved_clock import MovedClock
+from tests.patience import wait_until
 from tests.serving import free_port, serve
 from tests.web.conftest import STAY, Client, make_key
 from tests.web.full_app import OFF, load_sample_guide
@@ -88,10 +88,8 @@ class Load:
         return self.seen[-1]
 
     def until(self, report: Any) -> None:
-        """Scrape until `told`, of the samples, is true."""
-        patience = time.monotonic() + 30
-        while not report(self.look()):
-            assert time.monotonic() < patience
+        """Scrape until `report`, of the samples, is true."""
+        wait_until(lambda: report(self.look()))
 
     def weather(self, lat: str, **more: str) -> int:
         request = {**STAY, "lat": lat, **more}
@@ -123,7 +121,7 @@ def loaded(folder: Path) -> Iterator[Load]:
             metrics_address=address,
             redis_url=Secret("redis://127.0.0.1:9"),
             widget_per_minute=2,
-            json_deadline=1.0,
+            json_deadline=3.0,  # in which both requests in flight are seen
             **{**OFF, **urls},
         )
         asyncio.run(load_sample_guide(settings, clock))

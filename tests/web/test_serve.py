@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from location_context.cli.serve import HTTP1_SETTINGS
 from location_context.localisation.language import Languages
 from location_context.widget import png
 from tests.databases import OwnRedis
+from tests.patience import wait_until
 from tests.serving import serve
 from tests.web.commands import command, serving, starting, with_redis
 
@@ -109,21 +109,19 @@ def health(port: int) -> tuple[int, str | None, dict]:
 
 def wait_until_it_drains(port: int) -> None:
     """Until health says so: what a load balancer goes by when it sends no more."""
-    patience = time.monotonic() + 5
-    while (report := health(port))[0] == 200:
-        assert time.monotonic() < patience
-    assert report == (503, "close", {"status": "draining"})
+    wait_until(lambda: health(port)[0] != 200)
+    assert health(port) == (503, "close", {"status": "draining"})
 
 
 def test_draining_server_serves_for_the_configured_time(prepared) -> None:
     folder, _ = prepared
     longer = {"LOCATION_CONTEXT_DRAIN_AT_LEAST": "3"}  # the default is 1 s
     with serving(folder, more=longer) as served:
+        began = time.monotonic()
         served.signal(signal.SIGTERM)
         wait_until_it_drains(served.port)
-        report = time.monotonic()
         printed = served.printed()
-        assert time.monotonic() - report > 2.5
+        assert time.monotonic() - began >= 3
     assert served.process.returncode == 0, printed
 
 
@@ -232,13 +230,12 @@ def test_starting_server_ends_cleanly_on_a_signal(
     for number in (signal.SIGTERM, signal.SIGINT):
         with starting(folder, "--workers", workers, more=with_redis(own_redis)) as served:
             wait_until(lambda: bool(children(served.process.pid)))
-            began = time.monotonic()
             served.signal(number)
             printed = served.printed()
-            assert time.monotonic() - began < 10  # a worker that heeded nothing would be killed
         assert served.process.returncode == 0, printed
         assert "Traceback" not in printed
         assert "Unexpected exit" not in printed
+        assert "Killing" not in printed  # of a worker that ignored the signal
 
 
 def test_server_logs_notices_and_a_worker_s_death_as_json(prepared, own_redis: OwnRedis) -> None:
@@ -285,13 +282,6 @@ def children(parent: int) -> list[int]:
     listed = subprocess.run(requested, capture_output=True, text=True, check=False).stdout
     rows = [line.split(None, 2) for line in listed.splitlines()]
     return [int(pid) for pid, state, does in rows if state[0] != "Z" and "tracker" not in does]
-
-
-def wait_until(reached: Callable[[], bool], seconds: float = 20) -> None:
-    patience = time.monotonic() + seconds
-    while not reached():
-        assert time.monotonic() < patience
-        time.sleep(0.02)
 
 
 def test_serve_prints_the_data_directory_and_ends_cleanly_on_ctrl_c(prepared) -> None:

@@ -21,6 +21,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Frame, Page, sync_playwright
 
+from tests.patience import PATIENCE_SECONDS
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -110,7 +112,7 @@ class Watched:
 
 def until(page: Page | Frame, expression: str, arg: Any = None) -> None:
     """Wait until the expression is true; Playwright waits by eval, which our policy stops."""
-    patience = time.monotonic() + 15
+    patience = time.monotonic() + PATIENCE_SECONDS
     while not page.evaluate(expression, arg):
         assert time.monotonic() < patience, f"in vain: {expression}"
         page.wait_for_timeout(15)

@@ -4,7 +4,6 @@ import asyncio
 import html
 import io
 import shutil
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -148,13 +147,12 @@ def test_server_answers_while_it_draws_a_png(service):
     service.page(lang="en")
     with ThreadPoolExecutor(1) as pool:
         drawn = pool.submit(service.picture, "png", accent="#abcdef")
-        waited = []
+        answered = 0
         while not drawn.done():
-            before = time.monotonic()
             assert service.http.get(f"{service.url}/v1/health").status_code == 200
-            waited.append(time.monotonic() - before)
+            answered += 1
     assert drawn.result().status_code == 200
-    assert len(waited) > 2
+    assert answered > 2
 
 
 def test_failing_png_renderer_is_an_internal_error_without_details(service, monkeypatch):

@@ -19,6 +19,7 @@ from location_context.sections.astronomy.sky.ephemeris import (
 from location_context.sections.contract import Query
 from location_context.upstream.deadline import Deadline
 from tests.moved_clock import NOON, MovedClock
+from tests.patience import PATIENCE_SECONDS
 from tests.sections.astronomy.queries import query
 
 pytestmark = pytest.mark.anyio
@@ -123,7 +124,7 @@ async def test_run_computes_the_coming_thirteen_months():
     ephemeris.month = month  # signals the last month
     section = Astronomy(ephemeris, MovedClock())
     running = asyncio.create_task(section.run())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await made.wait()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)

@@ -27,6 +27,7 @@ from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import HttpClient
 from tests.fakes.failing_store import FailingStore
 from tests.moved_clock import NOON, MovedClock
+from tests.patience import PATIENCE_SECONDS
 from tests.sections.guide.oracle import RANKS
 from tests.sections.guide.samples import PROVENANCE, around, query, scattered
 
@@ -203,7 +204,7 @@ async def test_running_section_follows_new_versions_and_back(guide, guides, monk
             await guides.rollback()
         else:
             await guides.replace(PROVENANCE, rows, NOON)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await changes.get()
         reading = await guide.read(query(), Deadline.after(4))
         seen.append((reading.body.total, (await guide.dataset()).version))

@@ -2,8 +2,7 @@
 
 import asyncio
 import threading
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta
 
 import msgspec
@@ -25,6 +24,7 @@ from location_context.upstream.http import HttpClient
 from tests.fakes.nasa_power import PATH as POWER
 from tests.fakes.open_meteo import ARCHIVE, FORECAST, refused
 from tests.fakes.server import FakeRequest, FakeResponse
+from tests.patience import wait_in_loop_until
 from tests.sections.weather.conftest import (
     DOWN,
     NEAR,
@@ -185,21 +185,16 @@ class Gate:
         self._open.set()
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    patience = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < patience
-        await asyncio.sleep(0.01)
-
-
 @pytest.mark.parametrize("guest", [0, 1], ids=["this process", "another process"])
 async def test_caller_awaits_months_that_are_being_fetched(weather, processes, guest):
     gate = Gate(weather, ARCHIVE)
     first = await processes.sections[0].read(query(NEAR), Deadline.after(60))
-    await until(lambda: bool(weather.open_meteo.calls(ARCHIVE)))  # for November and December
+    await wait_in_loop_until(lambda: weather.open_meteo.calls(ARCHIVE))  # November and December
     far = query(Stay(date(2027, 12, 3), date(2027, 12, 9)))
     asking = asyncio.create_task(processes.sections[guest].read(far, Deadline.after(60)))
-    await until(lambda: processes.waiting == 1 or len(weather.open_meteo.calls(ARCHIVE)) == 2)
+    await wait_in_loop_until(
+        lambda: processes.waiting == 1 or len(weather.open_meteo.calls(ARCHIVE)) == 2
+    )
     gate.open()
     assert (await asking).body.basis.kind == "reanalysis"
     await first.awaits
@@ -211,7 +206,7 @@ async def test_late_forecast_fetches_the_whole_horizon_in_one_call(weather, proc
     gate = Gate(weather, FORECAST)
     december = query(Stay(date(2026, 12, 3), date(2026, 12, 6)))
     late = asyncio.create_task(processes.sections[0].read(december, Deadline.after(60)))
-    await until(lambda: bool(weather.open_meteo.calls(ARCHIVE)))  # called beside it
+    await wait_in_loop_until(lambda: bool(weather.open_meteo.calls(ARCHIVE)))  # called beside it
     gate.open()
     assert (await late).body.mode == "forecast"
     reading = await processes.sections[guest].read(query(NEAR), Deadline.after(60))  # in November

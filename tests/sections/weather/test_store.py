@@ -31,6 +31,7 @@ from location_context.upstream.host import Hosts
 from tests.fakes.failing_store import FailingStore
 from tests.fakes.open_meteo import ARCHIVE
 from tests.moved_clock import MovedClock
+from tests.patience import wait_in_loop_until
 from tests.sections.weather.conftest import DOWN, FAR, query
 
 pytestmark = pytest.mark.anyio
@@ -195,9 +196,7 @@ async def test_running_section_repeats_failed_writes(database, monkeypatch):
     await repository.flush()
     writing = asyncio.ensure_future(repository.retry_writes())
     store.failing = False
-    async with asyncio.timeout(30):
-        while repository.pending:  # noqa: ASYNC110  the section's own work has no event to wait for
-            await asyncio.sleep(0.01)
+    await wait_in_loop_until(lambda: not repository.pending)
     writing.cancel()
     await asyncio.gather(writing, return_exceptions=True)
     again = ArchiveRepository(SqlClimateStore(database), clock)
