@@ -68,3 +68,11 @@ def test_completion_offers_sections_units_and_commands(
     done = command(tmp_path, more=request)
     assert sorted(done.stdout.split()) == offered
     assert list(tmp_path.iterdir()) == []
+
+
+def test_read_takes_a_named_guide_and_refuses_an_unknown_one(tmp_path: Path) -> None:
+    command(tmp_path, "guide", "import", "--sample", "--name", "house")
+    assert "Three stars" in command(tmp_path, "read", "guide", *PARIS, "--guide", "house").stdout
+    assert "No restaurant guide is available." in command(tmp_path, "read", "guide", *PARIS).stdout
+    refused = command(tmp_path, "read", "guide", *PARIS, "--guide", "annex", fails=True)
+    assert "guide is 'annex'; accepted: house." in refused.stderr

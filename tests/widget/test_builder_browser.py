@@ -474,3 +474,40 @@ def test_style_choices_reach_the_code(service, open_page):
     code = page.evaluate(CODE)
     for said in ('data-font="serif"', 'data-radius="0"', 'data-background="none"'):
         assert said in code
+
+
+@pytest.fixture
+def named_guides(service):
+    """Guides with a name, once called."""
+    guide = service.sample("guide")
+
+    def name() -> None:
+        guide.choices = {"guide": {"house", "rooftop"}}
+
+    yield name
+    guide.choices = {}
+
+
+def test_chosen_guide_is_in_code_preview_and_address(service, builder, named_guides):
+    named_guides()
+    watched = builder("?lat=43.3183&lng=-1.9812&days=7")
+    page = watched.page
+    page.select_option("#guide", "rooftop")
+    until(page, f"{CODE}.includes('data-guide=\"rooftop\"')")
+    until(page, "document.getElementById('widget').dataset.shown.includes('guide=rooftop')")
+    assert "guide=rooftop" in page.url
+    page.select_option("#guide", "")
+    until(page, f"!{CODE}.includes('data-guide')")
+    assert "guide" not in page.url
+    assert watched.complaints == []
+
+
+def test_open_builder_goes_on_when_guides_are_named(service, builder, named_guides):
+    watched = builder("?lat=43.3183&lng=-1.9812&days=7")
+    page = watched.page
+    assert page.query_selector("#guide") is None
+    named_guides()
+    page.check("[name=theme][value=dark]", force=True)
+    until(page, f"{CODE}.includes('data-theme=\"dark\"')")
+    until(page, "location.search.includes('theme=dark')")
+    assert watched.complaints == []

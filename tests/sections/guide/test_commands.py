@@ -186,3 +186,32 @@ def test_command_requires_exactly_one_readable_source(operator):
     assert "Give one of" in operator.refused("import", "--sample", "--wikidata")
     assert "cannot be read" in operator.refused("import", "nowhere.csv")
     assert "accepted: a date" in operator.refused("import", operator.guide, "--dated", "soon")
+
+
+def test_named_guide_is_imported_listed_and_rolled_back_by_its_name(operator):
+    operator.run("import", operator.guide)
+    radii = ("--radii", "300,150,50,10,5")
+    operator.run("import", operator.guide, "--name", "house", *radii)
+    operator.run("import", "--sample", "--name", "house")
+    listed = [(one["version"], one["name"], one["active"]) for one in operator.json("list")]
+    assert listed == [(3, "house", True), (2, "house", False), (1, "", True)]
+    rolled = operator.json("rollback", "--name", "house")
+    assert (rolled["version"], rolled["name"]) == (2, "house")
+    assert rolled["provenance"]["radii"] == [300, 150, 50, 10, 5]
+    assert "house" in operator.run("list").stdout
+    assert "version of the guide to return" in operator.refused("rollback")
+    assert "of the guide 'house'" in operator.refused("rollback", "--name", "house")
+
+
+@pytest.mark.parametrize("name", ["House", "-a", "a b", "é", "a" * 41, "a/b", "a_b"])
+def test_name_out_of_form_is_refused_with_the_form(operator, name):
+    message = operator.refused("import", operator.guide, f"--name={name}")
+    assert message.startswith(f"--name is {name!r}; accepted: at most 40 of a-z, 0-9 and -")
+    assert operator.json("list") == []
+
+
+@pytest.mark.parametrize("radii", ["1,2,3,4,5", "5,4,3,2", "inf,4,3,2,1", "5,4,3,2,0", "far"])
+def test_radii_out_of_form_are_refused_with_the_form(operator, radii):
+    message = operator.refused("import", operator.guide, "--radii", radii)
+    assert message.startswith("--radii must be five decreasing numbers above 0")
+    assert operator.json("list") == []

@@ -18,7 +18,7 @@ from location_context.sections.guide.imports.matching import (
     nearly_same,
 )
 from location_context.sections.guide.records import Restaurant
-from tests.sections.guide.samples import restaurant
+from tests.sections.guide.samples import METADATA, open_csv, open_row, restaurant
 
 METRE = 1 / 111_195  # of latitude, in degrees
 
@@ -148,3 +148,16 @@ def test_restaurants_of_one_name_in_one_city_have_separate_ids():
     rows = [restaurant(1, city="Tokyo"), restaurant(1, city="Tokyo", lat=35.7)]
     assert len(set(ids(rows))) == 2
     assert ids(rows) == ids(list(reversed(rows)))[::-1]
+
+
+@pytest.mark.anyio
+async def test_ids_are_inherited_within_a_guide_alone(importer, guides):
+    async def import_page(name: str, page: str) -> list[str]:
+        data = open_csv(open_row(1, Url=f"https://guide.example/{page}"))
+        version, _ = await importer.run(data, METADATA, name=name)
+        return [one.id for one in await guides.load(version.number)]
+
+    unnamed, house = await import_page("", "a"), await import_page("house", "b")
+    assert unnamed != house
+    assert await import_page("house", "c") == house
+    assert await import_page("", "d") == unnamed

@@ -140,7 +140,6 @@ class Guide(section.Section[GuideBody]):
         """
         async with self._loading:
             active = await self._store.active()
-            self.choices = {"guide": active.keys() - {""}}
             before = {name: guide.version for name, guide in self._guides.items()}
             for name in before.keys() - active.keys():
                 self._switch(name, None)
@@ -151,6 +150,7 @@ class Guide(section.Section[GuideBody]):
                         await self._load(version)
                     except StorageError as error:  # others are followed nevertheless
                         failure = error
+            self.choices = {"guide": active.keys() - {""}}  # now that they answer
             if failure:
                 raise failure
             after = {name: guide.version for name, guide in self._guides.items()}
