@@ -1,5 +1,6 @@
 """Every command that the documents show is run as it stands there, or says why not."""
 
+import asyncio
 import json
 import re
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from location_context.cli.main import COMMANDS, load
+from location_context.settings import Settings
 from location_context.stay import system_clock
 from tests.conftest import ROOT
 from tests.docs.commands import NOT_RUN, RUN_WHOLE, Shown, shown
@@ -17,7 +19,7 @@ from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
 from tests.fakes.server import FakeResponse, FakeServer
 from tests.sections.weather.climate.stores import seasons, write_store
 from tests.web.commands import command
-from tests.web.full_app import full_app
+from tests.web.full_app import full_app, load_sample_guide
 
 ALL = shown()
 OURS = [one for one in ALL if one.arguments is not None]
@@ -132,6 +134,7 @@ def test_every_command_of_the_pages_succeeds(
 
 def test_every_request_is_answered(tmp_path: Path) -> None:
     (tmp_path / ".curlrc").write_text("fail\nsilent\nshow-error\noutput = answer\n")
+    asyncio.run(load_sample_guide(Settings(data_dir=tmp_path / "data"), name="rooftop"))
     with full_app(tmp_path / "data") as client:
         for text in {one.text for one in REQUESTS if not one.reason}:
             request = text.replace("127.0.0.1:8000", f"127.0.0.1:{client.served.port}")
