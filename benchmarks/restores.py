@@ -244,7 +244,7 @@ def one_round(under: Load, place: Path) -> Mapping[str, float]:
                 f"SELECT count(*) FROM (SELECT * FROM {table} EXCEPT SELECT * FROM live.{table})"
             )
             assert lost.fetchone() == (0,), table
-    asyncio.run(check_keys(other, secrets))
+    asyncio.run(check_keys(Settings(data_dir=other), secrets))
     return {"rows": rows, "seconds": took, "meanwhile": after - before, "number": number,
             "keys": len(secrets), "MB": file.stat().st_size / 1e6}  # fmt: skip
 
@@ -289,9 +289,8 @@ def check_contents(there: sqlite3.Connection) -> int:
     return number
 
 
-async def check_keys(folder: Path, secrets: list[str]) -> None:
-    """Check that each key is one of the restored ones, by the restored pepper."""
-    settings = Settings(data_dir=folder)
+async def check_keys(settings: Settings, secrets: list[str]) -> None:
+    """Check that each key is one of the stored ones, by the pepper of the settings."""
     async with await Database.open(settings, read_whole=True) as database:
         store = SqlApiKeyStore(database)
         pepper = await open_pepper(settings, store)

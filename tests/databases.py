@@ -29,7 +29,7 @@ from location_context.storage import schema
 from location_context.storage.database import Database
 from tests.serving import free_port
 
-_SERVER = os.environ.get("TEST_POSTGRESQL_URL", "postgresql://postgres@127.0.0.1:5432")
+SERVER = os.environ.get("TEST_POSTGRESQL_URL", "postgresql://postgres@127.0.0.1:5432")
 _REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
 
 _EMPTY = """
@@ -48,7 +48,7 @@ def missing(sentence: str) -> NoReturn:
     pytest.skip(sentence)
 
 
-async def administer(statement: str, database: str = f"{_SERVER}/postgres") -> None:
+async def administer(statement: str, database: str = f"{SERVER}/postgres") -> None:
     with psycopg.connect(database, connect_timeout=5, autocommit=True) as connection:
         connection.execute(statement)
 
@@ -61,7 +61,7 @@ def postgresql_url() -> Iterator[str]:
         asyncio.run(administer(f"CREATE DATABASE {name}"))
     except psycopg.Error:
         missing("PostgreSQL does not answer on 127.0.0.1:5432 (apt-get install postgresql)")
-    yield f"{_SERVER}/{name}"
+    yield f"{SERVER}/{name}"
     asyncio.run(administer(f"DROP DATABASE {name} WITH (FORCE)"))
 
 
@@ -74,7 +74,7 @@ def pgbouncer() -> Iterator[str]:
     program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
     if program is None:
         missing("There is no pgbouncer (apt-get install pgbouncer)")
-    parts, port = urlsplit(_SERVER), free_port()
+    parts, port = urlsplit(SERVER), free_port()
     given = {"host": parts.hostname, "port": parts.port or 5432, "user": parts.username}
     target = " ".join(f"{key}={value}" for key, value in given.items())
     target += f" password={parts.password}" if parts.password else ""

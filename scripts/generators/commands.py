@@ -33,6 +33,7 @@ EXAMPLES = {  # tests run each
     "doctor": "",
     "backup": "/backups/2026-11-22.tar",
     "restore": "/backups/2026-11-22.tar",
+    "copy": "--to postgresql://location_context@db.example.org/location_context",
     "migrate": "--check",
 }
 FAILS = {  # what exit code 1 means beside an error

@@ -33,6 +33,7 @@ NOT_RUN = {  # how a command begins: why no test runs it
     "docker compose ": "needs images; tests/deploy/test_weather_server.py reads the file",
     "kubectl ": "needs a cluster; ./scripts/check deploy validates the manifest",
     "location-context climate build": "reads NASA's archive; tests/cli/test_climate.py has its own",
+    "location-context copy": "needs PostgreSQL; tests/storage/test_transfer.py has its own",
     "systemctl ": "needs systemd; tests/deploy/test_files.py has it verify the unit",
     "/opt/location-context/bin/": "installed for all; ./scripts/check deploy installs it so",
     "/usr/bin/python3 -m venv /opt": "the same",

@@ -148,10 +148,10 @@ class ProgressReporter:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def advance(self) -> None:
-        """Count one more item as done."""
-        self.done += 1
-        self._bar.advance(self._task)
+    def advance(self, items: int = 1) -> None:
+        """Count one more item, or several, as done."""
+        self.done += items
+        self._bar.advance(self._task, items)
         interval = max(1, self.total // 20)
         if self._bar.disable and self.done - self._last_printed >= interval:
             self._last_printed = self.done

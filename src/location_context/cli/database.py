@@ -1,4 +1,4 @@
-"""`backup`, `restore` and `migrate`: the stored data as a whole."""
+"""`backup`, `restore`, `copy` and `migrate`: the stored data as a whole."""
 
 import asyncio
 from pathlib import Path
@@ -7,9 +7,13 @@ from typing import Annotated
 import typer
 
 from location_context.cli import console
+from location_context.errors import OperatorError
+from location_context.settings.data_dir import PEPPER_FILE
+from location_context.settings.parsers import InvalidSetting, PostgresqlAddress, parse
 from location_context.storage import backup as backups
 from location_context.storage import schema
 from location_context.storage.database import Database
+from location_context.storage.transfer import Transfer
 
 
 def backup(
@@ -34,6 +38,38 @@ def restore(
     contents, folder = backups.restore(settings, file), settings.data_dir.absolute()
     text = f"{folder} holds {', '.join(contents)} again."
     console.emit({"data_dir": str(folder), "holds": contents}, text, json=json)
+
+
+def copy(
+    *,
+    to: Annotated[
+        str,
+        typer.Option(metavar="URL", help="The PostgreSQL database: postgresql://user@host/name."),
+    ],
+    json: console.Json = False,
+) -> None:
+    """Copy everything from SQLite to an empty PostgreSQL database, while the service runs."""
+    try:
+        address = parse(PostgresqlAddress, to)
+    except InvalidSetting as error:  # it masks the address, which may hold a password
+        raise OperatorError(f"--to {error}.") from None
+    settings = console.settings()
+    transfer = Transfer(settings, address)
+    with console.ProgressReporter("Copying", 2 * transfer.count(), "rows") as progress:
+        rows = transfer.run(progress.advance)
+    pepper = settings.data_dir.absolute() / PEPPER_FILE
+    text = (
+        f"{transfer.target} now holds every row of {transfer.source}. Serve it with "
+        "LOCATION_CONTEXT_DATABASE_URL set to its address, the same data directory, and the same "
+        + (
+            "LOCATION_CONTEXT_KEY_PEPPER."
+            if settings.key_pepper
+            else f"pepper: LOCATION_CONTEXT_KEY_PEPPER_FILE={pepper}"
+        )
+    )
+    table = console.table(("table", "rows"), ((name, f"{n:,}") for name, n in rows.items()))
+    result = {"from": str(transfer.source), "to": transfer.target, "rows": rows}
+    console.emit(result, table, text, json=json)
 
 
 def migrate(

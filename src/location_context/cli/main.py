@@ -28,10 +28,11 @@ COMMANDS = {  # in the order of `--help`, with the first line of each command's 
     "doctor": "Check settings, storage, datasets and providers; exit with 1 if a check failed.",
     "backup": "Save the database of a running service, its pepper and its grid in one file.",
     "restore": "Restore a backup into an empty data directory.",
+    "copy": "Copy everything from SQLite to an empty PostgreSQL database, while the service runs.",
     "migrate": "Bring the database schema up to date; safe to run again after an interruption.",
 }
 MODULES = {
-    "backup": "database", "restore": "database", "migrate": "database",
+    "backup": "database", "restore": "database", "copy": "database", "migrate": "database",
 }  # fmt: skip
 
 

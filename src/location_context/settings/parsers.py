@@ -167,6 +167,9 @@ DatabaseAddress = Annotated[
     Meta(title="postgresql://… or sqlite:///…"),
     _is_address("postgresql", "sqlite"),
 ]
+PostgresqlAddress = Annotated[  # of a command: it may not be left out
+    Secret, Meta(title="postgresql://…"), _is_address("postgresql"), Check(bool)
+]
 RedisAddress = Annotated[
     Secret, Meta(title="redis://… or rediss://…"), _is_address("redis", "rediss")
 ]
