@@ -153,7 +153,7 @@ def test_no_function_is_longer_than_60_lines() -> None:
 # To raise a number is a decision: say why in the commit, and beside the number.
 LINES = {
     "access": 1100,  # requests counted by key and day
-    "cli": 2400,  # `climate`: build, list, verify, remove, map; `keys usage`; `copy`
+    "cli": 2450,  # `climate`: build, list, verify, remove, map; `keys usage`; `copy`
     "gazetteer": 450,
     "localisation": 500,
     "sections": 1650,  # what all sections share; when the data of each were renewed
@@ -163,7 +163,7 @@ LINES = {
     "sections/weather": 6300,
     "sections/weather/climate": 1850,  # built from daily and hourly sources, stored and served
     "settings": 750,
-    "storage": 2700,  # requests counted by key; `copy` from SQLite to PostgreSQL
+    "storage": 2750,  # requests counted by key; `copy` from SQLite to PostgreSQL
     "testing": 600,
     "upstream": 2200,
     "web": 2180,  # metrics and states described in sentences
