@@ -131,7 +131,12 @@ def test_compact_page_has_each_source_and_whole_notice(service):
     )
     assert words_of(below).split() == words_of(notices).split()
     named = low.partition("<footer")[2].partition("<details")[0]
-    for name in ("Open-Meteo", "Copernicus DEM", "OpenStreetMap", "Sample guide 2026, not current"):
+    for name in (
+        "Open-Meteo",
+        "Copernicus DEM",
+        "OpenStreetMap",
+        "Sample guide 2026, not current",
+    ):
         assert name in words_of(named)
 
 

@@ -46,7 +46,10 @@ def text_of(html: str) -> str:
 def test_footer_has_each_notice_once_and_the_time_of_the_data(service):
     said = text_of(footer_of(service, lang="en"))
     wanted = [OPEN_METEO, copernicus(2026), DEM, HOLIDAYS]
-    for text in (*(one.text for one in wanted), "Sample guide 2026, not current"):
+    for text in (
+        *(one.text for one in wanted),
+        "Sample guide 2026: a demonstration, not current, places up to 500 m off",
+    ):
         assert said.count(text) == 1
     assert "Updated today, 11:00" in service.page(FORECAST, lang="en-GB").text
 

@@ -18,6 +18,17 @@ def test_card_shows_six_restaurants_of_all_tiers_and_folds_the_others(gazetteer)
     assert sorted(view.numbers.values()) == [1, 2, 3, 4, 5, 6]
 
 
+def test_card_with_notes_is_higher_by_their_lines(gazetteer):
+    body = guide(query(gazetteer))
+    plain = [msgspec.structs.replace(one, note=None) for one in body.restaurants]
+    long = [msgspec.structs.replace(one, note="x" * 140) for one in body.restaurants]
+    low, high = (
+        tables.card(msgspec.structs.replace(body, restaurants=rows), WORDS).lines
+        for rows in (plain, long)
+    )
+    assert high - low == 6 * 4
+
+
 def test_single_tier_takes_all_places_in_view(gazetteer):
     body = guide(query(gazetteer))
     stars = [one for one in body.restaurants if one.tier == "one_star"] * 2

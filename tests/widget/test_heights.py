@@ -2,6 +2,7 @@
 
 from datetime import date, timedelta
 
+import msgspec
 import pytest
 
 from location_context.sections.contract import NotApplicable
@@ -46,6 +47,22 @@ def test_reserved_height_follows_the_chosen_sections(service, open_page, section
     page = open_page("about:blank").page
     for width, true in zip(NARROW, true_heights(service, page, given, NARROW), strict=True):
         assert abs(reserved_height(service, given, width) - true) <= max(WORST * true, 300), width
+
+
+def test_reserved_height_is_near_the_true_height_with_a_note_on_each_tip(service, open_page):
+    """Notes of 60 characters on all six in view; six of 140 exceed the bound from 600 px on."""
+
+    def noted(body):
+        note = "Stand at the bar and order the mushrooms. Closed on Mondays."
+        rows = [msgspec.structs.replace(one, note=note) for one in body.restaurants]
+        return msgspec.structs.replace(body, restaurants=rows)
+
+    given = {**STAY, **stay(NEAR, 5), "lang": "en", "lat": "44.31"}
+    with service.answering("guide", noted):
+        page = open_page("about:blank").page
+        true_ones = true_heights(service, page, given, NARROW)
+    for width, true in zip(NARROW, true_ones, strict=True):
+        assert reserved_height(service, given, width) == pytest.approx(true, rel=WORST), width
 
 
 def test_reserved_height_omits_a_section_without_an_answer(service):

@@ -291,6 +291,7 @@ def arm(guide, events, makers, batch) -> None:
                 url=LINKS[n % len(LINKS)],
                 cuisine=[batch[(n + 1) % len(batch)]],
                 price=batch[(n + 2) % len(batch)],
+                note=batch[(n + 3) % len(batch)],
             )
             for n, row in enumerate(body.restaurants)
         ]

@@ -2,13 +2,14 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 import typer
+from rich.console import RenderableType
 from rich.progress import Progress
 
 from location_context.cli import console
@@ -29,7 +30,11 @@ guide = typer.Typer(
 )
 
 T = TypeVar("T")
-_MAX_LISTED = 20  # rejected rows printed for people; --json lists all
+_MAX_LISTED = 20  # rejected rows, and countries, printed for people; --json lists all
+_INCOMPLETE = (
+    "This is not a complete guide: it has only the restaurants and awards that volunteers entered "
+    "at Wikidata. Compare the counts with a current list before guests see it."
+)
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 Name = Annotated[
     str, typer.Option(metavar="NAME", help="A guide beside the unnamed one, served as guide=NAME.")
@@ -194,10 +199,29 @@ def _print_report(report: reading.ImportReport, *, json: bool) -> None:
     rows = f"{report.rows:,} rows ({report.kind}): {report.taken:,} restaurants"
     rest = f"{len(report.merged):,} merged into others, {len(report.refused):,} refused"
     text = [f"{rows}, {rest}."]
+    if report.without_tier:
+        text.append(f"{report.without_tier:,} rows name no tier, award or stars: selected.")
     if report.version is not None:
         tiers = ", ".join(f"{count:,} {tier}" for tier, count in report.by_tier.items())
         text.append(f"Version {report.version} serves: {tiers}.")
-    console.emit(report, *text, json=json)
+    coverage = _coverage(report) if report.kind == "sparql" else ()
+    console.emit(report, *text, *coverage, json=json)
+
+
+def _coverage(report: reading.ImportReport) -> Sequence[RenderableType]:
+    """Return a table of the largest countries with a total, and a sentence on what is missing."""
+
+    def line(name: str, some: Sequence[reading.CountryCoverage]) -> tuple[str, ...]:
+        fields = ("restaurants", "three_star", "two_star", "one_star")
+        counts = [sum(getattr(one, field) for one in some) for field in fields]
+        newest = max(one.newest_award or 0 for one in some)
+        return (name, *(f"{count:,}" for count in counts), f"{newest or ''}")
+
+    columns = ("country", "restaurants", "three stars", "two stars", "one star", "newest award")
+    largest = report.coverage[:_MAX_LISTED]
+    lines = [line(one.country or "unknown", [one]) for one in largest]
+    total = line(f"all {len(report.coverage)}", report.coverage)
+    return console.table(columns, [*lines, total]), _INCOMPLETE
 
 
 def _as_json(version: GuideVersion) -> dict[str, Any]:

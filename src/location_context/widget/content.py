@@ -270,13 +270,13 @@ def footer(results: SectionResults, point: Point, fmt: Formatter, now: datetime)
 def _names(
     by_section: Mapping[Section[Any], Mapping[str, Attribution]], fmt: Formatter
 ) -> list[tuple[str, list[Part]]]:
-    """Return each name once, with its link; a name without a page is shown whole."""
+    """Return each name once, with its link; the whole notices are a click away."""
     seen, names = set[str](), list[tuple[str, list[Part]]]()
     for section, notices in by_section.items():
         parts = {
             part.text: part
             for one in notices.values()
-            if (part := Part(one.name if one.url else one.text, one.url)).text not in seen
+            if (part := Part(one.name, one.url)).text not in seen
         }
         seen |= set(parts)
         if parts:

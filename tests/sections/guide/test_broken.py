@@ -34,7 +34,7 @@ def swapped(data: bytes) -> bytes:
 
 
 def without_column(data: bytes) -> bytes:
-    return data.replace(b",Award", b",Prize", 1)
+    return data.replace(b",Latitude", b",North", 1)
 
 
 def wide(data: bytes) -> bytes:
@@ -53,7 +53,7 @@ BROKEN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         r"rows are wrong.*wrongly encoded",
     ),
     "zero bytes": (lambda data: data[:200] + b"\x00" + data[200:], "zero byte on line"),
-    "a column renamed": (without_column, r"lacks the columns award"),
+    "a column renamed": (without_column, r"lacks the columns latitude"),
     "no header": (lambda data: data.partition(b"\n")[2], r"lacks the columns"),
     "swapped coordinates": (swapped, r"latitude and longitude (are|seem) swapped"),
     "too many rows": (long, r"more than 2,000 rows"),
@@ -103,7 +103,7 @@ async def test_broken_copy_of_a_snapshot_is_refused_whole(
 ):
     data = gzip.decompress(snapshots(shared_data)[2024].read_bytes())
     if name == "a column renamed":
-        data = data.replace(b",Award,", b",Prize,", 1)
+        data = data.replace(b",Latitude,", b",North,", 1)
     elif name == "swapped coordinates":
         data = data.replace(b"Longitude,Latitude", b"Latitude,Longitude", 1)
     else:

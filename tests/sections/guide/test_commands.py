@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -61,20 +62,20 @@ def operator(tmp_path: Path) -> Operator:
     return Operator(tmp_path, LOCATION_CONTEXT_FEEDS_ALLOW_PRIVATE="true")
 
 
-ROWS = open_csv(open_row(1), open_row(2), open_row(3, Award=""))
+ROWS = open_csv(open_row(1), open_row(2), open_row(3, Award="4 Stars"))
 
 
 def test_import_prints_the_accepted_and_refused_rows(operator):
     done = operator.run("import", operator.guide)
     assert "3 rows (guide_csv): 2 restaurants, 0 merged into others, 1 refused." in done.stdout
     assert "Version 1 serves: 2 one_star." in done.stdout
-    assert "line 4: it has no award, tier or stars" in done.stderr
+    assert "line 4: the award '4 Stars' is not known" in done.stderr
 
 
 def test_import_as_json_accounts_for_every_row(operator):
     report = operator.json("import", operator.guide)
     assert report["rows"] == report["taken"] + len(report["merged"]) + len(report["refused"])
-    assert report["refused"] == [{"line": 4, "reason": "it has no award, tier or stars"}]
+    assert report["refused"] == [{"line": 4, "reason": "the award '4 Stars' is not known"}]
 
 
 def test_file_that_unpacks_to_millions_of_lists_is_refused_for_its_memory(operator):
@@ -155,6 +156,47 @@ def test_wikidata_gets_the_documented_query_and_its_licence_is_stored(tmp_path, 
     assert request.query["query"].startswith("SELECT ?item ?itemLabel ?coord ?stars")
     provenance = operator.json("list")[0]["provenance"]
     assert (provenance["attribution"], provenance["license"]) == ("Wikidata", "CC0 1.0")
+
+
+COUNTRIES = re.findall("..", "ATBECHCNDEDKESFRGBHKIEITJPKRLUMCNLNOPTSESGTHUS")
+
+
+@pytest.fixture
+def wikidata_of_23_countries(operator):
+    """A result with a restaurant in each country and a second one in France, as a file."""
+    places = [(f"Chez {n}", country) for n, country in enumerate(COUNTRIES)]
+    bindings = [
+        binding(itemLabel=name, coord=f"Point(2.{n:02} 48.85)", stars="2", country=country,
+                year=f"{2000 + n}")
+        for n, (name, country) in enumerate([*places, ("Encore", "FR")])
+    ]  # fmt: skip
+    answer = {"head": {"vars": []}, "results": {"bindings": bindings}}
+    return operator.file("wikidata.json", msgspec.json.encode(answer))
+
+
+def test_wikidata_import_prints_twenty_countries_and_a_total(operator, wikidata_of_23_countries):
+    said = operator.run("import", wikidata_of_23_countries).stdout
+    lines = [line.split() for line in said.splitlines()]
+    at = next(n for n, line in enumerate(lines) if line[:1] == ["country"])
+    assert lines[at + 1] == ["FR", "2", "0", "2", "0", "2023"]
+    assert lines[at + 21] == ["all", "23", "24", "0", "24", "0", "2023"]
+    assert " ".join(lines[-1]).startswith("This is not a complete guide")
+
+
+def test_wikidata_import_as_json_has_every_country(operator, wikidata_of_23_countries):
+    coverage = operator.json("import", wikidata_of_23_countries)["coverage"]
+    assert {one["country"] for one in coverage} == set(COUNTRIES)
+    assert coverage[0] == {
+        "country": "FR", "restaurants": 2, "three_star": 0, "two_star": 2, "one_star": 0,
+        "newest_award": 2023,
+    }  # fmt: skip
+
+
+def test_import_of_a_house_guide_names_the_rows_without_a_tier(operator):
+    rows = b"name,lat,lng\nChez Nous,48.85,2.35\nChez Eux,48.86,2.35\n"
+    said = operator.run("import", operator.file("tips.csv", rows)).stdout
+    assert "2 rows name no tier, award or stars: selected." in said
+    assert "complete guide" not in said
 
 
 def test_labels_of_the_operator_are_stored_with_the_version(operator):

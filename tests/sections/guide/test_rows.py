@@ -76,7 +76,6 @@ BAD = {
     "latitude and longitude are swapped": {"Latitude": "2.35", "Longitude": "48.85"},
     "the award '4 Stars' is not known": {"Award": "4 Stars"},
     "its distinction is retired and is not a tier": {"Award": "Green Star"},
-    "it has no award, tier or stars": {"Award": ""},
     "it holds control characters": {"Name": "Chez \x07 Exemple"},
     "its text is wrongly encoded: 'FrantzÃ©n'": {"Name": "FrantzÃ©n"},
 }
@@ -88,7 +87,7 @@ async def test_each_wrong_row_is_listed_with_its_line_and_reason(importer):
     _, report = await importer.run(open_csv(*good, *bad), METADATA)
     rejected = [(row.line, row.reason) for row in report.refused]
     assert rejected == [(16 + n, reason) for n, reason in enumerate(BAD)]
-    assert (report.rows, report.taken) == (26, 14)
+    assert (report.rows, report.taken) == (25, 14)
 
 
 async def test_line_number_counts_the_lines_of_the_file(importer):
@@ -105,7 +104,7 @@ async def test_row_with_a_field_too_few_is_refused_and_the_rest_is_taken(importe
 
 
 async def test_strict_import_refuses_the_file_and_lists_the_rows(importer, guides):
-    data = open_csv(open_row(1), open_row(2), open_row(3, Award=""))
+    data = open_csv(open_row(1), open_row(2), open_row(3, Award="4 Stars"))
     with pytest.raises(ImportRejected, match="1 of 3 rows") as refused:
         await importer.run(data, METADATA, strict=True)
     assert [row.line for row in refused.value.report.refused] == [4]
@@ -122,6 +121,86 @@ async def test_plain_csv_of_the_documented_columns_is_taken(importer, guides):
     (one,) = await guides.load(1)
     assert report.kind == "plain_csv"
     assert (one.tier, one.lat, one.price_level, one.award_year) == ("good_value", 48.85, 2, 2025)
+
+
+HOUSE = {"name": "Chez Nous", "lat": "48.85", "lng": "2.35"}
+
+
+@pytest.mark.parametrize(
+    ("more", "tier", "without"),
+    [
+        ({}, "selected", 1),
+        ({"tier": ""}, "selected", 1),
+        ({"tier": "", "award": " ", "stars": ""}, "selected", 1),
+        ({"tier": "", "award": "2 Stars"}, "two_star", 0),
+        ({"tier": "", "stars": "1"}, "one_star", 0),
+        ({"tier": "good value", "stars": "3"}, "good_value", 0),
+    ],
+)
+async def test_row_without_tier_award_and_stars_is_selected(importer, guides, more, tier, without):
+    row = HOUSE | more
+    _, report = await importer.run(csv_of([row], columns=",".join(row)), METADATA, strict=True)
+    (one,) = await guides.load(1)
+    assert (one.tier, report.without_tier) == (tier, without)
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind"),
+    [("name,lat,lng", "plain_csv"), ("name,lat,lng,award", "guide_csv")],
+)
+async def test_kind_of_a_csv_follows_its_columns(importer, columns, kind):
+    _, report = await importer.run(csv_of([HOUSE], columns=columns), METADATA)
+    assert report.kind == kind
+
+
+@pytest.mark.parametrize(
+    "pair", ["48.85, 2.35", "48.85,2.35", " +48.850 ,  2.35 ", "POINT (2.35 48.85)"]
+)
+async def test_coordinates_in_one_column_are_latitude_first_or_a_point(import_rows, pair):
+    row = {"name": "Chez Nous", "coordinates": pair}
+    (one,) = await import_rows(csv_of([row], columns="name,coordinates"))
+    assert (one.lat, one.lng) == (48.85, 2.35)
+
+
+async def test_unreadable_coordinates_are_refused_with_an_example(importer):
+    rows = [{"name": "Chez Nous", "coordinates": pair} for pair in ("48.85, 2.35", "near us")]
+    _, report = await importer.run(csv_of(rows, columns="name,coordinates"), METADATA)
+    (refused,) = report.refused
+    assert refused.reason == "its coordinates are 'near us'; accepted: '43.3215, -1.9510'"
+
+
+@pytest.mark.parametrize(
+    ("note", "stored"),
+    [
+        ("Ask for the table  by the window.", "Ask for the table by the window."),
+        ("One line\nand another", "One line and another"),
+        ("é" * 140, "é" * 140),
+        ("\u202eback\u2069", "back"),
+        ("  ", None),
+    ],
+)
+async def test_note_is_stored_in_one_line(import_rows, note, stored):
+    row = HOUSE | {"note": note}
+    (one,) = await import_rows(csv_of([row], columns=",".join(row)))
+    assert one.note == stored
+
+
+@pytest.mark.parametrize("length", [141, 500])
+async def test_longer_note_is_refused_with_its_length(importer, length):
+    rows = [HOUSE | {"note": "x" * 140}, HOUSE | {"name": "Loin", "note": "x" * length}]
+    _, report = await importer.run(csv_of(rows, columns=",".join(rows[0])), METADATA)
+    assert [(row.line, row.reason) for row in report.refused] == [
+        (3, f"its note has {length} characters; accepted: at most 140")
+    ]
+
+
+async def test_note_survives_a_merge_with_a_newer_award(import_rows):
+    rows = [
+        HOUSE | {"note": "Our chef's favourite.", "award_year": "2020", "stars": "1"},
+        HOUSE | {"note": "", "award_year": "2025", "stars": "2"},
+    ]
+    (one,) = await import_rows(csv_of(rows, columns=",".join(rows[0])))
+    assert (one.tier, one.note) == ("two_star", "Our chef's favourite.")
 
 
 def feature(number: int, **changes: Any) -> dict[str, Any]:
@@ -180,7 +259,25 @@ async def test_sparql_result_keeps_the_newest_award_of_each_item(importer, guide
     assert (report.kind, len(report.merged), len(report.refused)) == ("sparql", 1, 1)
 
 
+async def test_report_counts_restaurants_by_country_and_tier(world_importer):
+    place = {"itemLabel": "Chez Wiki", "coord": "Point(2.35 48.85)", "country": "FR"}
+    tokyo = {"coord": "Point(139.76 35.68)", "country": "JP"}
+    bindings = [
+        binding(**place, stars="3", year="2019"),
+        binding(**place | {"itemLabel": "Autre"}, stars="1", year="2024"),
+        binding(**place | {"itemLabel": "Troisième"}, stars="1"),
+        binding(**place | tokyo, stars="2"),
+    ]
+    data = msgspec.json.encode({"head": {"vars": []}, "results": {"bindings": bindings}})
+    _, report = await world_importer.run(data, METADATA)
+    fields = ("country", "restaurants", "three_star", "two_star", "one_star", "newest_award")
+    assert [tuple(getattr(one, name) for name in fields) for one in report.coverage] == [
+        ("FR", 3, 1, 0, 2, 2024),
+        ("JP", 1, 0, 1, 0, None),
+    ]
+
+
 async def test_file_with_most_rows_wrong_is_refused_whole(importer):
-    rows = [open_row(1), open_row(2, Award=""), open_row(3, Award="")]
+    rows = [open_row(1), open_row(2, Award="none"), open_row(3, Award="none")]
     with pytest.raises(OperatorError, match="2 of 3 rows are wrong"):
         await importer.run(open_csv(*rows), METADATA)

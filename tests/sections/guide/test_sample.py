@@ -40,6 +40,7 @@ def test_sample_has_160_restaurants_in_25_cities_and_paris_in_every_tier():
 
 
 def test_name_in_a_snapshot_has_its_tier_and_lies_within_500_m(shared_data):
+    """The notice of the sample, its warning and docs/data.md say the same distance."""
     known = {str(year): places(path) for year, path in snapshots(shared_data).items()}
     found, wrong = 0, []
     for row in sample():

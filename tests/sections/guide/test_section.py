@@ -107,8 +107,17 @@ async def test_restaurant_carries_every_field_and_null_for_unknown(answer):
         "travel": {"kind": "drive", "minutes": 21, "estimated": True}, "cuisine": [],
         "price_level": None, "price": None, "address": None, "city": None, "country": None,
         "lat": pytest.approx(48.946533, abs=1e-5), "lng": 2.3522, "url": None, "website": None,
-        "phone": None, "award_year": None,
+        "phone": None, "award_year": None, "note": None,
     }  # fmt: skip
+
+
+async def test_note_is_in_the_answer_and_in_the_text_of_read(answer, guide):
+    note = "Ask for the table by the window."
+    (row,) = around(("selected", 0.5))
+    body = await answer([msgspec.structs.replace(row, note=note)])
+    assert body["restaurants"][0]["note"] == note
+    table, _ = guide.text(msgspec.convert(body, GuideBody))
+    assert dict(zip(table.columns, table.rows[0], strict=True))["note"] == note
 
 
 async def test_answer_matches_its_documented_struct(guide, guides):
@@ -147,8 +156,11 @@ async def test_sample_is_marked_as_not_current(answer, guide):
         kind="sample", source="s", dated=date(2024, 6, 1), attribution="Sample guide"
     )
     notice = (await answer(around(("one_star", 1)), provenance=provenance))["attribution"][0]
-    assert (notice["text"], notice["adapted"]) == ("Sample guide 2024, not current", False)
-    assert "sample guide of 2024" in guide.warnings()[0]
+    text = "Sample guide 2024: a demonstration, not current, places up to 500 m off"
+    assert (notice["text"], notice["adapted"]) == (text, False)
+    assert notice["name"] == "Sample guide 2024, not current"
+    assert "sample guide of 2024 serves: a demonstration" in guide.warnings()[0]
+    assert "500 m off" in guide.warnings()[0]
 
 
 async def test_imported_guide_names_its_licence_terms_and_that_it_was_adapted(answer):

@@ -12,7 +12,10 @@ from location_context.sections.units import Measure
 from tests.widget.samples.place import point_of
 
 SAMPLE = Attribution(
-    name="Sample guide", url=None, license=MIT.name, text="Sample guide 2026, not current"
+    name="Sample guide 2026, not current",
+    url=None,
+    license=MIT.name,
+    text="Sample guide 2026: a demonstration, not current, places up to 500 m off",
 )
 TABLES = (
     ("three_star", ("Goizargi", "Creative Basque", 4, 3.4), ("Harkaitz", "Contemporary", 4, 7.1)),
@@ -26,6 +29,10 @@ TABLES = (
      ("Itsas Begi", "Seafood", 3, 0.8), ("Kale Nagusia", "Contemporary", 2, 0.9),
      ("Errekalde", "Vegetarian", 2, 0.95)),
 )  # fmt: skip
+NOTES = {
+    "Lanperna": "Stand at the bar and order the mushrooms.",  # in view, the next is folded
+    "Zazpi": "Ask for a table by the window, " + "and book two days ahead, " * 4 + "please.",
+}
 # most lie along the coast and inland of it, as San Sebastián's do
 BEARINGS = {"three_star": 245, "two_star": 120, "one_star": 95, "good_value": 210, "selected": 150}
 RADII = {"three_star": 80, "two_star": 40, "one_star": 15, "good_value": 2, "selected": 1}
@@ -81,6 +88,7 @@ def _restaurant(
         website=None,
         phone=None,
         award_year=2026,
+        note=NOTES.get(name),
     )
 
 

@@ -37,6 +37,16 @@ class View:
         return next((sign for sign in SIGNS if price and sign in price), "€")
 
     @staticmethod
+    def quoted(note: str, fmt: Formatter) -> str:
+        """Return the operator's sentence in the quotes of the page's language.
+
+        Its own language is unknown. With its quotes it is isolated, so that they take its direction
+        and no other sign of the page does.
+        """
+        quoted = fmt.gettext("“{note}”").format(note=note)
+        return f"\u2068{quoted}\u2069"
+
+    @staticmethod
     def spoken_way(one: RestaurantBody, fmt: Formatter) -> str:
         """Return how long it takes, on foot or by car."""
         walk, drive = fmt.gettext("{minutes} on foot"), fmt.gettext("{minutes} by car")
@@ -69,7 +79,8 @@ def card(body: GuideBody, fmt: Formatter) -> Card:
         wide_label=wide.format(count=fmt.number(more)),
         footnote=_footnote(body, fmt),
     )
-    lines = 4 + 2.4 * len(in_view) + (9 if drawing else 0)
+    notes = sum(1 + len(one.note) // 45 for one in in_view if one.note)
+    lines = 4 + 2.4 * len(in_view) + notes + (9 if drawing else 0)
     return Card(
         template=TEMPLATE,
         view=view,

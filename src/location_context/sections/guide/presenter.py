@@ -24,7 +24,7 @@ _ROAD_NOTICE = contract.Attribution(
 
 # beyond a day's drive the nearest is of no use to a guest, and often a row with wrong coordinates
 MAX_BEYOND_KM = 1000.0
-_COLUMNS = ("tier", "restaurant", "away", "way", "cuisine", "city")
+_COLUMNS = ("tier", "restaurant", "away", "way", "cuisine", "city", "note")
 
 
 def tier_texts(language: Language, own: Mapping[Tier, TierTexts]) -> dict[Tier, tuple[str, str]]:
@@ -96,13 +96,15 @@ class Presenter:
 
     def _attribution(self) -> contract.Attribution:
         source, language = self._provenance, self._query.language
-        text = source.attribution
+        name = text = source.attribution
         if source.sample:
-            text = language.gettext("Sample guide {year}, not current").format(
-                year=source.dated.year
-            )
+            year = source.dated.year
+            name = language.gettext("Sample guide {year}, not current").format(year=year)
+            text = language.gettext(
+                "Sample guide {year}: a demonstration, not current, places up to 500 m off"
+            ).format(year=year)
         return contract.Attribution(
-            name=source.attribution,
+            name=name,
             url=web_address(source.attribution_url),
             license=source.license,
             text=text,
@@ -155,7 +157,7 @@ def to_text(body: response.GuideBody) -> Iterator[str | TextTable]:
         rows.append([
             one.label, one.name, f"{one.distance:g} {body.units.distance}",
             f"{one.travel.kind}, {about}{one.travel.minutes} min", ", ".join(one.cuisine),
-            one.city or "",
+            one.city or "", one.note or "",
         ])  # fmt: skip
     yield TextTable(columns=_COLUMNS, rows=rows)
     yield f"{len(body.restaurants)} of {body.total} restaurants"

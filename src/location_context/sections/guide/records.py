@@ -11,11 +11,15 @@ TIERS: tuple[Tier, ...] = ("three_star", "two_star", "one_star", "good_value", "
 STARS: dict[Tier, int] = dict(zip(TIERS, (3, 2, 1, 0, 0), strict=True))
 
 
+MAX_NOTE_LENGTH = 140  # characters: two or three lines of a card on a phone
+
+
 class Restaurant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One restaurant, from its row in a dataset to the answer.
 
     `id` is the dataset's own, "" where it has none, until `matching.assign_ids` sets the final
-    one. `country` is ISO 3166-1 alpha-2; addresses are http(s).
+    one. `country` is ISO 3166-1 alpha-2; addresses are http(s). `note` is a sentence of the
+    operator, such as a hotel's own tip.
     """
 
     id: str
@@ -33,6 +37,7 @@ class Restaurant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     website: str | None = None
     phone: str | None = None
     award_year: int | None = None
+    note: str | None = None
 
 
 class TierTexts(msgspec.Struct, frozen=True, omit_defaults=True):

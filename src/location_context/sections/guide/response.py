@@ -14,7 +14,7 @@ from location_context.sections.contract import (
     Text,
     WebAddress,
 )
-from location_context.sections.guide.records import Tier
+from location_context.sections.guide.records import MAX_NOTE_LENGTH, Tier
 
 
 class NearestBeyond(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +84,10 @@ class RestaurantBody(msgspec.Struct, frozen=True, kw_only=True):
     website: Annotated[WebAddress | None, Meta(description="The restaurant's own website.")]
     phone: Annotated[str | None, Meta(description="The dataset's text, unchanged.")]
     award_year: Annotated[int | None, Meta(description="The year of the distinction.")]
+    note: Annotated[
+        Annotated[str, Meta(max_length=MAX_NOTE_LENGTH)] | None,
+        Meta(description="A sentence of the operator, such as a hotel's own tip; plain text."),
+    ]
 
 
 class GuideBody(Applicable, frozen=True, kw_only=True, tag="guide"):

@@ -226,8 +226,9 @@ class Guide(section.Section[GuideBody]):
             if (provenance := guide.version.provenance).sample:
                 served, option = (f" as {name!r}", f" --name {name}") if name else ("", "")
                 found.append(
-                    f"The sample guide of {provenance.dated.year} serves{served}; it is not "
-                    f"current. Load your own: location-context guide import FILE{option}"
+                    f"The sample guide of {provenance.dated.year} serves{served}: a demonstration, "
+                    "not current, with places up to 500 m off. "
+                    f"Load your own: location-context guide import FILE{option}"
                 )
         return found
 

@@ -1,7 +1,7 @@
 """The built-in formats: CSV, GeoJSON points, and the JSON result of a SPARQL query.
 
-The CSV is the open restaurant-guide CSV in all its vintages, or the plain one in
-docs/data.md, which has the query too. Records of JSON are counted, the first being 1.
+The CSV is the open restaurant-guide CSV in all its vintages, or the plain one in docs/data.md,
+which has the query too. Records of JSON are counted, the first being 1.
 """
 
 import csv
@@ -18,10 +18,10 @@ from location_context.sections.guide.imports import formats
 _MAX_FIELD_LENGTH = 100_000
 _REQUIRED = (
     ("name", ("name",)),
-    ("latitude", ("lat",)),
-    ("longitude", ("lng",)),
-    ("award (or tier, or stars)", ("award", "tier", "stars")),
+    ("latitude (or coordinates)", ("lat", "coordinates")),
+    ("longitude (or coordinates)", ("lng", "coordinates")),
 )
+_PAIR = re.compile(r"([+-]?[\d.]+)\s*,\s*([+-]?[\d.]+)")  # as maps copy it: latitude first
 _POINT = re.compile(r"\s*point\s*\(\s*(\S+)\s+(\S+)\s*\)\s*", re.IGNORECASE)
 _WIKIDATA_ENTITY = re.compile(r"https?://www\.wikidata\.org/entity/(Q\d+)")
 
@@ -45,7 +45,7 @@ class CsvFormat(formats.GuideFormat):
         lines = csv.reader(text, delimiter=delimiter, strict=True)
         try:
             fields = _columns(next(lines))
-            kind = "plain_csv" if "tier" in fields else "guide_csv"
+            kind = "guide_csv" if "award" in fields and "tier" not in fields else "plain_csv"
             return formats.Table.of(kind, _csv_rows(lines, fields))
         except csv.Error as error:
             raise OperatorError(f"The CSV is broken at line {lines.line_num:,}: {error}.") from None
@@ -75,9 +75,8 @@ def _csv_rows(lines: Any, fields: list[str | None]) -> Iterator[formats.Row]:
             yield formats.Row(line, {}, broken=wrong)
             continue
         pairs = zip(fields, values, strict=True)
-        yield formats.Row(
-            line, {name: value.strip() for name, value in pairs if name and value.strip()}
-        )
+        row = {name: value.strip() for name, value in pairs if name and value.strip()}
+        yield formats.Row(line, _with_point(row))
 
 
 class JsonFormat(formats.GuideFormat):
@@ -130,11 +129,20 @@ def _bindings(bindings: list[Any]) -> Iterator[formats.Row]:
         except (KeyError, TypeError, AttributeError):
             yield formats.Row(number, {}, broken="not a binding of values")
             continue
-        if match := _POINT.fullmatch(fields.pop("coordinates", "")):
-            fields["lng"], fields["lat"] = match.groups()
+        fields = _with_point(fields)
         if match := _WIKIDATA_ENTITY.fullmatch(fields.get("url", "")):
             fields["url"] = f"https://www.wikidata.org/wiki/{match[1]}"
         yield formats.Row(number, fields)
+
+
+def _with_point(fields: dict[str, str]) -> dict[str, str]:
+    """Return the fields with `lat` and `lng` from `coordinates`: a pair, or a point of WKT."""
+    coordinates = fields.get("coordinates", "")
+    if match := _PAIR.fullmatch(coordinates):
+        return fields | {"lat": match[1], "lng": match[2]}
+    if match := _POINT.fullmatch(coordinates):
+        return fields | {"lat": match[2], "lng": match[1]}
+    return fields
 
 
 def _known_fields(values: Mapping[str, Any]) -> dict[str, str]:

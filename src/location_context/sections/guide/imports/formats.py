@@ -28,7 +28,7 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _FIELDS = {
     "id", "name", "award", "tier", "stars", "lat", "lng", "coordinates", "address", "location",
     "city", "country", "cuisine", "price", "price_level", "min_price", "max_price", "currency",
-    "url", "website", "phone", "award_year",
+    "url", "website", "phone", "award_year", "note",
 }  # fmt: skip
 _OTHER_NAMES = {
     "restaurant": "name", "title": "name", "itemlabel": "name", "distinction": "award",
@@ -66,6 +66,11 @@ class Row:
     def get(self, name: str) -> str:
         """Return the text of a field, "" where the row has none."""
         return self.fields.get(name, "")
+
+    @property
+    def names_tier(self) -> bool:
+        """True if it has a tier, an award or stars."""
+        return not self.fields.keys().isdisjoint({"tier", "award", "stars"})
 
 
 @dataclass(frozen=True, slots=True)

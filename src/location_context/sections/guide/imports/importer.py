@@ -17,9 +17,9 @@ from location_context.sections.guide.imports import matching
 from location_context.sections.guide.imports.reading import ImportReport, Progress, Read
 from location_context.stay import Clock
 
-# Well-known restaurants written from general knowledge (name, tier, city, coordinates to a few
-# hundred metres, year of the award), not from any dataset, so that a first run shows something
-# true. It is not current, and says so wherever it is shown. Most rows are of 2024, some of 2023.
+# Well-known restaurants written from general knowledge (name, tier, city, coordinates within 500 m,
+# year of the award), not from any dataset, so that a first run shows something true. It is a
+# demonstration, and says so wherever it is shown. Rows are of 2024, or of 2023.
 SAMPLE = records.Provenance(
     source="sample.csv",
     dated=date(2024, 6, 30),

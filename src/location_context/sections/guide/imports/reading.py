@@ -4,6 +4,7 @@ Every row is accounted for: taken, merged into another, or rejected with its lin
 """
 
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -37,17 +38,32 @@ class MergedRow(msgspec.Struct, frozen=True):
     into: int
 
 
+class CountryCoverage(msgspec.Struct, frozen=True, kw_only=True):
+    """The restaurants of a country in a dataset; `newest_award` is a year, null if none has one."""
+
+    country: str | None
+    restaurants: int
+    three_star: int
+    two_star: int
+    one_star: int
+    newest_award: int | None
+
+
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of every row: `rows` = `taken` + `merged` + `refused`.
 
-    Lines are counted in `counted_in`; `version` is None when nothing was stored.
+    Lines are counted in `counted_in`; `version` is None when nothing was stored. `without_tier`
+    counts the valid rows that name no tier, award or stars. `coverage` has the largest country
+    first.
     """
 
     kind: str
     counted_in: str
     rows: int
     taken: int
+    without_tier: int
     by_tier: dict[str, int]
+    coverage: list[CountryCoverage]
     merged: list[MergedRow]
     refused: list[RejectedRow]
     version: int | None = None
@@ -89,7 +105,9 @@ def read(data: bytes, progress: Progress, *, country_at: CountryAt) -> Reading:
         counted_in=table.counted_in,
         rows=len(table.rows),
         taken=len(restaurants),
+        without_tier=sum(not row.names_tier for row, _ in valid),
         by_tier={tier: tiers.count(tier) for tier in records.TIERS if tier in tiers},
+        coverage=_coverage(restaurants),
         merged=[
             MergedRow(valid[n][0].line, valid[group[0]][0].line)
             for group in groups
@@ -135,6 +153,26 @@ def installed_formats() -> list[formats.GuideFormat]:
         OperatorError: a format of another package cannot be loaded.
     """
     return [one() for one in registry.load(registry.GUIDE_IMPORTERS, formats.GuideFormat)]
+
+
+def _coverage(restaurants: Sequence[records.Restaurant]) -> list[CountryCoverage]:
+    by_country: defaultdict[str | None, list[records.Restaurant]] = defaultdict(list)
+    for restaurant in restaurants:
+        by_country[restaurant.country].append(restaurant)
+    found = []
+    for country, some in by_country.items():
+        tiers = Counter(one.tier for one in some)
+        found.append(
+            CountryCoverage(
+                country=country,
+                restaurants=len(some),
+                three_star=tiers["three_star"],
+                two_star=tiers["two_star"],
+                one_star=tiers["one_star"],
+                newest_award=max(one.award_year or 0 for one in some) or None,
+            )
+        )
+    return sorted(found, key=lambda one: (-one.restaurants, one.country or ""))
 
 
 def _validated(

@@ -1,8 +1,8 @@
 """Validation: a row becomes a restaurant, or an error that says why not.
 
-A row is rejected for what makes it wrong (no name, no tier, impossible coordinates), never for what
-is merely missing. Coordinates count as swapped when the other way round lies in the row's own
-country and this way does not.
+A row is rejected for what makes it wrong (no name, an unknown tier, impossible coordinates), never
+for what is merely missing. Coordinates count as swapped when the other way round lies in the row's
+own country and this way does not.
 """
 
 import re
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from babel import Locale
 
 from location_context.sections.guide.imports.formats import Row, RowError
-from location_context.sections.guide.records import TIERS, Restaurant, Tier
+from location_context.sections.guide.records import MAX_NOTE_LENGTH, TIERS, Restaurant, Tier
 
 CountryAt = Callable[[float, float], str | None]  # latitude and longitude to ISO 3166-1 alpha-2
 
@@ -64,6 +64,7 @@ class RowValidator:
             website=_web_address(row.get("website")),
             phone=_phone(row.get("phone")),
             award_year=_year(row.get("award_year")),
+            note=_note(row.get("note")),
         )
 
     def _place(
@@ -90,6 +91,13 @@ def _name(row: Row) -> str:
     return name
 
 
+def _note(raw: str) -> str | None:
+    """Return the operator's sentence whole; a sentence is never cut for length."""
+    if (length := len(" ".join(raw.split()))) > MAX_NOTE_LENGTH:
+        raise RowError(f"its note has {length} characters; accepted: at most {MAX_NOTE_LENGTH}")
+    return _text(raw)
+
+
 def _text(raw: str) -> str | None:
     """Return text in one line without control or direction characters; None when empty."""
     clean = "".join(" " if c.isspace() else c for c in raw if unicodedata.category(c) != "Cf")
@@ -113,6 +121,8 @@ def _is_double_encoded(text: str) -> bool:
 def _degrees(row: Row, field: str, name: str, most: int) -> float:
     text = row.get(field)
     if not text:
+        if pair := row.get("coordinates"):
+            raise RowError(f"its coordinates are {pair[:40]!r}; accepted: '43.3215, -1.9510'")
         raise RowError(f"it has no {name}")
     if not _NUMBER.fullmatch(text):
         raise RowError(f"its {name} {text[:20]!r} is not a number of degrees")
@@ -168,7 +178,7 @@ def tier_of(award: str, tier: str, stars: str) -> Tier:
 
     Awards are recognised by pattern: a number of stars with any publisher's name in between
     ("3 Stars", "One Acme Star", "★★"), the distinction for good value under its names, the plain
-    mention.
+    mention. A row without any of the three is `selected`, as a hotel's own picks are.
 
     Raises:
         RowError: the texts do not name a tier.
@@ -180,7 +190,7 @@ def tier_of(award: str, tier: str, stars: str) -> Tier:
     if award:
         return _tier_of_awards(award)
     if not stars:
-        raise RowError("it has no award, tier or stars")
+        return "selected"
     number = stars.removesuffix(".0")
     if number.isdigit() and int(number) in _TIER_OF_STARS:
         return _TIER_OF_STARS[int(number)]
