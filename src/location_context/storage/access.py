@@ -31,7 +31,6 @@ from location_context.storage.schema import api_keys, key_usage, metadata_kv
 _VERSION, _PEPPER_CHECK = "keys_version", "pepper_check"
 DIGEST_BYTES = 32
 _GET_VERSION = select(metadata_kv.c.value).where(metadata_kv.c.name == _VERSION)
-USAGE_PATIENCE = 5.0  # seconds, also at shutdown
 _ALL_KEYS = select(api_keys).order_by(api_keys.c.created_at, api_keys.c.id)
 
 
@@ -139,7 +138,7 @@ class SqlUsageStore:
             index_elements=["key_id", "day"], set_={"requests": more}
         )
         rows = [asdict(one) for one in used]
-        await self._database.write(lambda given: given.execute(adding, rows), USAGE_PATIENCE)
+        await self._database.execute((adding, rows))
 
     async def load(self, since: date) -> list[UsedDay]:
         """Return the requests of all keys, by key and day."""
