@@ -153,12 +153,12 @@ def test_no_function_is_longer_than_60_lines() -> None:
 # To raise a number is a decision: say why in the commit, and beside the number.
 LINES = {
     "access": 1100,  # requests counted by key and day
-    "cli": 2450,  # `climate`: build, list, verify, map; `keys usage`; `copy`; a guide by country
+    "cli": 2600,  # `climate`: build, list, verify, map; `keys usage`; `copy`; guides, notices
     "gazetteer": 450,
     "localisation": 500,
     "sections": 1650,  # what all sections share; when the data of each were renewed
     "sections/astronomy": 2700,  # each field of the answer described in a sentence
-    "sections/events": 5200,
+    "sections/events": 5500,  # foreign tables, lists in JSON, notices of calendars
     "sections/guide": 2750,  # several guides beside each other; notes, coverage by country
     "sections/weather": 6300,
     "sections/weather/climate": 1850,  # built from daily and hourly sources, stored and served

@@ -61,6 +61,57 @@ def test_import_reads_times_without_a_zone_in_the_country_s_zone(run, tmp_path):
     assert shown["calendar"]["country"] == "FR"
 
 
+def test_notice_and_columns_are_stored_and_listed(run, tmp_path):
+    table = tmp_path / "ville.json"
+    table.write_text('{"results": [{"nom": "Chorale", "jour": "2026-12-05"}]}')
+    given = (
+        "--list", "results", "--column", "title=nom", "--column", "start=jour",
+        "--attribution", "Ville de Paris", "--attribution-url", "https://opendata.paris.fr",
+        "--license", "ODbL 1.0",
+    )  # fmt: skip
+    run("import", str(table), "--country", "FR", *given)
+    (listed,) = json.loads(run("list", "--json").stdout)
+    assert listed["rows"] == 1
+    assert listed["attribution"] == "Ville de Paris"
+    assert listed["attribution_url"] == "https://opendata.paris.fr"
+    assert listed["license"] == "ODbL 1.0"
+    assert listed["list_path"] == "results"
+    assert listed["columns"] == {"title": ["nom"], "start": ["jour"]}
+    assert "Ville de Paris, ODbL 1.0" in run("list").stdout
+
+
+@pytest.mark.parametrize("name", [("import",), ("feed", "add")])
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (("--license", "ODbL 1.0"), "--license and --attribution-url need --attribution"),
+        (("--attribution-url", "https://a.example"), "need --attribution"),
+        (("--attribution", "  ", "--license", "ODbL"), "need --attribution"),
+        (("--attribution", "A", "--attribution-url", "ftp://a"),
+         "--attribution-url is 'ftp://a'; accepted: an address with http:// or https://"),
+        (("--attribution", "A\nB"), "'A\\nB' with 3 characters; accepted: one line of at most 300"),
+        (("--attribution", "A" * 301), "with 301 characters; accepted: one line of at most 300"),
+        (("--attribution", "A", "--license", "B" * 101), "--license is 'BBB"),
+        (("--column", "nom"), "--column is 'nom'; accepted: FIELD=COLUMN, as title=nom"),
+        (("--column", "title="), "--column is 'title='"),
+        (("--column", "name=nom"), "the field 'name'; accepted: title, start, time, end"),
+    ],
+)  # fmt: skip
+def test_wrong_notice_or_column_is_an_error_that_names_it(run, name, given, reason):
+    with pytest.raises(OperatorError) as error:
+        run(*name, "https://a.example/events.csv", "--country", "FR", *given)
+    assert reason in error.value.message
+
+
+def test_column_that_a_table_lacks_exits_1_and_names_those_it_has(tmp_path):
+    (tmp_path / "ville.csv").write_text("nom;date_debut\nChorale;2026-12-05\n")
+    given = ("--country", "FR", "--column", "title=nom", "--column", "start=debut")
+    file = str(tmp_path / "ville.csv")
+    result = command(tmp_path / "data", "events", "import", file, *given, fails=True)
+    assert result.code == 1
+    assert "it lacks the chosen columns debut; it has: nom, date_debut" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("row", "place", "warned"),
     [

@@ -7,13 +7,14 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import typer
 
-from location_context.cli import console
+from location_context.cli import console, notice
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.gazetteer.zones import main_zone
 from location_context.point import canonical
 from location_context.sections.events.imports import importer
 from location_context.sections.events.imports.reading import RejectedEntry
+from location_context.sections.events.imports.tables import FIELDS
 from location_context.sections.events.records import Calendar
 from location_context.sections.events.response import Category
 from location_context.stay import system_clock
@@ -41,11 +42,25 @@ Region = Annotated[
     typer.Option(help="Region of events without coordinates (ISO 3166-2, such as DE-BY)."),
 ]
 CategoryOption = Annotated[str | None, typer.Option(help="Category for events without one.")]
+ListPath = Annotated[
+    str | None,
+    typer.Option(
+        "--list", metavar="PATH", help="Where JSON has its list, such as results; . for the whole."
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column", metavar="FIELD=COLUMN", help="A column by its name there; may be repeated."
+    ),
+]
 
 
 @events.command("import")
 def import_(  # noqa: PLR0913  each is an option of the command
-    source: Annotated[str, typer.Argument(help="A file or address: ICS, JSON-LD, HTML or CSV.")],
+    source: Annotated[
+        str, typer.Argument(help="A file or address: ICS, JSON-LD, HTML, CSV, JSON.")
+    ],
     *,
     name: Name = None,
     lat: Lat = None,
@@ -53,6 +68,11 @@ def import_(  # noqa: PLR0913  each is an option of the command
     country: Country = None,
     region: Region = None,
     category: CategoryOption = None,
+    attribution: notice.Attribution = "",
+    attribution_url: notice.AttributionUrl = None,
+    license_: notice.License = None,
+    list_path: ListPath = None,
+    columns: Columns = None,
     allow_empty: Annotated[
         bool,
         typer.Option("--allow-empty", help="Let an empty calendar delete its stored events."),
@@ -60,8 +80,12 @@ def import_(  # noqa: PLR0913  each is an option of the command
     json: console.Json = False,
 ) -> None:
     """Import events once; replaces earlier events of the same source."""
-    place = _place(lat, lng, country, region)
-    calendar = _calendar(importer.canonical_source(source), "import", name, category, **place)
+    given = {
+        **_place(lat, lng, country, region),
+        **_notice(attribution, attribution_url, license_),
+        **_table(list_path, columns or ()),
+    }
+    calendar = _calendar(importer.canonical_source(source), "import", name, category, **given)
     _import(calendar, allow_empty=allow_empty, json=json)
 
 
@@ -75,18 +99,27 @@ def add(  # noqa: PLR0913  each is an option of the command
     country: Country = None,
     region: Region = None,
     category: CategoryOption = None,
+    attribution: notice.Attribution = "",
+    attribution_url: notice.AttributionUrl = None,
+    license_: notice.License = None,
+    list_path: ListPath = None,
+    columns: Columns = None,
     json: console.Json = False,
 ) -> None:
     """Read a feed now and have the server refresh it every hour."""
-    place = _place(lat, lng, country, region)
-    _import(_calendar(address, "feed", name, category, **place), allow_empty=False, json=json)
+    given = {
+        **_place(lat, lng, country, region),
+        **_notice(attribution, attribution_url, license_),
+        **_table(list_path, columns or ()),
+    }
+    _import(_calendar(address, "feed", name, category, **given), allow_empty=False, json=json)
 
 
 @events.command("list")
 def list_(json: console.Json = False) -> None:
     """List feeds and imports."""
     calendars = _run(lambda feeds: feeds.calendars())
-    columns = ("id", "kind", "name", "events", "imported", "source", "failed with")
+    columns = ("id", "kind", "name", "events", "imported", "source", "attribution", "failed with")
     rows = [
         (
             calendar.id,
@@ -95,6 +128,7 @@ def list_(json: console.Json = False) -> None:
             f"{calendar.rows:,}",
             calendar.imported_at.isoformat(timespec="minutes") if calendar.imported_at else "",
             calendar.source,
+            ", ".join(filter(None, (calendar.attribution, calendar.license))),
             calendar.failed_with or "",
         )
         for calendar in calendars
@@ -194,12 +228,36 @@ def _place(
     return {**values, "timezone": timezone}
 
 
+def _notice(attribution: str, url: str | None, license_: str | None) -> dict[str, Any]:
+    """Return the notice to show with the events, as fields of a calendar."""
+    notice.check_notice(attribution, url, license_)
+    if not attribution.strip() and (url or license_):
+        raise OperatorError(
+            "--license and --attribution-url need --attribution, which is the notice that is shown"
+        )
+    return {"attribution": attribution.strip(), "attribution_url": url, "license": license_}
+
+
+def _table(list_path: str | None, columns: Sequence[str]) -> dict[str, Any]:
+    """Return the list and the columns of a table by our field, as fields of a calendar."""
+    chosen: dict[str, list[str]] = {}
+    for text in columns:
+        field, _, column = (part.strip() for part in text.partition("="))
+        if not column:
+            raise OperatorError(f"--column is {text!r}; accepted: FIELD=COLUMN, as title=nom")
+        if field not in FIELDS:
+            fields = ", ".join(FIELDS)
+            raise OperatorError(f"--column names the field {field!r}; accepted: {fields}")
+        chosen.setdefault(field, []).append(column)
+    return {"list_path": list_path, "columns": chosen}
+
+
 def _calendar(
     source: str,
     kind: Literal["feed", "import"],
     name: str | None,
     category: str | None,
-    **place: Any,
+    **given: Any,
 ) -> Calendar:
     categories = get_args(Category)
     if category is not None and category not in categories:
@@ -210,7 +268,7 @@ def _calendar(
         source=source,
         name=name,
         category=cast("Category | None", category),
-        **place,
+        **given,
     )
 
 

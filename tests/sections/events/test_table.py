@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.events.imports.reading import RejectedEntry, read_table
+from location_context.sections.events.imports.reading import RejectedEntry
+from location_context.sections.events.imports.tables import read_csv
 from location_context.sections.events.records import ProviderEvent
 from tests.sections.events.readings import split, task
 
@@ -15,7 +16,7 @@ WINDOW = task(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
 
 
 def _read(data: bytes) -> tuple[list[ProviderEvent], list[RejectedEntry]]:
-    return split(read_table(data, WINDOW))
+    return split(read_csv(data, WINDOW))
 
 
 TABLE = """\

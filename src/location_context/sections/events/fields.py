@@ -12,6 +12,8 @@ from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import msgspec
+
 from location_context.sections.events.records import Place, ProviderEvent, When
 from location_context.sections.events.response import Category, Price
 
@@ -20,7 +22,12 @@ _MIN_YEAR, _MAX_YEAR = 1900, 2100
 MAX_RANK = 100
 _PLACE_FIELDS = ("venue", "address", "lat", "lng")  # as `parse_place` takes them
 _BAD_ROW = (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError)
+_WORD = re.compile(r"\w+")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>")
+_WKT_POINT = re.compile(
+    r"\s*(?:SRID=4326;)?\s*POINT\s*\(\s*(\S+)\s+([^\s)]+)(?:\s+[^\s)]+)?\s*\)\s*", re.IGNORECASE
+)
+_PAIR = re.compile(r"\s*([^\s,;{}]+)\s*[,;]\s*([^\s,;{}]+)\s*")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 
 _CATEGORY_WORDS: dict[str, Category] = {
@@ -34,6 +41,13 @@ _CATEGORY_WORDS: dict[str, Category] = {
     "talk": "conference", "lecture": "conference", "workshop": "conference",
     "community": "community", "social": "community", "meetup": "community",
     "holiday": "public_holiday", "holidays": "public_holiday", "observance": "observance",
+    "concierto": "concert", "música": "concert", "musica": "concert", "musique": "concert",
+    "teatro": "performing_arts", "théâtre": "performing_arts", "danza": "performing_arts",
+    "danse": "performing_arts", "humour": "performing_arts", "cirque": "performing_arts",
+    "exposición": "exhibition", "exposiciones": "exhibition", "exposition": "exhibition",
+    "conferencia": "conference", "conférence": "conference", "marché": "community",
+    "feria": "festival", "fiestas": "festival", "exhibitions": "exhibition",
+    "concerts": "concert", "festivals": "festival",
 }  # fmt: skip
 
 
@@ -99,12 +113,17 @@ def event_from_row(
 
 
 def value_at(row: Any, path: str) -> Any:
-    """Return the value at a path, keys and list indexes between dots; None if it is missing."""
+    """Return the value at a path, keys and list indexes between dots; None if it is missing.
+
+    A key after a list is that of its first value.
+    """
     for step in path.split("."):
+        if isinstance(row, list) and step.isdecimal():
+            row = row[int(step)] if int(step) < len(row) else None
+            continue
         if isinstance(row, list):
-            row = row[int(step)] if step.isdigit() and int(step) < len(row) else None
-        else:
-            row = row.get(step) if isinstance(row, dict) else None
+            row = row[0] if row else None
+        row = row.get(step) if isinstance(row, dict) else None
     return row
 
 
@@ -213,6 +232,39 @@ def parse_coordinates(lat: object, lng: object) -> tuple[float, float] | None:
     return pair
 
 
+def parse_point(value: object) -> tuple[float, float] | None:
+    """Return the coordinates of a point in one of four spellings, if they are valid.
+
+    Example:
+        >>> parse_point("48.85, 2.35"), parse_point("POINT (2.35 48.85)")
+        ((48.85, 2.35), (48.85, 2.35))
+        >>> parse_point({"type": "Point", "coordinates": [2.35, 48.85]})
+        (48.85, 2.35)
+        >>> parse_point('{"lon": 2.35, "lat": 48.85}')
+        (48.85, 2.35)
+    """
+    if isinstance(value, str):
+        text = value[:MAX_TEXT_LENGTH]
+        if found := _WKT_POINT.fullmatch(text):
+            return parse_coordinates(found[2], found[1])
+        if found := _PAIR.fullmatch(text):
+            return parse_coordinates(found[1], found[2])
+        try:
+            value = msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+    if not isinstance(value, dict):
+        return None
+    pair = value.get("coordinates")
+    if isinstance(pair, list) and len(pair) > 1:
+        return parse_coordinates(pair[1], pair[0])
+    lat, lng = (
+        next((value[name] for name in names if name in value), None)
+        for names in (("lat", "latitude"), ("lng", "lon", "longitude"))
+    )
+    return parse_coordinates(lat, lng)
+
+
 def parse_place(name: object, address: object, lat: object, lng: object) -> Place:
     """Return a venue; coordinates are numbers or strings, and count only if both are valid."""
     at = parse_coordinates(lat, lng) or (None, None)
@@ -241,5 +293,5 @@ def category_of(words: str) -> Category | None:
     whole = lowered.replace(" ", "_")
     if whole in Category.__args__:  # type: ignore[attr-defined]  # the words of the Literal
         return whole  # type: ignore[return-value]  # it is one of them
-    found = (_CATEGORY_WORDS.get(word) for word in lowered.replace(",", " ").split())
+    found = (_CATEGORY_WORDS.get(word) for word in _WORD.findall(lowered))
     return next((category for category in found if category), None)

@@ -14,6 +14,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from location_context.point import Point
+from location_context.sections.addresses import web_address
+from location_context.sections.contract import Attribution
 from location_context.sections.events.response import Category, EventStatus, Price, Scope
 from location_context.stay import Stay
 
@@ -132,7 +134,9 @@ class LocalEvent:
 class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     """One of the operator's own sources: a file imported once, or a feed that is refreshed.
 
-    Its place is that of events without one: a point, a region or a country. `came_empty`: the last
+    Its place is that of events without one: a point, a region or a country. `attribution` is the
+    notice that its licence requires. `list_path` is where a JSON file has the list of its events,
+    `columns` the columns of a table by our field, the first choice first. `came_empty`: the last
     response of a feed was a calendar without events, and the earlier events stay. `digest`
     identifies its events.
     """
@@ -147,6 +151,11 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     region: str | None = None
     timezone: str | None = None
     category: Category | None = None
+    attribution: str = ""
+    attribution_url: str | None = None
+    license: str | None = None
+    list_path: str | None = None
+    columns: dict[str, list[str]] = msgspec.field(default_factory=dict)
     rows: int = 0
     imported_at: datetime | None = None
     checked_at: datetime | None = None
@@ -155,6 +164,19 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     last_modified: str | None = None
     came_empty: bool = False
     digest: str | None = None
+
+    @property
+    def notice(self) -> Attribution | None:
+        """The notice to show with its events; None if the operator gave none."""
+        if not self.attribution:
+            return None
+        return Attribution(
+            name=self.attribution,
+            url=web_address(self.attribution_url),
+            license=self.license,
+            text=self.attribution,
+            adapted=True,  # fields chosen, categories mapped, duplicates merged
+        )
 
 
 class EventStore(Protocol):

@@ -111,9 +111,6 @@ class Events(section.Section[EventsBody]):
 
         events, omitted = select_events(merge_records.merge_duplicates(found), stay)
         sources = {source for event in events for source in event.sources}
-        attributions = [
-            one.attribution for one in self._providers if one.attribution and one.name in sources
-        ]
         times = (one.as_of for name, one in results.items() if one.as_of and name in sources)
         return EventsBody(
             point=contract.point_body(point),
@@ -124,7 +121,10 @@ class Events(section.Section[EventsBody]):
             degraded_reason=contract.foremost(
                 result.degraded_reason for result in results.values()
             ),
-            attribution=[*attributions, *contract.point_notices(point)],
+            attribution=[
+                *_notices(self._providers, results, events),
+                *contract.point_notices(point),
+            ],
             radius=measure.distance(self._radius) or 0.0,
             events=[_response(event, query, stay, measure) for event in events],
             omitted=omitted,
@@ -234,6 +234,24 @@ def _provider_events(
         for event in result.events
         if not (is_known and name == Holidays.name and event.category == "school_holiday")
     ]
+
+
+def _notices(
+    providers: Sequence[EventProvider],
+    results: Mapping[str, ProviderResult],
+    events: Sequence[LocalEvent],
+) -> list[contract.Attribution]:
+    """Return the notices of the providers and calendars that have these events, each once."""
+    origins = {
+        (one.details.source, one.details.id.partition(":")[0])
+        for event in events
+        for one in event.merged_from or (event,)
+    }
+    sources = {source for source, _ in origins}
+    notices = [one.attribution for one in providers if one.attribution and one.name in sources]
+    for name, result in results.items():
+        notices += [one for prefix, one in result.notices.items() if (name, prefix) in origins]
+    return list(dict.fromkeys(notices))
 
 
 def _response(event: LocalEvent, query: contract.Query, stay: Stay, measure: Measure) -> Event:

@@ -43,6 +43,10 @@ MAX_BYTES = 16_000_000
 _REFRESH_INTERVAL = timedelta(hours=1)
 _REREAD_AFTER = timedelta(days=30)  # even if unchanged: the window has moved on
 _POLL_SECONDS = 60.0
+_NO_COLUMNS = {
+    "ics": "it is an iCalendar, and --column is for tables",
+    "jsonld": "it is JSON or a page; --column needs --list PATH for JSON, such as --list results",
+}
 _HOW_TO_EMPTY = {
     "import": "--allow-empty drops them.",
     "feed": "A feed is emptied when the server finds it so twice in a row; or: events feed remove",
@@ -202,7 +206,7 @@ class Feeds:
         calendar = msgspec.structs.replace(
             calendar, etag=headers.get("etag"), last_modified=headers.get("last-modified")
         )
-        task = Task.of(calendar, format_of(data), now.date())
+        task = Task.of(calendar, _chosen_format(calendar, data), now.date())
         return await read_calendar(task, data, now, progress)
 
 
@@ -242,6 +246,20 @@ def format_of(data: bytes) -> Format:
     if head.startswith(("BEGIN:VCALENDAR", "BEGIN:VEVENT")):
         return "ics"
     return "jsonld" if head[:1] in {"{", "[", "<"} else "csv"
+
+
+def _chosen_format(calendar: Calendar, data: bytes) -> Format:
+    """Return the format of a calendar's data; a list of JSON has to be chosen.
+
+    Raises:
+        ImportRejected: columns are chosen of what has none.
+    """
+    if calendar.list_path:
+        return "list"
+    found = format_of(data)
+    if calendar.columns and found != "csv":
+        raise ImportRejected(_NO_COLUMNS[found])
+    return found
 
 
 async def read_calendar(

@@ -4,14 +4,12 @@ A page is read by lxml's HTML parser, which expands no entities of its own docum
 script is parsed alone. The graph is walked without recursion.
 """
 
-import json
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
 import lxml.etree
 import lxml.html
-import msgspec
 
 from location_context.sections.events import fields
 from location_context.sections.events.imports import reading
@@ -35,10 +33,9 @@ def read_jsonld(data: bytes, task: reading.Task) -> reading.Found:
     found = False
     for number, script in enumerate(_scripts(reading.decode(data).encode()), start=1):
         try:
-            graph = _decode(script)
-        except (ValueError, RecursionError) as error:
-            reason = f"it is not JSON: {fields.single_line(error, 120)}"
-            yield reading.RejectedEntry(f"script {number}", reason)
+            graph = reading.decode_json(script)
+        except reading.UnreadableEntry as error:
+            yield reading.RejectedEntry(f"script {number}", str(error))
             continue
         for node in _events(graph):
             found = True
@@ -62,14 +59,6 @@ def _scripts(data: bytes) -> Iterator[bytes]:
         kind = (script.get("type") or "").partition(";")[0].strip().lower()
         if kind == "application/ld+json":
             yield (script.text or "").strip().encode()
-
-
-def _decode(script: bytes) -> Any:
-    """Return the value of a script, also if a text in it holds a line break, as on many pages."""
-    try:
-        return msgspec.json.decode(script)
-    except msgspec.DecodeError:
-        return json.loads(script, strict=False)
 
 
 def _events(graph: Any) -> Iterator[dict[str, Any]]:

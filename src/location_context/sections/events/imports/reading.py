@@ -1,25 +1,19 @@
 """Reading: a process of its own makes events of a calendar, a page or a table.
 
 The process takes a `Task` on its first line of input and the bytes after it. It prints a line of
-JSON for each event or rejection as it goes: both side by side, one of them null. `ics` and `jsonld`
-read calendars and pages; tables are read here.
-
-A table is CSV with a header and commas, semicolons or tabs. Columns: title and start are needed;
-end, category, venue, address, lat, lng, url, image, id, price_min, price_max and currency may be
-there. Dates are ISO 8601; a row of dates alone is all-day. A time without an offset is in the zone
-of the row's own coordinates, else of the calendar.
+JSON for each event or rejection as it goes: both side by side, one of them null. `ics`, `jsonld`
+and `tables` read the formats.
 """
 
 import codecs
 import contextlib
-import csv
 import hashlib
-import io
+import json
 import sys
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from datetime import date, timedelta, tzinfo
 from importlib import import_module
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -28,20 +22,14 @@ from location_context.gazetteer.zones import zone_at
 from location_context.sections import sandbox
 from location_context.sections.addresses import web_address
 from location_context.sections.events import fields
-from location_context.sections.events.records import (
-    OWN_SOURCE,
-    Calendar,
-    Place,
-    ProviderEvent,
-    When,
-)
+from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
 from location_context.sections.events.response import Category
 
 Zone = TypeVar("Zone", bound=tzinfo)
-Format = Literal["ics", "jsonld", "csv"]
+Format = Literal["ics", "jsonld", "csv", "list"]
 # at least three times a 2026 core's time for the slowest 16 MB: 50,000 events of a calendar
 # 24 s, events of a page 5 s, a table whose rows are all rejected 20 s
-CPU_SECONDS: dict[Format, int] = {"ics": 120, "jsonld": 30, "csv": 60}
+CPU_SECONDS: dict[Format, int] = {"ics": 120, "jsonld": 30, "csv": 60, "list": 60}
 FEED_CPU_SECONDS = 20  # of any format: a stranger's feed is read again every hour
 # 16 MB, the largest file, hold so many events of a calendar or a page as most are written, with 320
 # bytes each; a server that refreshes such a feed holds 85 MB for it meanwhile
@@ -52,7 +40,7 @@ _WINDOW_BEFORE, _WINDOW_AHEAD = timedelta(days=31), timedelta(days=3 * 366)
 _MIN_DATE, _MAX_DATE = date(1000, 1, 1), date(9000, 12, 31)
 _NO_PLACE = "it names no place, and neither does the calendar"
 _DAY = timedelta(days=1)
-_IDENTIFYING = ("start", "venue", "address", "lat", "lng")  # distinguish two rows without id
+_MODULES: dict[Format, str] = {"ics": "ics", "jsonld": "jsonld", "csv": "tables", "list": "tables"}
 
 
 class RejectedEntry(msgspec.Struct, frozen=True, rename={"location": "where", "reason": "why"}):
@@ -158,10 +146,9 @@ def main() -> None:
     """Run the process: read the task and the data from stdin, and print line by line."""
     sandbox.confine()
     task = msgspec.json.decode(sys.stdin.buffer.readline(), type=Task)
-    read = read_table
-    if task.format != "csv":  # each library is loaded only where it is needed: a third of a second
-        module = import_module(f"{__spec__.parent}.{task.format}")
-        read = getattr(module, f"read_{task.format}")
+    # each library is loaded only where it is needed: a third of a second
+    module = import_module(f"{__spec__.parent}.{_MODULES[task.format]}")
+    read = getattr(module, f"read_{task.format}")
     out = sys.stdout.buffer
     for one in _bounded(read(sys.stdin.buffer.read(), task)):
         line = (None, one) if isinstance(one, RejectedEntry) else (one, None)
@@ -227,69 +214,24 @@ def decode(data: bytes) -> str:
         return data.decode("cp1252", "replace")
 
 
-def read_table(data: bytes, task: Task) -> Found:
-    """Yield the rows of a table; unreadable rows are rejected with their line."""
-    rows = _rows(decode(data))
-    header = next(rows, None)
-    columns = [name.strip().lower() for name in header[1]] if header and header[1] else []
-    if missing := {"title", "start"} - set(columns):
-        lacking = " and ".join(sorted(missing))
-        reason = f"it is not a calendar or a page, and as a table it lacks the columns {lacking}"
-        yield RejectedEntry("line 1", reason)
-        return
-    for number, row in rows:
-        location = f"line {number}"
-        if row is None:
-            yield RejectedEntry(location, "it is not CSV, or a quote before it is not closed")
-        elif row:
-            yield from guard(_row(dict(zip(columns, row, strict=False)), task), location)
+def decode_json(data: bytes) -> Any:
+    """Return the value of a JSON text, also if a text in it holds a line break, as on many pages.
+
+    Raises:
+        UnreadableEntry: it is not JSON, or nested too deeply.
+    """
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        pass
+    except RecursionError:
+        raise UnreadableEntry("it is JSON nested too deeply") from None
+    try:
+        return json.loads(data, strict=False)
+    except (ValueError, RecursionError) as error:
+        reason = f"it is not JSON: {fields.single_line(error, 120)}"
+        raise UnreadableEntry(reason) from None
 
 
-def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
-    """Yield rows with the line they end on; None for an unreadable row, after which it goes on."""
-    header = table.partition("\n")[0]
-    reader = csv.reader(io.StringIO(table, newline=""), delimiter=max(",;\t", key=header.count))
-    while True:
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error:
-            yield reader.line_num, None
-        else:
-            yield reader.line_num, row
-
-
-def _row(row: Mapping[str, str], task: Task) -> Found:
-    title = fields.strip_markup(row.get("title"), fields.MAX_TITLE_LENGTH)
-    if title is None:
-        raise UnreadableEntry("it has no title")
-    lat, lng = fields.parse_coordinates(row.get("lat"), row.get("lng")) or (None, None)
-    if lat is None and (row.get("lat") or row.get("lng")):
-        raise UnreadableEntry("its coordinates cannot be read")
-    zone = task.zone if lat is None or lng is None else local_zone((lat, lng), task.zone)
-    start, end = parse_times(row.get("start") or "", (row.get("end") or "").strip(), zone)
-    if end is not None and (end.day < start.day or (end.at and start.at and end.at < start.at)):
-        raise UnreadableEntry("it ends before it starts")
-    venue, address = fields.strip_markup(row.get("venue")), fields.strip_markup(row.get("address"))
-    yield from task.placed(
-        ProviderEvent(
-            id=row.get("id") or " ".join([title, *(row.get(name) or "" for name in _IDENTIFYING)]),
-            source=OWN_SOURCE,
-            title=title,
-            category=task.category(row.get("category") or ""),
-            start=start,
-            end=end or (start if start.at is None else None),
-            all_day=start.at is None and (end is None or end.at is None),
-            place=Place(name=venue, address=address, lat=lat, lng=lng),
-            url=fields.single_line(row.get("url"), fields.MAX_URL_LENGTH),
-            image=fields.single_line(row.get("image"), fields.MAX_URL_LENGTH),
-            price=fields.parse_price(
-                row.get("price_min"), row.get("price_max"), row.get("currency")
-            ),
-        )
-    )
-
-
-if __name__ == "__main__":  # under its own name, by which `ics` and `jsonld` know its types
+if __name__ == "__main__":  # under its own name, by which the other modules know its types
     import_module(__spec__.name).main()

@@ -118,12 +118,15 @@ class ProviderResult:
         events: in the provider's order.
         as_of: the time of their fetch; None if they are computed on the spot.
         reason: why more or newer events have not come; None if there are none.
+        notices: of a provider with events of several sources, the notice of each source, by the
+            part of its events' ids before the colon.
     """
 
     status: CoverageStatus
     events: Sequence[ProviderEvent] = field(default=(), repr=False)
     as_of: datetime | None = None
     reason: contract.DegradedReason | None = None
+    notices: Mapping[str, contract.Attribution] = field(default_factory=dict)
 
     @property
     def degraded_reason(self) -> contract.DegradedReason | None:

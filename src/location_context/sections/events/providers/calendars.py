@@ -8,7 +8,13 @@ from typing import Self
 
 from location_context.errors import StorageError
 from location_context.localisation.language import Language
-from location_context.sections.contract import DatasetState, ProviderState, ProviderStatus, Query
+from location_context.sections.contract import (
+    Attribution,
+    DatasetState,
+    ProviderState,
+    ProviderStatus,
+    Query,
+)
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
 from location_context.sections.events.records import (
     OWN_SOURCE,
@@ -39,7 +45,7 @@ class Calendars(EventProvider):
         self._radius = radius
         self._clock = clock
         self._calendars: Sequence[Calendar] | None = None
-        self._digests: Mapping[str, str | None] | None = None
+        self._digests: Mapping[str, tuple[str | None, Attribution | None]] | None = None
         self._storage_failed = False
         self._last_success: datetime | None = None
 
@@ -73,19 +79,21 @@ class Calendars(EventProvider):
         stale = any(calendar.failed_with for calendar in calendars)
         status: CoverageStatus = "stale" if stale else "partial" if cut else "ok"
         events = events[:MAX_EVENTS]
-        return ProviderResult(status, events, _as_of(events, calendars))
+        notices = {one.id: one.notice for one in calendars if one.notice}
+        return ProviderResult(status, events, _as_of(events, calendars), notices=notices)
 
     async def _list(self) -> Sequence[Calendar]:
         self._calendars = await self._store.calendars()
         return self._calendars
 
     async def dataset_changed(self) -> bool:
-        """Return True if an import changed the events; False while the database is silent."""
+        """Return True if an import changed something; False while the database is silent."""
         try:
             calendars = await self._list()
         except StorageError:
             return False
-        former, self._digests = self._digests, {one.id: one.digest for one in calendars}
+        digests = {one.id: (one.digest, one.notice) for one in calendars}
+        former, self._digests = self._digests, digests
         return former is not None and former != self._digests
 
     def state(self) -> ProviderState:
