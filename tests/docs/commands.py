@@ -20,6 +20,7 @@ PAGES = sorted(
 )
 RUN_WHOLE = {  # pages whose blocks a test of their own runs, one after the other
     "docs/adding.md": "tests/test_adding.py",
+    "docs/open-agendas.md": "tests/docs/test_open_agendas.py",
     "docs/production.md": "tests/docs/test_production.py",
 }
 NOT_RUN = {  # how a command begins: why no test runs it

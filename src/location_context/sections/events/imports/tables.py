@@ -71,7 +71,7 @@ def read_list(data: bytes, task: reading.Task) -> reading.Found:
     try:
         document = reading.decode_json(reading.decode(data).encode())
     except reading.UnreadableEntry as error:
-        yield reading.RejectedEntry("the file", f"{error}, which --list is for")
+        yield reading.RejectedEntry("the file", f"{error}; --list is for JSON")
         return
     entries = document if path == "." else fields.value_at(document, path)
     if not isinstance(entries, list):
@@ -184,6 +184,8 @@ def _event(get: Get, task: reading.Task) -> reading.Found:
 def _times(row: Mapping[str, Any], task: reading.Task, zone: ZoneInfo) -> tuple[When, When | None]:
     """Return start and end; with a column for the time, the others count as dates alone."""
     start, end = row["start"].strip(), row["end"].strip()
+    if not start:
+        raise reading.UnreadableEntry("it has no start")
     found = _CLOCK.match(row["time"])
     if found or "time" in task.calendar.columns:
         start, end = start[:_DATE], end[:_DATE]
