@@ -105,9 +105,9 @@ def test_documented_provider_of_each_kind_passes_its_test(tmp_path, environ) -> 
 
 
 def test_new_overwrites_nothing(tmp_path) -> None:
-    (tmp_path / "kept").write_text("mine")
+    (tmp_path / "own").write_text("mine")
     command = [sys.executable, ROOT / "scripts" / "new", "section", "tides", "--into", tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "exists and is not empty" in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert [path.name for path in tmp_path.iterdir()] == ["own"]

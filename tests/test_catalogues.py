@@ -168,7 +168,7 @@ def test_new_messages_are_appended_in_order(tmp_path):
     file = tmp_path / "de.po"
     file.write_bytes((FOLDER / "de.po").read_bytes())
     before = [key(message) for message in messages(catalogue("de"))]
-    gone, *stored = before
+    removed, *stored = before
     extracted = Catalog()
     new = [("{count} new thing", "{count} new things"), "Only here"]
     for name, context in [*((one, None) for one in new), *reversed(stored)]:
@@ -177,4 +177,4 @@ def test_new_messages_are_appended_in_order(tmp_path):
     with file.open("rb") as written:
         after = [key(message) for message in messages(read_po(written, locale="de"))]
     assert after == [*stored, *((one, None) for one in new)]
-    assert gone not in after
+    assert removed not in after

@@ -1,4 +1,4 @@
-"""Language: RFC 4647 look-up, CLDR region kept for formats, junk never fails a header."""
+"""Language: RFC 4647 look-up, CLDR region used for formats, junk never fails a header."""
 
 import gettext
 

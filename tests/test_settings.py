@@ -369,7 +369,7 @@ def test_too_small_budget_is_refused_with_the_cost_of_a_week():
 
 
 @pytest.mark.parametrize(
-    ("gone", "instead"),
+    ("removed", "instead"),
     [
         ("PURGE_URL", "a CDN follows within the hour"),
         ("KEY_HOLD", "valid for 60 seconds"),
@@ -377,8 +377,8 @@ def test_too_small_budget_is_refused_with_the_cost_of_a_week():
         ("TICKETMASTER_PER_SECOND", "set LOCATION_CONTEXT_TICKETMASTER_BUDGET"),
     ],
 )
-def test_removed_setting_is_named_with_its_replacement(gone: str, instead: str):
-    name = f"{PREFIX}{gone}"
+def test_removed_setting_is_named_with_its_replacement(removed: str, instead: str):
+    name = f"{PREFIX}{removed}"
     assert unknown({name: "1"}) == [name]
     assert not_a_setting(name).startswith(f"{name} is no longer a setting: ")
     assert instead in not_a_setting(name)

@@ -1,4 +1,4 @@
-"""Keys kept in memory: what `storage.access` does, in the fewest lines, counting its calls."""
+"""Keys in memory: what `storage.access` does, in the fewest lines, counting its calls."""
 
 import asyncio
 import uuid
@@ -13,12 +13,12 @@ from location_context.errors import StorageError
 
 
 class MemoryKeys:
-    """A `KeyStore`. `gone` makes it fail as a database does that cannot be reached."""
+    """A `KeyStore`. `failing` makes it fail as a database does that cannot be reached."""
 
     def __init__(self) -> None:
         self.records: dict[str, ApiKey] = {}
         self.requests = 0
-        self.gone = False
+        self.failing = False
         self.failed = asyncio.Event()
         self.damaged: list[str] = []
         self.answering = asyncio.Event()
@@ -29,9 +29,9 @@ class MemoryKeys:
     async def version(self) -> str:
         self.requests += 1
         await self.answering.wait()
-        if self.gone:
+        if self.failing:
             self.failed.set()
-            raise StorageError("gone")
+            raise StorageError("down")
         return self._version
 
     async def all(self) -> list[ApiKey]:
@@ -60,14 +60,14 @@ class MemoryKeys:
 
 
 class MemoryUsage:
-    """A `UsageStore`. `gone` makes it fail."""
+    """A `UsageStore`. `failing` makes it fail."""
 
     def __init__(self) -> None:
         self.requests = Counter[tuple[str, date]]()
-        self.gone = False
+        self.failing = False
 
     async def add(self, used: Sequence[UsedDay]) -> None:
-        if self.gone:
-            raise StorageError("gone")
+        if self.failing:
+            raise StorageError("down")
         for one in used:
             self.requests[one.key_id, one.day] += one.requests

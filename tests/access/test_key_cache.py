@@ -74,8 +74,9 @@ async def test_key_cache_task_rereads_the_keys(
     monkeypatch.setattr(module, "REFRESH_SECONDS", 0.0)
     minted = await keys.create("Hotel")
     following = asyncio.create_task(key_cache.run())
-    while key_cache.find(minted.record.digest) is None:  # noqa: ASYNC110  the task's turn
+    while (found := key_cache.find(minted.record.digest)) is None:  # noqa: ASYNC110  the task's turn
         await asyncio.sleep(0)
+    assert found.id == minted.record.id
     following.cancel()
 
 
@@ -116,14 +117,14 @@ async def test_known_keys_work_for_a_minute_without_the_store(
 ) -> None:
     minted = await keys.create("Hotel")
     assert await key_cache.refresh()
-    store.gone = True
+    store.failing = True
     clock.advance(HOLD_SECONDS)
     assert not await key_cache.refresh()
     assert key_cache.find(minted.record.digest) == minted.record
     clock.advance(1)
     with pytest.raises(ServiceOverloaded):
         key_cache.find(minted.record.digest)
-    store.gone = False
+    store.failing = False
     assert await key_cache.refresh()
     assert key_cache.find(minted.record.digest) == minted.record
 
@@ -132,21 +133,21 @@ async def test_new_key_is_found_after_a_short_store_failure(
     key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     minted = await keys.create("Hotel")
-    store.gone = True
+    store.failing = True
     clock.advance(1)
     asking = [
         asyncio.create_task(key_cache.find_new(minted.record.digest, slowed=False))
         for _ in range(9)
     ]
     await store.failed.wait()
-    store.gone = False
+    store.failing = False
     assert set(await asyncio.gather(*asking)) == {minted.record}
 
 
 async def test_failed_store_refuses_look_ups_as_overloaded(
     key_cache: ApiKeyCache, store: MemoryKeys, clock: MovedClock
 ) -> None:
-    store.gone = True
+    store.failing = True
     clock.advance(1)
     assert not await key_cache.refresh()
     clock.advance(PATIENCE_SECONDS)
@@ -174,10 +175,10 @@ async def test_preparation_retries_a_failing_store(
     store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     key_cache, minted = ApiKeyCache(store, now=clock.seconds), await keys.create("Hotel")
-    store.gone = True
+    store.failing = True
     preparing = asyncio.create_task(key_cache.prepare())
     await store.failed.wait()
-    store.gone = False
+    store.failing = False
     await preparing
     assert key_cache.find(minted.record.digest) == minted.record
 
@@ -202,10 +203,10 @@ async def test_cancelled_caller_leaves_the_look_up_to_others(
 
 async def test_key_cache_says_what_it_awaits(store: MemoryKeys, clock: MovedClock) -> None:
     key_cache = ApiKeyCache(store, now=clock.seconds)
-    store.gone = True
+    store.failing = True
     assert not await key_cache.refresh()
     assert key_cache.awaited == "keys"
-    store.gone = False
+    store.failing = False
     assert await key_cache.refresh()
     assert key_cache.awaited is None
     clock.advance(HOLD_SECONDS)

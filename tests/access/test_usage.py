@@ -42,13 +42,13 @@ async def test_refund_takes_a_request_back_on_the_day_of_its_count() -> None:
 async def test_counts_wait_until_the_store_answers_again() -> None:
     clock, store = MovedClock(), MemoryUsage()
     counter, usage = MemoryCounter(clock), KeyUsage(store)
-    store.gone = True
+    store.failing = True
     with captured_logs() as logs:
         for _ in range(3):
             usage.count(counter.consume_nowait("a", LIMITS))
             await usage.flush()
     assert [line["event"] for line in logs] == ["usage_not_stored"] * 3
-    store.gone = False
+    store.failing = False
     await usage.flush()
     await usage.flush()
     assert store.requests == {("a", TODAY): 3}

@@ -20,7 +20,7 @@ WITHOUT_LIMIT = 1_000_000_000
 
 
 class Request(NamedTuple):
-    """What a provider was asked: when (POSIX), where, with what, for how many units."""
+    """A call of a provider: when (POSIX), where, with what, for how many units."""
 
     at: float
     path: str
@@ -121,6 +121,6 @@ class Cluster:
         return made["key"], made["id"]
 
     def requests(self) -> list[Request]:
-        """All that the providers were asked so far."""
+        """All calls of the providers so far."""
         lines = self.providers.requests.read_text().splitlines()
         return [Request(**json.loads(line)) for line in lines]

@@ -1,7 +1,7 @@
 """Load: guests and key holders who ask at a steady rate whatever comes back, and judge answers.
 
 Guests have addresses of their own on loopback and keep their connections. An answer is right if it
-is whole and about what was asked: 200, or 304 to a known ETag. Nothing is asked twice: what a
+is whole and about what was requested: 200, or 304 to a known ETag. No request is repeated: what a
 client does not get at once is a failed request.
 """
 
@@ -35,7 +35,7 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """Asks `part` from one address of loopback, over connections that are kept for a while."""
+    """Asks `part` from one address of loopback, over connections that stay open for a while."""
 
     def __init__(self, part: Web, address: str = "127.0.0.1") -> None:
         self._port, self._address = part.port, address
@@ -104,11 +104,11 @@ class Question(NamedTuple):
 class Load:
     """`rate` requests a second while its block runs; most are for one of `places`.
 
-    The share `cold` is for a place that nobody asked for before.
+    The share `cold` is for a place that nobody requested before.
 
     Attributes:
         answers: how many were right, by kind.
-        failed: what came instead, each with the second at which it was asked.
+        failed: what came instead, each with the second of its request.
     """
 
     def __init__(

@@ -222,15 +222,15 @@ class Redis(Part):
 
 
 class Web(Part):
-    """A part that is asked over HTTP."""
+    """A part that answers over HTTP."""
 
     ready_path = "/v1/ready"
     tls: ssl.SSLContext | None = None  # of those who ask it
 
     async def answers(self) -> bool:
-        return await asyncio.to_thread(self.asked, self.ready_path) == 200
+        return await asyncio.to_thread(self.status, self.ready_path) == 200
 
-    def asked(self, path: str) -> int | None:
+    def status(self, path: str) -> int | None:
         """The status of an answer; None where none came."""
         connection = (
             HTTPSConnection("localhost", self.port, timeout=5, context=self.tls)

@@ -11,7 +11,7 @@ from tests.serving import free_port
 
 
 class Nginx(Web):
-    """Takes TLS connections at `port`; finds out from its requests which replica is gone."""
+    """Takes TLS connections at `port`; finds out from its requests which replica is down."""
 
     ready_path = "/v1/health"
 

@@ -142,7 +142,7 @@ SCENARIOS = {
     ),
     "key-revoked": Scenario("a revoked key is dead everywhere within 5 s", key_revoked),
     "cold-cell": Scenario(
-        "a cold place asked for 40 times of both replicas at once: nothing is fetched twice",
+        "a cold place requested 40 times of both replicas at once: nothing is fetched twice",
         cold_cell,
     ),
     "budget": Scenario(

@@ -1,4 +1,4 @@
-"""Scenarios of what providers are asked: nothing twice, and never more than their budgets."""
+"""Scenarios of calls to providers: nothing twice, and never more than their budgets."""
 
 import asyncio
 import csv
@@ -58,7 +58,7 @@ async def _quiet(cluster: Cluster) -> None:
 
 
 def _counts(calls: Sequence[Request]) -> Counter[tuple[str, tuple[tuple[str, str], ...]]]:
-    """How often each was asked the same."""
+    """How often each received the same call."""
     return Counter((call.path, tuple(sorted(call.query.items()))) for call in calls)
 
 
@@ -97,7 +97,7 @@ async def _ask_anew(
             for section in ("weather", "events"):
                 path = f"/v1/pulse/{section}?lat={lat}&lng={lng}&{stay}"
                 request.append(client.ask(path, {**headers, "Connection": "close"}))
-        with suppress(OSError, EOFError, TimeoutError):  # what counts is what providers are asked
+        with suppress(OSError, EOFError, TimeoutError):  # what counts are the providers' calls
             await asyncio.gather(*request)
 
 

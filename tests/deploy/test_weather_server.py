@@ -112,9 +112,9 @@ def test_no_model_under_a_share_alike_licence_is_synced() -> None:
 def test_sync_has_the_past_days_of_stays_that_began_within_a_fortnight() -> None:
     assert SYNC[3:5] == ["--past-days", str(PAST_DAYS[1])]
     (tidy,) = SERVICES["weather-tidy"]["command"]
-    kept = re.search(r"-name 'chunk_\*' -mtime \+(\d+) -delete", tidy)
-    assert kept
-    assert int(kept[1]) >= PAST_DAYS[1]
+    retention = re.search(r"-name 'chunk_\*' -mtime \+(\d+) -delete", tidy)
+    assert retention
+    assert int(retention[1]) >= PAST_DAYS[1]
 
 
 def test_the_server_starts_once_the_terrain_is_there() -> None:

@@ -3,7 +3,7 @@
 Calls: the free hosts run one request of an address at a time, hold five and refuse the sixth
 (`slow_seconds` is how long one runs); customers (`X-Api-Key`) may come as they like, without an
 archive where `plan_has_archive` is false. Heights: with `elevation` left out every model is brought
-to the terrain at the asked coordinates; with `nan` each keeps its own grid's height and the answer
+to the terrain of the requested point; with `nan` each keeps its own grid's height and the answer
 names that of the finest; a number names the height. Errors quote the element of `daily` as it came:
 one variable where commas stand bare, the whole list where they are escaped. `precipitation_hours`
 is 0 where there is no precipitation data. The terrain of the sea is 0.0.
@@ -67,7 +67,7 @@ class OpenMeteo:
         return self.server.requests
 
     def calls(self, path: str) -> list[FakeRequest]:
-        """What was asked of a path."""
+        """The requests of a path."""
         return [one for one in self.requests if one.path == path]
 
     def respond(self, request: FakeRequest) -> FakeResponse:

@@ -71,7 +71,7 @@ def responding(
 
 
 def _during(request: FakeRequest) -> Callable[[dict[str, Any]], bool]:
-    """Whether an event touches the local dates asked for; the end, where there is one, counts."""
+    """Whether an event touches the requested local dates; the end, where there is one, counts."""
     first, last = (text[:10] for text in request.query["localStartEndDateTime"].split(","))
 
     def touches(event: dict[str, Any]) -> bool:
@@ -83,7 +83,7 @@ def _during(request: FakeRequest) -> Callable[[dict[str, Any]], bool]:
 
 
 def _within(request: FakeRequest) -> Callable[[dict[str, Any]], bool]:
-    """Whether an event's venue lies in the circle asked for."""
+    """Whether an event's venue lies in the requested circle."""
     centre, radius = geohash_point(request.query["geoPoint"]), float(request.query["radius"])
 
     def is_near(event: dict[str, Any]) -> bool:

@@ -33,7 +33,7 @@ def cell_height(lat: float, lng: float) -> float:
 
 @lru_cache(20_000)
 def day(lat: float, lng: float, when: date, metres: float) -> Mapping[str, float]:
-    """Open-Meteo's daily values by their names there, metric (kept: each half hour asks)."""
+    """Open-Meteo's daily values by their names there, metric; cached for the half hours."""
     seed = when.toordinal()
     turn = math.cos(2 * math.pi * (when.timetuple().tm_yday - 200) / 365.25)
     middle = 26 - abs(lat) * 0.35 + turn * lat * 0.22 + 4 * noise(seed, 1)

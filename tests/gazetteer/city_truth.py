@@ -1,4 +1,4 @@
-"""What the rows of the open city map and GeoNames' places say, before our own answer is asked.
+"""What the rows of the open city map and GeoNames' places say, before our own is compared.
 
 A row of the map states a country and a zone. Its country is known unless the row contradicts
 itself: its zone is another country's by tzdata's `zone.tab`. Its zone is known unless GeoNames has
@@ -57,7 +57,7 @@ def contradicts_itself(row: Row) -> bool:
 
 
 def contested_zone(row: Row) -> bool:
-    """Whether GeoNames, kept up to date, has the row's city in another zone."""
+    """Whether GeoNames, which is up to date, has the row's city in another zone."""
     near = [(_km(row, place), place) for place in _places_around(row)]
     near = [(km, place) for km, place in near if km < _SAME_CITY_KM]
     named = [pair for pair in near if search_key(pair[1]["name"]).startswith(search_key(row.name))]

@@ -77,7 +77,7 @@ def write_keys(pipe: Connection, folder: str, url: str, prefix: str) -> None:
 
 
 def open_once(pipe: Connection, folder: str, url: str) -> None:
-    """Open the database when told to, and tell its revision."""
+    """Open the database on a signal, and send its revision."""
 
     async def life() -> str | None:
         database = await Database.open(_settings(folder, url))
@@ -123,7 +123,7 @@ def prune_and_die(_: Connection, folder: str, url: str, cells: int) -> None:
 
 
 def hold_the_lock(pipe: Connection, path: str) -> None:
-    """Lock the database as a foreign program does, until told to let go."""
+    """Lock the database as a foreign program does, until the signal to let go."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
     pipe.send("locked")

@@ -84,7 +84,9 @@ async def test_each_feed_is_claimed_by_a_single_caller(database: Database):
 
 async def test_update_does_not_restore_a_removed_calendar(database: Database):
     rows = SqlEventStore(database)
-    await rows.update_calendar(Calendar(id="gone", kind="feed", source="https://a.example/x.ics"))
+    await rows.update_calendar(
+        Calendar(id="deleted", kind="feed", source="https://a.example/x.ics")
+    )
     assert await rows.calendars() == []
 
 

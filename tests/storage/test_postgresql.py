@@ -103,7 +103,7 @@ async def test_documented_dump_restores_each_row(
     if shutil.which("pg_dump") is None:
         missing("There is no pg_dump (apt-get install postgresql-client)")
     async with await Database.open(postgresql_settings) as database:
-        await SqlApiKeyStore(database).add(a_key("kept"))
+        await SqlApiKeyStore(database).add(a_key("stored"))
         await SqlClimateStore(database).save(months("cell", datetime(2026, 1, 1, tzinfo=UTC)))
         stored = await rows_of(database)
     environ = {

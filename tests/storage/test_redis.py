@@ -1,4 +1,4 @@
-"""Quotas in Redis: shared by replicas, ended by themselves, and counted here while it is gone."""
+"""Quotas in Redis: shared by replicas, expired by Redis, and counted in the process without it."""
 
 import asyncio
 import math

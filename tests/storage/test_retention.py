@@ -1,4 +1,4 @@
-"""Retention: what is no longer kept goes; its room is used again."""
+"""Retention: expired rows are deleted, and their room is used again."""
 
 import asyncio
 from datetime import UTC, date, datetime, timedelta
@@ -34,7 +34,7 @@ def months(cell: str, fetched_at: datetime, years: int = 10) -> list[MonthRow]:
     ]
 
 
-async def kept_cells(database: Database) -> set[str]:
+async def stored_cells(database: Database) -> set[str]:
     return set(await database.scalars(text("SELECT DISTINCT cell FROM climate_months")))
 
 
@@ -53,7 +53,7 @@ async def test_retention_deletes_unused_cells_with_all_their_months(
     clock.advance(20 * 86_400)
     deleted = await Retention(database, clock).prune()
     assert deleted == Deleted(climate_months=10 * 120)
-    assert await kept_cells(database) == {"cell 3", "cell 4"}
+    assert await stored_cells(database) == {"cell 3", "cell 4"}
     assert (await store.extent())[0] == 2 * 120
     assert await Retention(database, clock).prune() == Deleted()
 
@@ -127,7 +127,7 @@ async def test_killed_retention_leaves_whole_cells(
     with child(prune_and_die, *plain(database_settings), 2) as (process, _):
         await asyncio.to_thread(process.join)
         assert process.exitcode == -9
-    left = await kept_cells(database)
+    left = await stored_cells(database)
     assert 0 < len(left) < 20
     assert (await store.extent())[0] == 12 * len(left)
     deleted = await Retention(database, MovedClock()).prune()
@@ -148,7 +148,7 @@ async def test_retention_blocks_no_reader_and_writer(
         reads += len(await store.load("a", "new 0", [1]))
     assert (await passing).climate_months == 30 * 120
     assert min(reads, writes) >= 6  # one for each batch of five cells
-    assert await kept_cells(database) == {f"new {number}" for number in range(min(3, writes))}
+    assert await stored_cells(database) == {f"new {number}" for number in range(min(3, writes))}
 
 
 async def test_cell_stored_during_retention_is_complete(

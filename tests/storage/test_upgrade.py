@@ -60,7 +60,7 @@ async def test_old_database_is_converted_once_and_unchanged(
     assert await Database.upgrade(database_settings) == (revision, schema.head())
     assert await Database.upgrade(database_settings) == (schema.head(), schema.head())
     async with await Database.open(database_settings, read_whole=True) as database:
-        await see_what_is_kept(database)
+        await check_rows(database)
         await SqlApiKeyStore(database).add(a_key("later"))
         assert await database.read(differences) == []
         migrated = await database.read(structure)
@@ -99,7 +99,7 @@ def remove(settings: Settings) -> None:
         path.unlink()
 
 
-async def see_what_is_kept(database: Database) -> None:
+async def check_rows(database: Database) -> None:
     now = datetime(2026, 11, 23, 12, tzinfo=UTC)
     guides, climate = SqlGuideStore(database), SqlClimateStore(database)
     keys = await SqlApiKeyStore(database).all()

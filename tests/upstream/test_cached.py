@@ -228,13 +228,13 @@ class Store:
 
     async def load(self, provider, key, now):
         if self.broken:
-            raise StorageError("gone")
+            raise StorageError("down")
         expires_at, data = self.records.get((provider, key), (now, None))
         return data if expires_at > now else None
 
     async def save(self, records, now):
         if self.broken:
-            raise StorageError("gone")
+            raise StorageError("down")
         self.records |= {(r.provider, r.key): (r.expires_at, r.data) for r in records}
 
 

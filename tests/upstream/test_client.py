@@ -123,7 +123,7 @@ async def test_failure_retains_no_body(client, standin, answer, cap):
     provider = upstream(client, standin.url, limits=limits)
     await client.open()
     gc.collect()
-    gc.disable()  # a body that waits for the next collection is kept too
+    gc.disable()  # a body that waits for the next collection takes memory too
     tracemalloc.start()
     try:
         with pytest.raises(ProviderResponseInvalid):

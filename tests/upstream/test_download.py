@@ -1,4 +1,4 @@
-"""Downloads from addresses an operator gives: nothing inside is ever asked."""
+"""Downloads from addresses an operator gives: the network inside is never requested."""
 
 import gzip
 import socket
@@ -98,7 +98,7 @@ async def test_download_refuses_a_name_with_a_private_address_before_any_request
 
 
 async def test_download_connects_to_the_checked_address(monkeypatch):
-    """A name that answers differently the second time gains nothing: it is not asked twice."""
+    """A name that answers differently the second time gains nothing: it is resolved once."""
     answers = []
     with FakeServer(lambda _: FakeResponse(b"fine")).running() as server:
         port = int(server.url.rpartition(":")[2])

@@ -20,7 +20,7 @@ async def clock():
 
 
 class Source:
-    """Answers when told to; counts how often it was asked."""
+    """Answers when the test says so, and counts its requests."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -36,7 +36,7 @@ def make_key(settings: Settings, *, per_minute: int = 100_000) -> str:
 
 @dataclass(frozen=True)
 class Client:
-    """Asks a served application, with a key unless told otherwise."""
+    """Requests a served application, with a key unless a test gives another."""
 
     served: Served
     key: str

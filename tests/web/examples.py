@@ -69,7 +69,7 @@ def made(folder: Path) -> dict[str, Any]:
     files: dict[str, Any] = {"errors": {}, "pages": {}}
     with full_app(folder / "whole") as client:  # stores what is typical of the forecast's dates
         client.get("/v1/pulse/weather", {**STAY, "start": "2027-11-28", "end": "2027-12-01"})
-    forget_budgets(folder / "whole")  # on a busy machine a second archive is asked too
+    forget_budgets(folder / "whole")  # on a busy machine a second archive is called too
     with full_app(folder / "whole") as client:
         first, rest = section_answers()
         # the status shows what the first answers left, before others add to it
@@ -103,10 +103,10 @@ def _used_within_a_minute(status: dict[str, Any]) -> None:
                 one["used"] = budgets[-1]["used"]
 
 
-Asked = tuple[str, str, str, Mapping[str, str]]
+Example = tuple[str, str, str, Mapping[str, str]]
 
 
-def section_answers() -> tuple[list[Asked], list[Asked]]:
+def section_answers() -> tuple[list[Example], list[Example]]:
     """The first sample of every section, and the others, each with its path."""
     request = [
         [(one.name, name, f"/v1/pulse/{one.name}", params) for name, params in one.samples.items()]
@@ -116,7 +116,7 @@ def section_answers() -> tuple[list[Asked], list[Asked]]:
 
 
 def file_of(name: str) -> Path:
-    """Where examples are kept: those of a section beside its module."""
+    """Where examples are stored: those of a section beside its module."""
     for section in registry.load(registry.SECTIONS, Section):
         if section.name == name:
             return Path(inspect.getfile(section)).with_name("sample.json")

@@ -1,6 +1,6 @@
 """The whole service over stand-ins of every provider, the sample guide and a clock that stands.
 
-What it answers to the same question is always the same, so that it can be kept as an example.
+What it answers to the same question is always the same, so that it can serve as an example.
 """
 
 import asyncio

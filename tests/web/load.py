@@ -1,4 +1,4 @@
-"""Load from another process: clients that ask without a pause, and health asked beside them.
+"""Load from another process: clients that ask without a pause, and requests of health beside them.
 
 `load` runs it and gives what came of it. The clients and the one who asks for health have a process
 each, so that neither their work nor the server's is in each other's times.

@@ -1,4 +1,4 @@
-"""Over HTTP: a forecast whose climatology is on its way is kept by nobody for long."""
+"""Over HTTP: a forecast whose climatology is on its way is cached by nobody for long."""
 
 import asyncio
 import re
@@ -28,7 +28,9 @@ def test_next_caller_receives_climatology_after_its_fetch(weather_settings, cloc
     settings = msgspec.structs.replace(
         weather_settings, open_holidays_url="", widget_per_minute=10 * MANY
     )
-    asyncio.run(load_sample_guide(settings, clock))  # without one a page is kept for a minute only
+    asyncio.run(
+        load_sample_guide(settings, clock)
+    )  # without one a page is cached for a minute only
     key = make_key(settings, per_minute=10 * MANY)
     with serve(settings, clock=clock) as served:
         client = Client(served, key)

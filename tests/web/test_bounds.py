@@ -105,7 +105,7 @@ def test_guests_leave_a_quarter_of_the_slots_to_keyed_callers(web_settings) -> N
 
 
 def test_refused_caller_takes_no_slot(web_settings) -> None:
-    """An address over its quota and an unknown key are told so while every turn is taken."""
+    """An address over its quota and an unknown key are refused as such, with all slots taken."""
     settings = msgspec.structs.replace(web_settings, max_in_flight=4, widget_per_minute=1)
     slow, key = Slow(), make_key(settings)
     with serve(settings, sections=[slow]) as served:

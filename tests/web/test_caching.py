@@ -133,7 +133,7 @@ def test_max_age_is_the_remaining_time_or_a_minute_when_degraded(web_settings):
 
 
 def test_head_has_the_headers_of_get_and_no_body(web_settings: Settings) -> None:
-    # max-age counts seconds, so both are asked at one moment.
+    # max-age counts seconds, so both are requested at one moment.
     tides = FakeSection(clock := MovedClock(), fresh=900)
     key = make_key(web_settings)
     with serve(web_settings, clock=clock, sections=[tides]) as served:

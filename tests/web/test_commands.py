@@ -143,7 +143,7 @@ def test_warm_waits_for_the_budget_and_resumes(tmp_path: Path, paused: list[floa
         assert 0 < first < 7
         assert len(json.loads(stopped.stdout)["incomplete"]) == 7 - first
         done = command(tmp_path, "warm", str(file), more=more)
-        assert len(standin.calls(ARCHIVE)) == 7  # none was asked for twice
+        assert len(standin.calls(ARCHIVE)) == 7  # none was fetched twice
         assert sum(paused) > 60
         assert re.search(r"the rest will take about \d+ (minutes|seconds)", done.stderr)
         assert "7 of 7 places" in done.stderr
@@ -234,7 +234,7 @@ def test_doctor_accepts_a_set_up_directory_and_warns_of_missing_data(data_dir: P
     assert any("sample guide" in notice for notice in notices)
 
 
-def told_by_doctor(data_dir: Path, more: dict[str, str]) -> dict[str, dict[str, str]]:
+def findings_of_doctor(data_dir: Path, more: dict[str, str]) -> dict[str, dict[str, str]]:
     """The findings by their checks; of several notices the later ones are numbered."""
     report: dict[str, dict[str, str]] = {}
     for finding in json.loads(command(data_dir, "doctor", "--json", more=more).stdout):
@@ -248,7 +248,7 @@ def test_doctor_names_a_plan_without_the_archive(data_dir: Path) -> None:
     standin.plan_has_archive = False
     with standin.server.running():
         more = open_meteo_at(standin, OPEN_METEO_API_KEY="standard-plan-key")
-        report = told_by_doctor(data_dir, more)
+        report = findings_of_doctor(data_dir, more)
     assert report["provider open_meteo_forecast"]["outcome"] == "ok"
     found = report["provider open_meteo_archive"]
     assert found["outcome"] == "warning"
@@ -269,7 +269,7 @@ def test_doctor_reports_an_html_answer_of_met_norway(
         more = open_meteo_at(
             standin, CONTACT="a@b.example", MET_NORWAY_URL=norway.server.url + MET_PATH
         )
-        report = told_by_doctor(data_dir, more)
+        report = findings_of_doctor(data_dir, more)
     found = report["provider met_norway"]
     assert found["outcome"] == "warning"
     assert "HTML page" in found["message"]

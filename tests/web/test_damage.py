@@ -1,4 +1,4 @@
-"""A damaged row costs its key or its section and nothing else, and the operator is told."""
+"""A damaged row costs its key or its section and nothing else, and the operator learns of it."""
 
 import contextlib
 import io

@@ -25,7 +25,7 @@ from tests.web.full_app import OFF, load_sample_guide
 from tests.web.test_metrics import Samples, at, scrape
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-ASKED = re.compile(rf"{PREFIX}([a-z_]+)(?:\{{([^}}]*)\}})?")
+SELECTOR = re.compile(rf"{PREFIX}([a-z_]+)(?:\{{([^}}]*)\}})?")
 MATCHER = re.compile(r"(\w+)(?:=~|!~|!=|=)")
 FROM_OUTSIDE = {"instance", "job"}  # labels that Prometheus adds
 SUFFIXES = ("_bucket", "_sum", "_count")
@@ -53,7 +53,7 @@ def test_dashboard_and_alerts_use_existing_metrics_and_labels() -> None:
     request = expressions()
     assert len(request) > 50
     for expression in request:
-        for name, matchers in ASKED.findall(expression):
+        for name, matchers in SELECTOR.findall(expression):
             metric = by_name.get(name)
             if metric is None:
                 metric = by_name[re.sub("_(bucket|sum|count)$", "", name)]
@@ -61,14 +61,14 @@ def test_dashboard_and_alerts_use_existing_metrics_and_labels() -> None:
             labels = set(MATCHER.findall(matchers)) - FROM_OUTSIDE
             assert labels <= set(metric.labels), expression
         for by in re.findall(r"by \(([^)]*)\)", expression):
-            known = {label for name, _ in ASKED.findall(expression)
+            known = {label for name, _ in SELECTOR.findall(expression)
                      for label in by_name.get(re.sub("_(bucket|sum|count)$", "", name),
                                               by_name.get(name)).labels}  # fmt: skip
             assert set(by.replace(" ", "").split(",")) <= known | FROM_OUTSIDE | {"le"}, expression
 
 
 def test_dashboard_shows_each_metric() -> None:
-    shown = {name for expression in expressions() for name, _ in ASKED.findall(expression)}
+    shown = {name for expression in expressions() for name, _ in SELECTOR.findall(expression)}
     shown |= {re.sub("_(bucket|sum|count)$", "", name) for name in shown}
     assert {metric.name for metric in METRICS} <= shown
 
@@ -96,7 +96,7 @@ class Load:
         return self.client.get("/v1/pulse/weather", request).status_code
 
     def at_once(self, lat: str, *languages: str) -> list[threading.Thread]:
-        """Ask in several languages for one place; who asked, still waiting."""
+        """Request one place in several languages; return the threads that wait."""
         asking = [
             threading.Thread(target=self.weather, args=(lat,), kwargs={"lang": one})
             for one in languages
@@ -172,7 +172,7 @@ def test_each_metric_changes_under_load(tmp_path: Path) -> None:
         assert at(load.look(), "resident_memory_bytes") > 20e6
         expected = {metric.name for metric in METRICS} - CONSTANT
         expected -= {"unwritten_rows", "database_connections"}  # the next test
-        expected.discard("quotas_counted_alone")  # before it can be asked, sometimes
+        expected.discard("quotas_counted_alone")  # before the first scrape, sometimes
         assert expected - moved(load.seen) <= {"resident_memory_bytes"}
 
 

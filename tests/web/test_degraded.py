@@ -41,7 +41,13 @@ SOLD = ticketmaster.responding(
     [ticketmaster.event("Phoenix", ticketmaster.at(day, "20:00:00"))
      for day in ("2026-11-25", "2026-12-25")]
 )  # fmt: skip
-ASKED = [("weather", NEAR), ("weather", FAR), ("astronomy", FAR), ("guide", FAR), ("events", FAR)]
+REQUESTS = [
+    ("weather", NEAR),
+    ("weather", FAR),
+    ("astronomy", FAR),
+    ("guide", FAR),
+    ("events", FAR),
+]
 REASONS = {
     "all answer": [None, None, None, None, None],
     "all fail": ["forecast_unavailable", "archive_unavailable", None, "provider_unavailable",
@@ -107,7 +113,7 @@ def test_answer_is_degraded_exactly_when_its_max_age_is_short(
         )
     with real(weather_settings, clock, fakes, fault) as client:
         document = client.get("/v1/openapi.json").json()
-        for (section, request), reason in zip(ASKED, REASONS[situation], strict=True):
+        for (section, request), reason in zip(REQUESTS, REASONS[situation], strict=True):
             answer = client.get(f"/v1/pulse/{section}", request)
             body, control = answer.json(), answer.headers["cache-control"]
             assert body["applicable"], section

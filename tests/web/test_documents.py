@@ -29,7 +29,7 @@ def test_health_is_public_and_never_cached(client: Client) -> None:
 
 
 class Late(FakeSection):
-    """Has read what it answers from once it is told to."""
+    """Has read what it answers from once the test says so."""
 
     name, loaded = "late", False
 

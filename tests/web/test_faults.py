@@ -175,15 +175,15 @@ def test_disconnected_clients_leave_no_task_and_a_shared_read(
         request = (
             f"GET /v1/pulse/slow?{QUERY} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\r\n"
         ).encode()
-        gone = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(_many(1000))]
-        for connection in gone:
+        leavers = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(_many(1000))]
+        for connection in leavers:
             connection.sendall(request)
         client, answers = Client(served, key), []
         waiting = threading.Thread(
             target=lambda: answers.append(client.get("/v1/pulse/slow", STAY, headers={}))
         )
         wait_until(lambda: served.app.limiter.in_flight >= 100)
-        for connection in gone:
+        for connection in leavers:
             connection.close()
         slow.let_go()
         waiting.start()

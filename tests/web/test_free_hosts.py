@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def weather(service: Service, lat: float) -> SectionResult:
-    """The weather of some days within the horizon at a place that nobody asked for before."""
+    """The weather of some days within the horizon at a place that is new to the service."""
     first = service.clock().date() + timedelta(days=3)
     point = Point(lat, 2.35, "Europe/Paris", "FR", None)
     query = Query(

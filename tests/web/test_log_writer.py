@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from location_context.web.logs import MAX_HELD_BYTES
+from tests.patience import PATIENCE_SECONDS
 from tests.serving import free_port
 from tests.web.commands import COMMAND, Serving, environment, wait_until_it_answers
 
@@ -37,9 +38,9 @@ def logging_to(descriptor: int, data_dir: Path) -> Iterator[Serving]:
         process.wait(timeout=30)
 
 
-def answer(served: Serving, times: int) -> None:
-    """Ask on one connection; fails where an answer takes more than five seconds."""
-    connection = HTTPConnection("127.0.0.1", served.port, timeout=5)
+def assert_answers(served: Serving, times: int) -> None:
+    """Request so often on one connection."""
+    connection = HTTPConnection("127.0.0.1", served.port, timeout=PATIENCE_SECONDS)
     for _ in range(times):
         connection.request("GET", "/v1/nothing")
         assert connection.getresponse().read()
@@ -64,13 +65,13 @@ def test_server_answers_while_nobody_reads_the_log_and_then_reports_lost_lines(
     reader, writer = pipe
     requested = MAX_HELD_BYTES // 200  # a line is longer
     with logging_to(writer, folder) as served:
-        answer(served, requested)
+        assert_answers(served, requested)
         os.close(writer)
         with os.fdopen(os.dup(reader)) as log:
             lines = [json.loads(log.readline())]
             while lines[-1]["event"] != "log_lines_lost":
                 lines.append(json.loads(log.readline()))
-            answer(served, 1)
+            assert_answers(served, 1)
             served.signal(signal.SIGTERM)
             last = [json.loads(line) for line in log]
     assert (lost := lines[-1]["lines"]) > 0
@@ -82,10 +83,10 @@ def test_server_answers_after_the_log_reader_closed(prepared, pipe) -> None:
     reader, writer = pipe
     with logging_to(writer, folder) as served:
         os.close(reader)
-        answer(served, 500)
+        assert_answers(served, 500)
 
 
 def test_server_answers_while_the_log_disk_is_full(prepared) -> None:
     folder, _ = prepared
     with Path("/dev/full").open("wb") as full, logging_to(full.fileno(), folder) as served:
-        answer(served, 500)
+        assert_answers(served, 500)

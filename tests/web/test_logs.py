@@ -120,7 +120,7 @@ def test_log_line_has_error_cache_and_process(tmp_path) -> None:
     tides, lacking = FakeSection(clock), Empty(clock)
 
     def work(client: Client) -> None:
-        for moved in (0, 0, 930, 61):  # kept whole, too old, read anew behind that
+        for moved in (0, 0, 930, 61):  # cached whole, too old, read anew behind that
             clock.advance(moved)
             client.get("/v1/pulse/tides", STAY)
         client.get("/v1/pulse/empty", STAY)

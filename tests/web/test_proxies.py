@@ -1,4 +1,4 @@
-"""Behind a proxy that is not trusted the operator is told what to set, in status and by doctor."""
+"""Status and doctor name the setting to change behind a proxy that is not trusted."""
 
 import contextlib
 import io

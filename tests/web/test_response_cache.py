@@ -1,4 +1,4 @@
-"""Kept responses: they equal what a handler answers, for all whom it would answer."""
+"""Cached responses: they equal what a handler answers, for all whom it would answer."""
 
 import http.client
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ async def closed(_: Exchange) -> Response:
 
 @contextmanager
 def handlers_closed(served: Served) -> Iterator[None]:
-    """Only kept responses are answered with 200."""
+    """Only cached responses are answered with 200."""
     routes, before = served.app.routes, dict(served.app.routes)
     routes |= {path: replace(route, handle=closed) for path, route in before.items()}
     try:
@@ -262,7 +262,7 @@ def test_card_is_rendered_once_for_its_results_and_language(
     rendered = []
     render = Renderer.card
     monkeypatch.setattr(Renderer, "card", lambda *given: rendered.append(given) or render(*given))
-    tides.lacking = "provider_unavailable"  # so that the response itself is not kept
+    tides.lacking = "provider_unavailable"  # so that the response itself is not cached
     changes = [{"utm_source": "a"}, {"utm_source": "b"}, {"place": "Casa"}, {"theme": "dark"}]
     pages = [own.get(WIDGET, {**STAY, **change}).content for change in changes]
     assert (len(set(pages)), len(rendered)) == (3, 1)

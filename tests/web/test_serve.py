@@ -27,7 +27,7 @@ QUERY = "lat=48.8566&lng={lng}&start=2026-11-28&end=2026-12-01"
 
 
 class Asker(threading.Thread):
-    """Asks until told to stop, as a load balancer does that follows health; counts the answers.
+    """Sends requests until stopped, as a load balancer that follows health; counts the answers.
 
     Every second asker takes its time between connecting and asking.
     """

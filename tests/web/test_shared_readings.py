@@ -21,7 +21,7 @@ from tests.web.commands import Serving, serving
 from tests.web.conftest import HTTP, make_key
 from tests.web.full_app import PARIS, load_sample_guide
 
-SLOW = 0.4  # seconds of each call, in which everybody has asked
+SLOW = 0.4  # seconds of each call, in which all requests have come
 TODAY = date.today()  # noqa: DTZ011  the servers' own clock is the system's
 FIRST = TODAY + timedelta(days=8 - TODAY.weekday())  # the next Tuesday: all of it in one week
 STAY = {**PARIS, "start": str(FIRST), "end": str(FIRST + timedelta(days=3))}
@@ -57,7 +57,7 @@ class World:
         return HTTP.get(url, params={**STAY, **more}, headers=sent).status_code
 
     def at_once(self, *paths: str, **more: str) -> Counter[int]:
-        """How often each status came, asked of all replicas in turn at one moment."""
+        """How often each status came, requested of all replicas in turn at one moment."""
         return self.start(dict(enumerate(paths)), **more)()
 
     def start(self, paths: Mapping[int, str], **more: str) -> Callable[[], Counter[int]]:
@@ -84,7 +84,7 @@ class World:
         """The statuses of forty guests; the forecast of twenty is late, the archive still later.
 
         Those ask the archive beside the forecast. Guests of another replica who come then have the
-        forecast in time, and the archive asked behind them, before it answered the others.
+        forecast in time, and the archive was called behind them, before it answered the others.
         """
         requested, answered = threading.Event(), threading.Event()
 
@@ -111,7 +111,7 @@ class World:
         self.forget()
 
     def forget(self) -> None:
-        """Forget what was asked of providers, once nothing is asked behind the guests any more."""
+        """Forget the calls of providers, once no call is made behind the guests any more."""
         quiet = time.monotonic()
         before = self.calls()
         while time.monotonic() - quiet < 2:
@@ -122,11 +122,11 @@ class World:
             one.requests.clear()
 
     def calls(self) -> dict[str, int]:
-        """What was asked of each provider, by its name or path."""
+        """The calls of each provider, by its name or path."""
         requested = {path: len(self.meteo.calls(path)) for path in (FORECAST, ARCHIVE, ELEVATION)}
         return requested | {name: len(one.requests) for name, one in self.others.items()}
 
-    def took_redis_for_gone(self) -> bool:
+    def missed_redis(self) -> bool:
         """Whether a worker was so busy that Redis seemed to be silent."""
         logs = (os.pread(one.output.fileno(), 1 << 24, 0) for one in self.replicas)
         return any(b"quota_store_unavailable" in log for log in logs)
@@ -189,7 +189,7 @@ def test_forty_requests_for_a_new_place_share_a_call_to_each_provider(
             assert both.at_once(*EVERYTHING * 8, lat=lat) == {200: 40}
             once = dict.fromkeys((FORECAST, ARCHIVE, *both.others), 1) | {ELEVATION: 0}
             once["open_holidays"] = 0  # known since the warm-up
-            if both.calls() == once or not both.took_redis_for_gone():
+            if both.calls() == once or not both.missed_redis():
                 break
             if lat != "52.85":
                 both.forget()
@@ -199,7 +199,7 @@ def test_forty_requests_for_a_new_place_share_a_call_to_each_provider(
             assert both.at_once(*["/v1/pulse/weather", "/v1/pulse"] * 20, lat=lat, **LATER) == {
                 200: 40
             }
-            if both.calls()[ARCHIVE] == 1 or not both.took_redis_for_gone():
+            if both.calls()[ARCHIVE] == 1 or not both.missed_redis():
                 break
             both.forget()
         report = both.calls()

@@ -21,7 +21,7 @@ from tests.web.sections import FakeUndatedSection
 
 @contextmanager
 def statements() -> Iterator[list[str]]:
-    """What is asked of any database meanwhile."""
+    """What any database must answer meanwhile."""
     seen: list[str] = []
 
     def note(*arguments: Any) -> None:
@@ -52,7 +52,7 @@ def test_status_shares_a_database_read_among_callers(
 
 
 class Counting(FakeUndatedSection):
-    """A section whose dataset fails as often as it is told to."""
+    """A section whose dataset fails as often as the test says."""
 
     def __init__(self) -> None:
         super().__init__(words="")
@@ -70,7 +70,7 @@ async def test_status_rereads_imports_every_30_s_and_soon_after_a_failure() -> N
         sections = (CachedSection(Counting(), MovedClock()),)
 
     section, now = Only.sections[0].section, [0.0]
-    imported = DatasetCache(Only(), lambda: now[0])  # type: ignore[arg-type]  # its sections alone are asked
+    imported = DatasetCache(Only(), lambda: now[0])  # type: ignore[arg-type]  # only its sections are read
     for moment, request, answers in (
         (0.0, 1, True), (29.0, 1, True), (30.0, 2, False), (31.0, 2, False), (32.0, 3, True),
     ):  # fmt: skip

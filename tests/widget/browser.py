@@ -1,6 +1,6 @@
 """What browser tests share: the system's Chromium, pages that watch themselves, axe, and hosts.
 
-A `Watched` page keeps what the browser complained of and every address it asked for, so that a
+A `Watched` page keeps what the browser complained of and every address it requested, so that a
 test can say: no console error, no CSP report, no request elsewhere. A window of Chromium takes most
 of a second of a processor and a tab half of one, so the tests of a file share them.
 """
@@ -50,7 +50,7 @@ def chromium(ci: bool) -> Iterator[Browser]:
 
 @dataclass
 class Watched:
-    """A page, what its console said, and what it asked for."""
+    """A page, what its console said, and what it requested."""
 
     page: Page
     complaints: list[str] = field(default_factory=list)
@@ -88,7 +88,7 @@ class Watched:
         return False
 
     def elsewhere(self, *origins: str) -> list[str]:
-        """The addresses asked for that are under none of the origins."""
+        """The requested addresses that are under none of the origins."""
         return [
             url
             for url in self.requests
@@ -110,7 +110,7 @@ class Watched:
         ]
 
 
-def until(page: Page | Frame, expression: str, arg: Any = None) -> None:
+def assert_becomes(page: Page | Frame, expression: str, arg: Any = None) -> None:
     """Wait until the expression is true; Playwright waits by eval, which our policy stops."""
     patience = time.monotonic() + PATIENCE_SECONDS
     while not page.evaluate(expression, arg):
@@ -127,9 +127,9 @@ def shown(page: Page, part: str = "/v1/pulse") -> Frame:
     pytest.fail(f"in vain: {part}")
 
 
-def fits(page: Page) -> None:
+def assert_fits(page: Page) -> None:
     """Wait until the last frame is as tall as its content, without a scrollbar."""
-    until(
+    assert_becomes(
         shown(page),
         """Math.abs(innerHeight - document.getElementById('w')?.clientHeight) < 1
           && innerWidth === document.documentElement.clientWidth""",

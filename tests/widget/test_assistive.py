@@ -1,4 +1,4 @@
-"""What no engine judges of the widget's page: what is heard, its order, how it is operated."""
+"""What no engine judges of the widget's page: what is spoken, its order, how it is operated."""
 
 import itertools
 import re
@@ -6,7 +6,7 @@ import re
 import pytest
 
 from location_context.widget.colour import contrast
-from tests.widget.browser import as_hex, until
+from tests.widget.browser import as_hex, assert_becomes
 from tests.widget.service import FORECAST, LANGUAGES, STAY, STRADDLING
 
 LONG = {**STAY, "start": "2027-07-01", "end": "2027-07-28"}
@@ -76,14 +76,14 @@ def test_spoken_sentence_has_each_drawn_value(service, open_page):
 
 def test_drawing_is_spoken_once_and_in_words(service, open_page):
     page = open_page(service.address(STRADDLING, lang="en")).page
-    heard = """(all) => all.filter((one) => !one.closest('[aria-hidden], [hidden]')
+    unlabelled = """(all) => all.filter((one) => !one.closest('[aria-hidden], [hidden]')
       && !one.ariaLabel).length"""
-    assert page.eval_on_selector_all("svg", heard) == 0
+    assert page.eval_on_selector_all("svg", unlabelled) == 0
     for row in page.query_selector_all(".days > li:not(.sep), .moons > li"):
-        heard = row.evaluate(
+        spoken = row.evaluate(
             "(one) => [...one.children].filter((part) => !part.ariaHidden).map((p) => p.className)"
         )
-        assert [part for part in heard if part != "ev"] == ["vh"]
+        assert [part for part in spoken if part != "ev"] == ["vh"]
 
 
 def test_english_notices_on_other_pages_are_marked_as_english(service, open_page):
@@ -214,8 +214,8 @@ def test_each_link_says_that_it_opens_a_new_tab(service, open_page):
           .map((a) => [a.target, a.ariaLabel, a.firstChild.data, a.textContent.trim()])""",
     )
     assert len(links) > 10
-    for target, label, seen, heard in links:
-        assert (target, label, heard) == ("_blank", None, f"{seen} (opens in a new tab)")
+    for target, label, seen, spoken in links:
+        assert (target, label, spoken) == ("_blank", None, f"{seen} (opens in a new tab)")
 
 
 def test_links_are_underlined(service, open_page):
@@ -233,7 +233,7 @@ def test_focus_is_not_covered_in_builder_and_documentation(service, open_page, p
         page.keyboard.press("Tab")
         tag = page.evaluate("document.activeElement.tagName")
         if tag == "BODY":  # on its way into the frame, which has a process of its own
-            until(page, "document.activeElement.tagName === 'IFRAME'")
+            assert_becomes(page, "document.activeElement.tagName === 'IFRAME'")
             break
         if tag == "IFRAME":  # the widget, see above
             break

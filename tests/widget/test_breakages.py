@@ -81,10 +81,10 @@ def seen(page) -> dict[str, bool]:
     }
 
 
-def sees(page, *symptoms: str) -> None:
+def assert_symptoms(page, *symptoms: str) -> None:
     """Wait until a reader sees these symptoms and no others."""
     now: dict[str, bool] = {}
-    for _ in range(500):
+    for _ in range(3000):
         now = seen(page)
         if {name for name, present in now.items() if present} == {*symptoms}:
             return
@@ -114,8 +114,8 @@ def test_style_of_the_host_breaks_the_widget_until_fixed(service, opened, part):
     widget = "".join(snippet(service.url))
     causes = [cause, cause.replace("*", "iframe")] if part == TALLEST else [cause]
     for broken in causes:
-        sees(opened(style(broken), widget).page, *symptoms)
-        sees(opened(style(*([] if part == IMPORTANT else [broken]), fix), widget).page)
+        assert_symptoms(opened(style(broken), widget).page, *symptoms)
+        assert_symptoms(opened(style(*([] if part == IMPORTANT else [broken]), fix), widget).page)
 
 
 @pytest.fixture
@@ -128,19 +128,19 @@ def test_sandbox_without_scripts_stops_sizing(service, opened, low):
     for column, symptoms in (("cause", ["bar", "low"]), ("mend", [])):
         sandbox = quoted(getattr(row(SANDBOX), column))[0]
         frame = re.sub(r'sandbox="[^"]*"', sandbox, low)
-        sees(opened("", frame + service.script).page, *symptoms)
+        assert_symptoms(opened("", frame + service.script).page, *symptoms)
 
 
 def test_delayed_script_sizes_late(service, opened, low):
     script = service.script.replace("<script", '<script type="text/delayed"')
     page = opened("", low + script).page
-    sees(page, "bar", "low")
+    assert_symptoms(page, "bar", "low")
     page.evaluate("""() => {
       const script = document.createElement("script");
       script.src = document.querySelector("script").src;
       document.body.append(script);
     }""")
-    sees(page)
+    assert_symptoms(page)
 
 
 @pytest.mark.parametrize("fixed", [False, True])
@@ -149,21 +149,21 @@ def test_blocked_script_stops_sizing(service, open_page, serve_host, low, fixed)
     page.route("**/v1/embed.js", lambda route: route.abort())
     listener = code("Without our script", service.url) if fixed else ""
     page.goto(serve_host(in_box(low + service.script + listener)))
-    sees(page, *([] if fixed else ["bar", "low"]))
+    assert_symptoms(page, *([] if fixed else ["bar", "low"]))
 
 
 def test_shadow_root_stops_sizing(service, opened, low):
     """The fix is run by test_embedding_page."""
     body = f'<x-stay><template shadowrootmode="open">{low}</template></x-stay>{service.script}'
-    sees(opened("", body).page, "bar", "low")
+    assert_symptoms(opened("", body).page, "bar", "low")
 
 
 def test_moved_address_leaves_the_widget_empty(service, opened):
     frame, script = snippet(service.url)
     page = opened("", frame.replace(" src=", " data-src=") + script).page
-    sees(page, "empty")
+    assert_symptoms(page, "empty")
     page.evaluate(f"{FRAME}.src = {FRAME}.dataset.src")
-    sees(page)
+    assert_symptoms(page)
 
 
 def test_accordion_cuts_the_widget(service, opened):
@@ -172,26 +172,26 @@ def test_accordion_cuts_the_widget(service, opened):
     page = opened(style(".box { display: none }"), as_tall(frame, 300) + script).page
     box = "document.querySelector('.box').style"
     page.evaluate(f"{box} = 'display: block; {cause}'")
-    sees(page, "cut", "lies_over")
+    assert_symptoms(page, "cut", "lies_over")
     page.evaluate(f"{box}.cssText += '; {mend}'")
-    sees(page)
+    assert_symptoms(page)
 
 
 @pytest.mark.parametrize("directive", [FRAMES, SCRIPTS])
 def test_policy_of_the_host_blocks_frame_or_script(service, opened, low, directive):
     cause, mend = quoted(row(directive).cause)[0], quoted(row(directive).mend)[0]
     blocked = opened("", low + service.script, cause)
-    sees(blocked.page, *(["empty"] if directive == FRAMES else ["bar", "low"]))
+    assert_symptoms(blocked.page, *(["empty"] if directive == FRAMES else ["bar", "low"]))
     assert blocked.complains(directive)
     allowed = opened("", low + service.script, mend.replace("https://your.host", service.url))
-    sees(allowed.page)
+    assert_symptoms(allowed.page)
     assert allowed.complaints == []
 
 
 def test_console_snippet_prints_requested_and_actual_height(service, opened):
     body = "".join(snippet(service.url))
     page = opened(style(quoted(row(TALLEST).cause)[0]), body).page
-    sees(page, "bar", "low")
+    assert_symptoms(page, "bar", "low")
     lines: list[str] = []
     page.on("console", lambda message: lines.append(message.text))
     with page.expect_console_message():

@@ -9,7 +9,7 @@ from location_context.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.sections.weather.conftest import write_grid
 from tests.serving import free_port, serve
-from tests.widget.browser import SIDEWAYS, host, until
+from tests.widget.browser import SIDEWAYS, assert_becomes, host
 
 CODE = "document.querySelector('#code code').textContent"
 
@@ -28,7 +28,7 @@ def builder(service, open_page):
 
 def fitting(page) -> int:
     """Wait until the preview has its height, and give it."""
-    until(page, "document.getElementById('widget')?.style.height.endsWith('px')")
+    assert_becomes(page, "document.getElementById('widget')?.style.height.endsWith('px')")
     return page.evaluate("document.getElementById('widget').clientHeight")
 
 
@@ -47,7 +47,7 @@ def test_place_is_picked_with_the_keyboard(service, builder):
     assert "place" in page.inner_text("#searched")
     page.keyboard.press("Enter")
     assert page.get_attribute("#place", "aria-expanded") == "false"
-    until(page, f"{CODE}.includes('data-place=\"Bilbao\"')")
+    assert_becomes(page, f"{CODE}.includes('data-place=\"Bilbao\"')")
     assert page.input_value("#lat").startswith("43.26")
     assert 1000 < fitting(page) < 4000
     assert "place=Bilbao" in page.url
@@ -63,7 +63,7 @@ def test_escape_closes_the_list_and_leaves_the_typed_name(builder):
     page.keyboard.press("Escape")
     assert page.is_hidden("#matches")
     page.keyboard.press("Tab")
-    until(
+    assert_becomes(
         page, f"{CODE}.includes('data-lat=\"43.3183\"') && {CODE}.includes('data-place=\"Bilb\"')"
     )
 
@@ -76,13 +76,13 @@ def test_pasted_map_link_becomes_the_point(builder):
     page.focus("#place")
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.press("ControlOrMeta+v")
-    until(page, f"{CODE}.includes('data-lat=\"48.8566\"')")
+    assert_becomes(page, f"{CODE}.includes('data-lat=\"48.8566\"')")
     assert page.input_value("#place") == "Hotel Mar"
     assert page.input_value("#lng") == "2.3522"
     assert page.is_hidden("#matches")
     assert "Hotel+Mar&lat=48.8566" in page.url
     page.keyboard.press("Tab")
-    until(page, f"{CODE}.includes('data-place=\"Hotel Mar\"')")
+    assert_becomes(page, f"{CODE}.includes('data-place=\"Hotel Mar\"')")
     assert watched.complaints == []
 
 
@@ -92,9 +92,9 @@ def test_typed_coordinates_are_picked_with_enter(builder):
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("43.3, -1.98")
     page.wait_for_selector("#matches [role=option]")
-    until(page, "document.querySelector('#match-0')?.textContent.includes('43.3, -1.98')")
+    assert_becomes(page, "document.querySelector('#match-0')?.textContent.includes('43.3, -1.98')")
     page.keyboard.press("Enter")
-    until(page, f'{CODE}.includes(\'data-lat="43.3" data-lng="-1.98"\')')
+    assert_becomes(page, f'{CODE}.includes(\'data-lat="43.3" data-lng="-1.98"\')')
     assert page.input_value("#place") == ""
 
 
@@ -102,7 +102,7 @@ def test_place_is_picked_with_the_mouse(builder):
     page = builder().page
     page.fill("#place", "tromso")
     page.click("#matches [role=option]")
-    until(page, f"{CODE}.includes('data-place=\"Tromsø\"')")
+    assert_becomes(page, f"{CODE}.includes('data-place=\"Tromsø\"')")
 
 
 def test_copy_button_copies_the_code_and_says_so(service, builder):
@@ -110,7 +110,7 @@ def test_copy_button_copies_the_code_and_says_so(service, builder):
     page = watched.page
     fitting(page)
     page.click("#copy")
-    until(page, "document.getElementById('copied').textContent === 'Copied'")
+    assert_becomes(page, "document.getElementById('copied').textContent === 'Copied'")
     assert page.inner_text("#copy") == "Copied"
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == page.evaluate(CODE)
@@ -118,7 +118,7 @@ def test_copy_button_copies_the_code_and_says_so(service, builder):
     assert (
         '<div data-location-context data-lat="43.3183" data-lng="-1.9812" data-days="7"' in copied
     )
-    until(page, "document.querySelector('#copy span').textContent === 'Copy'")
+    assert_becomes(page, "document.querySelector('#copy span').textContent === 'Copy'")
 
 
 def test_copy_button_selects_the_code_without_the_clipboard(builder):
@@ -126,27 +126,27 @@ def test_copy_button_selects_the_code_without_the_clipboard(builder):
     page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
     select = "document.getElementById('copy').click(), getSelection().toString()"
     assert page.evaluate(select).startswith("<div")  # at once: later the code may be redrawn
-    until(page, "document.getElementById('copied').textContent !== ''")
+    assert_becomes(page, "document.getElementById('copied').textContent !== ''")
 
 
 def test_mail_code_is_chosen_copied_and_left_again(builder):
     watched = builder(permissions=["clipboard-read", "clipboard-write"])
     page = watched.page
     page.check("input[name=code][value=mail]", force=True)
-    until(page, f"{CODE}.startsWith('<a href=')")
+    assert_becomes(page, f"{CODE}.startsWith('<a href=')")
     assert page.is_hidden("#plain")
     assert "links to the widget" in page.inner_text("#lines")
     page.select_option("#days", "")
     page.fill("#end", page.input_value("#start"))
-    until(page, f"{CODE}.includes('end={page.input_value('#start')}')")
+    assert_becomes(page, f"{CODE}.includes('end={page.input_value('#start')}')")
     page.click("#copy")
-    until(page, "document.getElementById('copied').textContent === 'Copied'")
+    assert_becomes(page, "document.getElementById('copied').textContent === 'Copied'")
     assert page.evaluate("navigator.clipboard.readText()") == page.evaluate(CODE)
     assert watched.axe() == []
     page.reload()
     assert page.evaluate(CODE).startswith("<a href=")
     page.check("input[name=code][value='']", force=True)
-    until(page, f"{CODE}.startsWith('<div')")
+    assert_becomes(page, f"{CODE}.startsWith('<div')")
     assert page.is_visible("#plain")
     assert watched.complaints == []
 
@@ -158,7 +158,7 @@ def test_mail_picture_has_its_size_or_the_screen_s_width(builder, open_page, scr
     with host({"/": f"<!doctype html><html lang=en><title>A</title>{text}"}) as origin:
         watched = open_page(origin, viewport={"width": screen, "height": 800})
         there = watched.page
-        until(there, "document.querySelector('img').complete")
+        assert_becomes(there, "document.querySelector('img').complete")
         natural = there.evaluate("(i => [i.naturalWidth, i.naturalHeight])(document.images[0])")
         given = there.evaluate(
             "['width', 'height'].map((name) => +document.images[0].getAttribute(name))"
@@ -175,12 +175,14 @@ def test_mail_picture_has_its_size_or_the_screen_s_width(builder, open_page, scr
 def test_other_places_of_a_name_stay_until_a_change(builder):
     page = builder("?place=springfield").page
     page.focus("#others a")
-    until(page, "location.search.includes('lat=')")  # asked again, since the preview has spoken
+    assert_becomes(
+        page, "location.search.includes('lat=')"
+    )  # sent again, since the preview has spoken
     assert page.locator("#others a").count() > 1
     assert page.evaluate("document.activeElement.matches('#others a')")
     page.select_option("#days", "")
     page.fill("#end", page.input_value("#start"))
-    until(page, "!document.querySelector('#others a')")
+    assert_becomes(page, "!document.querySelector('#others a')")
 
 
 def test_focus_stays_while_its_part_is_replaced(builder):
@@ -192,9 +194,9 @@ def test_focus_stays_while_its_part_is_replaced(builder):
           document.querySelector("#lines a").focus();
         }"""
     )
-    until(page, f"{CODE}.startsWith('<a href=')")
+    assert_becomes(page, f"{CODE}.startsWith('<a href=')")
     assert page.evaluate("document.activeElement.matches('#lines a')")
-    for part in ("#copy", "#code pre"):  # both are gone where a field is wrong
+    for part in ("#copy", "#code pre"):  # both disappear where a field is wrong
         page.fill("#lat", "abc")
         page.focus(part)
         page.wait_for_selector("#lat[aria-invalid=true]")
@@ -218,7 +220,7 @@ def test_each_change_reaches_code_and_preview(builder):
         'data-start="2027-08-01"',
         'data-end="2027-08-08"',
     ]
-    until(page, f"(parts) => parts.every((part) => {CODE}.includes(part))", parts)
+    assert_becomes(page, f"(parts) => parts.every((part) => {CODE}.includes(part))", parts)
     assert page.input_value("#hex") == "#7c3aed"
     assert "Beyond the 16-day forecast" in page.inner_text("#about-dates")
     assert "on dark" in page.inner_text("#about-accent")
@@ -244,7 +246,7 @@ def unreachable(tmp_path_factory) -> Iterator[str]:
 
 def shows(page) -> str:
     """Wait for what the builder says of the preview, and give it."""
-    until(page, "document.getElementById('shown').textContent !== ''")
+    assert_becomes(page, "document.getElementById('shown').textContent !== ''")
     return page.inner_text("#shown")
 
 
@@ -276,7 +278,7 @@ def test_builder_says_monthly_average_without_providers(unreachable, open_page):
     said = (
         "Data from past years is not available at the moment. The preview shows monthly averages."
     )
-    until(page, "(said) => document.getElementById('shown').textContent === said", said)
+    assert_becomes(page, "(said) => document.getElementById('shown').textContent === said", said)
 
 
 def test_preview_follows_changes_without_history_entries(builder):
@@ -293,7 +295,7 @@ def test_preview_has_the_chosen_width(builder):
     for choice, width in (("390", 390), ("560", 560), ("full", 724)):
         page.check(f"input[name=width][value='{choice}']", force=True)
         assert page.evaluate("document.getElementById('widget').clientWidth") == width
-        until(page, f"document.querySelector('.measure').textContent === '{width} px'")
+        assert_becomes(page, f"document.querySelector('.measure').textContent === '{width} px'")
 
 
 def test_wrong_field_is_marked_while_typing_until_corrected(builder):
@@ -303,7 +305,7 @@ def test_wrong_field_is_marked_while_typing_until_corrected(builder):
     assert "A number from -90 to 90." in page.inner_text("#about-place")
     assert page.is_disabled("#copy")
     page.fill("#lat", "43")
-    until(page, "document.querySelector('#code code')")
+    assert_becomes(page, "document.querySelector('#code code')")
     assert page.get_attribute("#lat", "aria-invalid") is None
     assert page.is_enabled("#copy")
 
@@ -313,7 +315,7 @@ def test_page_opened_with_a_wrong_field_gets_its_preview_after_correction(builde
     page = watched.page
     assert page.query_selector("#widget") is None
     page.fill("#lat", "48.8566")
-    until(page, "document.getElementById('widget')?.style.height.endsWith('px')")
+    assert_becomes(page, "document.getElementById('widget')?.style.height.endsWith('px')")
     fitting(page)
     assert watched.complaints == []
 
@@ -325,22 +327,22 @@ def test_departure_follows_a_later_arrival(builder):
     assert page.input_value("#end") == "2027-08-06"
     page.fill("#start", "2027-08-03")
     assert page.input_value("#end") == "2027-08-06"
-    until(page, f'{CODE}.includes(\'data-start="2027-08-03" data-end="2027-08-06"\')')
+    assert_becomes(page, f'{CODE}.includes(\'data-start="2027-08-03" data-end="2027-08-06"\')')
 
 
 def test_sections_are_chosen_and_ordered_and_never_empty(builder):
     page = builder().page
     page.uncheck("input[value=astronomy]")
     page.click("button[value=events]")
-    until(page, f"{CODE}.includes('data-sections=\"weather,events,guide\"')")
+    assert_becomes(page, f"{CODE}.includes('data-sections=\"weather,events,guide\"')")
     assert page.evaluate("document.activeElement.value") == "events"
     page.click("button[value=events]")
     page.click("button[value=events]")
-    until(page, f"{CODE}.includes('data-sections=\"events,weather,guide\"')")
+    assert_becomes(page, f"{CODE}.includes('data-sections=\"events,weather,guide\"')")
     assert "sections=events,weather,guide" in page.evaluate("location.search")
     for name in ("events", "weather", "guide"):
         page.locator(f"input[value={name}]").click()
-    until(page, f"{CODE}.includes('data-sections=\"guide\"')")
+    assert_becomes(page, f"{CODE}.includes('data-sections=\"guide\"')")
     assert page.is_checked("input[value=guide]")
 
 
@@ -458,9 +460,9 @@ def test_days_hide_the_date_fields_until_dates_are_chosen(service, open_page):
     page.select_option("#days", "")
     assert page.is_visible("#start")
     page.fill("#start", "2027-08-01")
-    until(page, f"{CODE}.includes('data-start=\"2027-08-01\"')")
+    assert_becomes(page, f"{CODE}.includes('data-start=\"2027-08-01\"')")
     page.select_option("#days", "3")
-    until(page, f"{CODE}.includes('data-days=\"3\"')")
+    assert_becomes(page, f"{CODE}.includes('data-days=\"3\"')")
     assert page.evaluate(f"!{CODE}.includes('data-start')")
 
 
@@ -470,7 +472,7 @@ def test_style_choices_reach_the_code(service, open_page):
     page.fill("#radius", "0")
     page.check("#background")
     page.check("#title")
-    until(page, f"{CODE}.includes('data-title=\"none\"')")
+    assert_becomes(page, f"{CODE}.includes('data-title=\"none\"')")
     code = page.evaluate(CODE)
     for said in ('data-font="serif"', 'data-radius="0"', 'data-background="none"'):
         assert said in code

@@ -14,7 +14,7 @@ accents = st.integers(0, 0xFFFFFF).map(lambda n: f"#{n:06x}")
 schemes = st.sampled_from(("light", "dark"))
 
 
-def held(accent: str, scheme: str) -> None:
+def assert_contrasts(accent: str, scheme: str) -> None:
     colours = palette(accent, scheme)  # type: ignore[arg-type]  # one of the two schemes
     for ground in GROUNDS:
         for text in ("accent", "ink", "ink2", "ink3"):
@@ -33,13 +33,13 @@ def held(accent: str, scheme: str) -> None:
 
 @given(accents, schemes)
 def test_contrast_suffices_for_each_accent(accent, scheme):
-    held(accent, scheme)
+    assert_contrasts(accent, scheme)
 
 
 @pytest.mark.parametrize("accent", ["#fff", "#000", "#ff0", "#7fff00", "#00f", "#808080"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast_suffices_for_hard_accents(accent, scheme):
-    held(accent, scheme)
+    assert_contrasts(accent, scheme)
 
 
 @given(accents)

@@ -11,7 +11,7 @@ import pytest
 
 from location_context.parameters import WIDGET
 from tests.serving import free_port
-from tests.widget.browser import fits, shown, until
+from tests.widget.browser import assert_becomes, assert_fits, shown
 from tests.widget.embedding_page import blocks, code, sections, snippet
 
 NEED_NPM = {"React", "Vue", "Shopify"}
@@ -63,7 +63,7 @@ def opened(service, open_host):
 
     def open_one(body: str, headers: dict[str, str] | None = None, **options):
         watched = open_host(body, headers, **options)
-        fits(watched.page)
+        assert_fits(watched.page)
         assert watched.complaints == []
         return watched
 
@@ -117,7 +117,9 @@ def test_documented_mail_code_is_that_of_the_builder(service, open_host):
     ]
     assert plain[0] == plain[1]
     watched = open_host(own)
-    until(watched.page, "document.images[0].complete && document.images[0].naturalWidth >= 600")
+    assert_becomes(
+        watched.page, "document.images[0].complete && document.images[0].naturalWidth >= 600"
+    )
     watched.page.click("a")
     watched.page.wait_for_url("**/v1/pulse?**")
     assert watched.complaints == []
@@ -135,9 +137,9 @@ def test_documented_listener_sizes_the_widget(service, open_host, late):
     listener = code("Without our script", service.url)
     watched = open_host(frame + ("" if late else listener))
     if late:
-        until(shown(watched.page), "document.readyState === 'complete'")
+        assert_becomes(shown(watched.page), "document.readyState === 'complete'")
         watched.page.evaluate(re.sub(r"</?script>", "", listener))
-    fits(watched.page)
+    assert_fits(watched.page)
     assert watched.complaints == []
 
 
@@ -145,7 +147,7 @@ def test_documented_change_leaves_the_history_alone(service, open_page, serve_ho
     origin = serve_host("".join(snippet(service.url)))
     page = open_page(f"{origin}/?before", fresh=True).page
     page.goto(origin)
-    fits(page)
+    assert_fits(page)
     page.add_script_tag(content=code("Another stay, theme or language", service.url))
     for choices, query in (
         ({"start": "2027-09-03", "end": "2027-09-10"}, "start=2027-09-03&end=2027-09-10"),
@@ -154,7 +156,7 @@ def test_documented_change_leaves_the_history_alone(service, open_page, serve_ho
     ):
         page.evaluate(f"(choices) => change({FRAME}, choices)", choices)
         shown(page, query)
-        fits(page)
+        assert_fits(page)
     page.go_back()
     assert page.url == f"{origin}/?before"
 
@@ -176,12 +178,14 @@ def test_moved_iframe_is_sized_again(service, opened):
     ):
         with page.expect_event("framenavigated", lambda one: "/v1/pulse" in one.url):
             page.evaluate(f"{{ const frame = {FRAME}; {turn} }}")
-        fits(page)
+        assert_fits(page)
 
 
 def test_documented_element_sizes_the_widget_in_its_shadow_root(service, opened):
     define, address = code("Other single-page apps", service.url), escape(service.address())
-    opened(f'<stay-widget title="A stay" src="{address}"></stay-widget><script>{define}</script>')
+    element = f'<stay-widget title="A stay" src="{address}"></stay-widget>'
+    watched = opened(f"{element}<script>{define}</script>")
+    assert watched.elsewhere(service.url, watched.origin) == []
 
 
 def test_code_in_an_iframe_of_the_host_scrolls_in_a_single_place(service, opened, serve_host):
@@ -196,7 +200,7 @@ def test_code_in_an_iframe_of_the_host_scrolls_in_a_single_place(service, opened
 def test_address_in_an_iframe_of_the_host_scrolls_inside(service, open_host):
     size = 'width="700" height="600"'
     watched = open_host(f'<iframe title="x" src="{escape(service.address())}" {size}></iframe>')
-    until(shown(watched.page), f"{SCROLLBAR} > 0")
+    assert_becomes(shown(watched.page), f"{SCROLLBAR} > 0")
     assert watched.complaints == []
 
 
@@ -212,9 +216,9 @@ def test_amp_sizes_the_widget_or_offers_to(service, open_host, place):
         assert page.evaluate(f"{FRAME}.clientHeight") == 600
         button.click()
     else:
-        until(page, f"{FRAME}.clientHeight > 700")
+        assert_becomes(page, f"{FRAME}.clientHeight > 700")
     page.query_selector("iframe").scroll_into_view_if_needed()
-    fits(page)
+    assert_fits(page)
     assert page.frames[-1].url.endswith("#amp=1")
     assert page.query_selector("[placeholder]") is None
     assert watched.complaints == []
@@ -223,12 +227,16 @@ def test_amp_sizes_the_widget_or_offers_to(service, open_host, place):
 def test_documented_policy_needs_only_the_service(service, opened):
     name, _, policy = code("Security policies", service.url).strip().partition(": ")
     denied = "camera=(), geolocation=(), clipboard-write=(), fullscreen=(), microphone=()"
-    opened("".join(snippet(service.url)), {name: policy, "Permissions-Policy": denied})
+    headers = {name: policy, "Permissions-Policy": denied}
+    watched = opened("".join(snippet(service.url)), headers)
+    assert watched.elsewhere(service.url, watched.origin) == []
 
 
 def test_nonce_with_strict_dynamic_loads_the_script(service, opened):
     body = "".join(snippet(service.url)).replace("<script", '<script nonce="abc"')
-    opened(body, {"Content-Security-Policy": "script-src 'nonce-abc' 'strict-dynamic'"})
+    policy = {"Content-Security-Policy": "script-src 'nonce-abc' 'strict-dynamic'"}
+    watched = opened(body, policy)
+    assert watched.elsewhere(service.url, watched.origin) == []
 
 
 @pytest.mark.parametrize("up", [True, False])
@@ -241,5 +249,5 @@ def test_documented_code_hides_a_widget_whose_service_is_down(service, open_page
     page.goto(serve_host(f"{frame}<script>{script}"))
     assert page.is_visible("iframe")
     page.clock.fast_forward(5001)
-    until(page, f"{FRAME}.hidden === {'false' if up else 'true'}")
+    assert_becomes(page, f"{FRAME}.hidden === {'false' if up else 'true'}")
     assert page.is_visible("iframe") == up

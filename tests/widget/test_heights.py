@@ -12,7 +12,7 @@ from tests.widget.service import STAY
 NARROW = (280, 320, 390, 480, 600, 700, 720)
 ALL = (*NARROW, 860, 900, 1000, 1200)
 NEAR, BOTH, FAR = date(2026, 11, 22), date(2026, 12, 3), date(2027, 8, 7)
-WORST = 0.25  # what a place holds is not known before it is asked
+WORST = 0.25  # what a place holds is unknown before its answer
 
 
 def stay(start: date, days: int) -> dict[str, str]:

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Error as PlaywrightError
 
-from tests.widget.browser import shown, until
+from tests.widget.browser import assert_becomes, shown
 from tests.widget.service import DONOSTIA
 
 COUNT = """<script>
@@ -90,9 +90,9 @@ def misfits(page) -> list[str]:
     return said
 
 
-def fits(page) -> None:
+def assert_fits(page) -> None:
     """Wait for the widgets to fit their content."""
-    for _ in range(150):
+    for _ in range(3000):
         if len(page.frames) > 1 and not (said := misfits(page)):
             return
         page.wait_for_timeout(20)
@@ -112,10 +112,10 @@ def at_rest(page) -> int:
 def test_widget_is_as_tall_as_its_content_on_each_host(service, hosted, kind):
     watched = hosted(kind)
     page = watched.page
-    fits(page)
+    assert_fits(page)
     for width in (400, 700, 1000):
         page.set_viewport_size({"width": width, "height": 700})
-        fits(page)
+        assert_fits(page)
     widgets = len(page.frames) - 1
     assert at_rest(page) <= 12 * widgets
     assert misfits(page) == []
@@ -129,29 +129,29 @@ def test_widget_is_as_tall_as_its_content_on_each_host(service, hosted, kind):
 def test_widget_fits_at_each_zoom(hosted):
     watched = hosted("sandboxed", fresh=True)
     session = watched.page.context.new_cdp_session(watched.page)
-    fits(watched.page)
+    assert_fits(watched.page)
     for zoom in (0.67, 1.25, 1.5, 2):
         size = {"width": round(1000 / zoom), "height": round(700 / zoom)}
         screen = {**size, "deviceScaleFactor": zoom, "mobile": False}
         session.send("Emulation.setDeviceMetricsOverride", screen)
-        fits(watched.page)
+        assert_fits(watched.page)
     assert at_rest(watched.page) <= 20
 
 
 def test_widget_height_follows_opened_and_closed_details(hosted):
     watched = hosted("sandboxed")
     page = watched.page
-    fits(page)
+    assert_fits(page)
     before = page.evaluate("document.querySelector('iframe').clientHeight")
     summaries = page.frames[1].query_selector_all("summary")
     assert summaries
     for summary in summaries:
         summary.click()
-        fits(page)
+        assert_fits(page)
     assert page.evaluate("document.querySelector('iframe').clientHeight") > before
     for summary in summaries:
         summary.click()
-        fits(page)
+        assert_fits(page)
     assert page.evaluate("document.querySelector('iframe').clientHeight") == before
     assert at_rest(page) <= 8 * len(summaries)
 
@@ -160,8 +160,8 @@ def test_error_page_takes_its_own_height(service, open_host):
     query = html.escape(urlencode({**DONOSTIA, "lat": "north"}))
     frame = f'<iframe title="x" src="{service.url}/v1/pulse?{query}" height="2000"></iframe>'
     page = open_host(frame + service.script).page
-    fits(page)
-    until(page, "document.querySelector('iframe').clientHeight < 600")
+    assert_fits(page)
+    assert_becomes(page, "document.querySelector('iframe').clientHeight < 600")
 
 
 @pytest.mark.parametrize("policy", ["require-corp", "credentialless"])
@@ -174,8 +174,8 @@ def test_host_with_an_embedder_policy_shows_and_sizes_the_widget(service, open_h
         "Cross-Origin-Opener-Policy": "same-origin",
     }
     watched = open_host(frame + service.script, isolated)
-    until(watched.page, "document.querySelector('iframe').style.height")
-    fits(watched.page)
+    assert_becomes(watched.page, "document.querySelector('iframe').style.height")
+    assert_fits(watched.page)
     assert watched.page.evaluate("crossOriginIsolated")
     assert watched.page.frames[1].inner_text(".card")
     assert [text for text in watched.complaints if "400" not in text] == []
@@ -192,7 +192,7 @@ def test_host_with_an_embedder_policy_shows_and_sizes_the_widget(service, open_h
 def test_another_stay_adds_no_history_entry(service, hosted, turn):
     watched = hosted("sandboxed", fresh=True)
     page = watched.page
-    fits(page)
+    assert_fits(page)
     before = page.evaluate("history.length")
     for nights in ("2026-11-29", "2026-12-12"):
         address = f"{service.url}/v1/pulse?{urlencode({**DONOSTIA, 'end': nights})}"
@@ -200,7 +200,7 @@ def test_another_stay_adds_no_history_entry(service, hosted, turn):
             f"(next) => {{ const frame = document.querySelector('iframe'); {turn} }}", address
         )
         shown(page, address)
-        fits(page)
+        assert_fits(page)
     assert page.evaluate("history.length") == before
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.widget.browser import until
+from tests.widget.browser import assert_becomes
 from tests.widget.samples.sections import SampleWeather
 from tests.widget.service import FORECAST, Service, serving
 
@@ -96,7 +96,7 @@ def test_late_page_with_an_opened_list_does_not_reload(late, page, requests):
 def test_framed_late_page_grows_and_adds_no_history(late, page, requests, serve_host):
     data = "".join(f' data-{name}="{value}"' for name, value in FORECAST.items())
     page.goto(serve_host(f"<div data-location-context{data}></div>{late.script}"))
-    until(page, "!!document.querySelector('iframe')")
+    assert_becomes(page, "!!document.querySelector('iframe')")
     frame = page.frame_locator("iframe")
     frame.locator("#p").wait_for()
     before, entries = page.evaluate(
@@ -108,5 +108,5 @@ def test_framed_late_page_grows_and_adds_no_history(late, page, requests, serve_
     frame.locator(".days").wait_for()
     assert page.evaluate("history.length") == entries
     assert len(requests) == 2
-    until(page.frames[1], "innerHeight >= document.getElementById('w').clientHeight - 1")
+    assert_becomes(page.frames[1], "innerHeight >= document.getElementById('w').clientHeight - 1")
     assert page.evaluate("document.querySelector('iframe').clientHeight") != before

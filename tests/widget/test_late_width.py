@@ -4,7 +4,7 @@ from html import escape
 
 import pytest
 
-from tests.widget.browser import until
+from tests.widget.browser import assert_becomes
 from tests.widget.service import FORECAST
 
 TALLEST = 5000  # px; the samples are 2,300 px high at 720 px, and 25,000 px without a width
@@ -47,14 +47,14 @@ def test_frame_without_a_width_sends_no_height(service, page, serve_host, asks):
         for late in ("display:none", "width:0", "width:1px", "width:40px")
     )
     page.goto(serve_host(frames + service.script.replace(" async", "")))
-    until(page, KNOCK)
+    assert_becomes(page, KNOCK)
     if asks == "again":
         page.set_viewport_size({"width": 820, "height": 600})
         page.evaluate("answered.clear()")
-        until(page, KNOCK)
+        assert_becomes(page, KNOCK)
     assert page.evaluate("heights") == []
     page.evaluate(f"{FRAMES}.forEach((one) => one.style = 'border:0;width:720px')")
-    until(page, FITS)
+    assert_becomes(page, FITS)
     assert max(page.evaluate("heights")) < TALLEST
 
 
@@ -63,7 +63,7 @@ def test_builder_copies_no_height_without_a_width_on_a_slow_processor(service, p
     page.set_viewport_size({"width": 1280, "height": 900})
     slow_down(page)
     page.goto(f"{service.url}/?lat=43&lng=-2&place=x&start=2026-11-28&end=2026-12-05")
-    until(page, FITS)
+    assert_becomes(page, FITS)
     assert max(page.evaluate("heights")) < TALLEST
 
 
@@ -71,5 +71,5 @@ def test_eager_frame_without_a_width_sends_no_height_on_a_slow_processor(service
     frame = f'<iframe title="x" width="700" src="{escape(service.address(FORECAST))}"></iframe>'
     slow_down(page)
     page.goto(serve_host(frame * 5 + service.script))
-    until(page, f"{FRAMES}.every((one) => one.style.height)")
+    assert_becomes(page, f"{FRAMES}.every((one) => one.style.height)")
     assert max(page.evaluate("heights")) < TALLEST

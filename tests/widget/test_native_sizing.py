@@ -5,7 +5,7 @@ Chromium knows `frame-sizing` since 2026; with an older one these tests are skip
 
 import pytest
 
-from tests.widget.browser import HEIGHTS, host, until
+from tests.widget.browser import HEIGHTS, assert_becomes, host
 from tests.widget.service import FORECAST, STAY, STRADDLING
 
 WIDTHS = [*range(300, 1300, 37)]
@@ -43,13 +43,13 @@ def test_chromium_still_measures_at_the_first_width(open_page):
         page = open_page(origin, viewport={"width": 1000, "height": 700}).page
         if not page.evaluate("CSS.supports('frame-sizing', 'content-height')"):
             pytest.skip("this Chromium does not size frames")
-        until(page, f"{TALL_FRAME} > 300")
+        assert_becomes(page, f"{TALL_FRAME} > 300")
         before = page.evaluate(TALL_FRAME)
         page.evaluate("document.querySelector('iframe').style.width = '300px'")
         frame = page.frames[1]
-        until(frame, "innerWidth <= 300")
+        assert_becomes(frame, "innerWidth <= 300")
         frame.evaluate("document.getElementById('w').append(' more words'.repeat(200))")
-        until(page, f"{TALL_FRAME} > {before}")
+        assert_becomes(page, f"{TALL_FRAME} > {before}")
         content = frame.evaluate("document.getElementById('w').offsetHeight")
         measured = page.evaluate(TALL_FRAME)  # too small as a rule, and at times ten times too tall
         assert not content / 1.5 <= measured <= 1.5 * content

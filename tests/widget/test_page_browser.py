@@ -26,7 +26,7 @@ CLIPPED = """() => [...document.querySelectorAll('b, p, h3, dd, li > span')]
     && getComputedStyle(one).overflowX !== 'visible')
   .map((one) => one.textContent)"""
 
-# observers are told in the order in which they were made, and idle callbacks run in order
+# observers are called in the order in which they were made, and idle callbacks run in order
 SEEN_AND_IDLE = """(one) => new Promise((done) => new IntersectionObserver((seen, own) => {
   own.disconnect(), requestIdleCallback(done);
 }).observe(one))"""

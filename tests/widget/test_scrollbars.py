@@ -7,7 +7,7 @@ from html import escape
 
 import pytest
 
-from tests.widget.browser import host, until
+from tests.widget.browser import assert_becomes, host
 from tests.widget.service import FORECAST, STAY, STRADDLING
 
 WIDTHS = range(280, 1401, 5)
@@ -71,7 +71,7 @@ def test_widget_has_no_scrollbar_and_stable_height_from_280_to_1400_px(
     frame = f'<div><iframe title="x" src="{address}" sandbox="allow-scripts"></iframe></div>'
     with host({"/": HOST.format(frames=frame * LANES, url=service.url)}) as origin:
         page = open_page(origin, viewport={"width": 1420, "height": 120}).page  # less to paint
-        until(page, "frames_.every((one) => one.style.height)")
+        assert_becomes(page, "frames_.every((one) => one.style.height)")
         barred, swinging, loose = [], [], []
         for first in range(0, len(all_widths), LANES):
             last = len(all_widths) - 1  # which the lanes that are left over take
@@ -91,6 +91,6 @@ def test_widget_has_a_scrollbar_until_the_host_gives_its_height(service, open_pa
     with host({"/": f"<!doctype html><html lang=en><title>A host</title>{frame}"}) as origin:
         page = open_page(origin).page
         widget = page.frames[1]
-        until(widget, "innerWidth > document.documentElement.clientWidth")
+        assert_becomes(widget, "innerWidth > document.documentElement.clientWidth")
         page.evaluate("document.querySelector('iframe').height = 6000")
-        until(widget, "innerWidth === document.documentElement.clientWidth")
+        assert_becomes(widget, "innerWidth === document.documentElement.clientWidth")

@@ -128,8 +128,8 @@ def test_bright_planets_are_named_brightest_first_by_time(gazetteer):
 def test_planet_hidden_on_a_night_is_not_named(gazetteer):
     body = read(Astronomy(EPHEMERIS, lambda: NOW), query(gazetteer, 48.86, 2.35, "2025-08-11", 3))
     first = body.days[0]
-    gone = [msgspec.structs.replace(one, visible="none") for one in first.planets]
-    days = [msgspec.structs.replace(first, planets=gone), *body.days[1:]]
+    hidden = [msgspec.structs.replace(one, visible="none") for one in first.planets]
+    days = [msgspec.structs.replace(first, planets=hidden), *body.days[1:]]
     body = msgspec.structs.replace(body, days=days)
     assert sky.card(body, EPHEMERIS, WORDS, first.date).view.planets == []
 

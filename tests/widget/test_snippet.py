@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.widget.browser import fits, until
+from tests.widget.browser import assert_becomes, assert_fits
 from tests.widget.service import FORECAST, STAY
 
 FRAME = """() => {
@@ -24,8 +24,8 @@ def open_code(service, open_host):
 
     def open_one(headers: dict[str, str] | None = None, **options):
         watched = open_host(service.code(FORECAST), headers, **options)
-        until(watched.page, "!!document.querySelector('iframe')")
-        fits(watched.page)
+        assert_becomes(watched.page, "!!document.querySelector('iframe')")
+        assert_fits(watched.page)
         return watched
 
     return open_one
@@ -41,7 +41,7 @@ def test_first_screen_keeps_its_layout_when_the_script_comes_late(service, open_
         f"{service.url}/v1/embed.js",
     )
     page.frame_locator("iframe").locator("#w").wait_for()
-    fits(page)
+    assert_fits(page)
     page.evaluate(PAINTED)
     assert page.evaluate("window.moved") <= 0.02
 
@@ -75,25 +75,25 @@ data-end-from="#checkout" data-days="3"></div>"""
 def test_widget_follows_a_form_s_dates_without_history_entries(service, open_host):
     page = open_host(FORM.format(**STAY) + service.script).page
     source = "document.querySelector('iframe').src"
-    until(page, f"document.querySelector('iframe') && {source}.includes('days=3')")
+    assert_becomes(page, f"document.querySelector('iframe') && {source}.includes('days=3')")
     before = page.evaluate("history.length")
     page.fill("#checkin", "2026-11-28")
     page.fill("#checkout", "2026-12-01")
     page.locator("#checkout").dispatch_event("change")
-    until(page, f"{source}.includes('start=2026-11-28&end=2026-12-01')")
+    assert_becomes(page, f"{source}.includes('start=2026-11-28&end=2026-12-01')")
     assert "days" not in page.evaluate(source)
     page.fill("#checkout", "2026-11-20")
     page.locator("#checkout").dispatch_event("change")
-    until(page, f"{source}.includes('days=3')")
+    assert_becomes(page, f"{source}.includes('days=3')")
     assert page.evaluate("history.length") == before
 
 
 def test_script_fills_a_holder_added_later(service, open_host):
     page = open_host(service.script).page
-    until(page, "document.readyState === 'complete'")
+    assert_becomes(page, "document.readyState === 'complete'")
     holder = service.code(FORECAST).partition("<script")[0]
     page.evaluate("(holder) => document.body.insertAdjacentHTML('beforeend', holder)", holder)
-    until(page, "!!document.querySelector('[data-location-context] iframe')")
+    assert_becomes(page, "!!document.querySelector('[data-location-context] iframe')")
 
 
 def test_host_receives_the_link_that_a_guest_follows(open_code):
@@ -101,7 +101,7 @@ def test_host_receives_the_link_that_a_guest_follows(open_code):
     page.evaluate("addEventListener('pulse:open', ({ detail }) => { window.opened = detail; })")
     with page.expect_popup():
         page.frames[1].locator("#guide a").first.click()
-    until(page, "!!window.opened")
+    assert_becomes(page, "!!window.opened")
     opened = page.evaluate("window.opened")
     assert opened["section"] == "guide"
     assert opened["id"]
@@ -111,4 +111,4 @@ def test_host_receives_the_link_that_a_guest_follows(open_code):
 def test_jump_inside_the_widget_scrolls_the_host(open_code):
     page = open_code(viewport={"width": 390, "height": 600}, reduced_motion="reduce").page
     page.frames[1].locator(".facts a[href='#guide']").first.click()
-    until(page, "scrollY > 500")
+    assert_becomes(page, "scrollY > 500")

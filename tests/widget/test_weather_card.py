@@ -124,13 +124,13 @@ def test_unknown_day_has_no_numbers_and_no_bar(gazetteer):
 
 def test_monthly_average_shows_no_daily_values(gazetteer):
     body = days_of(gazetteer, start="2027-08-07")
-    gone = (
+    fields = (
         "temperature_max", "temperature_min", "temperature_max_p10", "temperature_max_p90",
         "temperature_min_p10", "temperature_min_p90", "precipitation_probability", "condition",
     )  # fmt: skip
     monthly = msgspec.structs.replace(
         body,
-        days=[without(day, *gone) for day in body.days],
+        days=[without(day, *fields) for day in body.days],
         basis=msgspec.structs.replace(body.basis, kind="monthly_mean", years=[]),
         history=[],
     )

@@ -13,10 +13,10 @@ from html.parser import HTMLParser
 import pytest
 from playwright.sync_api import Frame
 
-from tests.widget.browser import fits, until
+from tests.widget.browser import assert_becomes, assert_fits
 from tests.widget.service import FORECAST
 
-KEPT = {
+ALLOWED = {
     "a": {"href"},
     "blockquote": set(),
     "iframe": {"src", "width", "height", "frameborder", "marginwidth", "marginheight", "scrolling",
@@ -52,12 +52,14 @@ class Filtered(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in KEPT:
-            attributes = (f' {name}="{escape(v or "")}"' for name, v in attrs if name in KEPT[tag])
+        if tag in ALLOWED:
+            attributes = (
+                f' {name}="{escape(v or "")}"' for name, v in attrs if name in ALLOWED[tag]
+            )
             self.left.append(f"<{tag}{''.join(attributes)}>")
 
     def handle_endtag(self, tag: str) -> None:
-        self.left += [f"</{tag}>"] if tag in KEPT else []
+        self.left += [f"</{tag}>"] if tag in ALLOWED else []
 
     def handle_data(self, data: str) -> None:
         self.left.append(escape(data))
@@ -87,8 +89,8 @@ def blog(body: str, script: str = SCRIPT) -> str:
 
 def speaks(watched) -> Frame:
     """Wait until WordPress shows the widget as tall as its content, and return its frame."""
-    until(watched.page, "document.querySelector('blockquote').style.display === 'none'")
-    fits(watched.page)
+    assert_becomes(watched.page, "document.querySelector('blockquote').style.display === 'none'")
+    assert_fits(watched.page)
     assert watched.complaints == []
     return watched.page.frames[1]
 
@@ -115,14 +117,14 @@ def test_wordpress_shows_the_compact_widget_where_the_full_widget_is_too_tall(
 
 def test_full_layout_gets_1000_px_and_scrolls_in_wordpress(service, open_host):
     page = open_host(blog(embedded(service, service.address(layout="full")))).page
-    until(page, "document.querySelector('iframe').clientHeight === 1000")
-    until(page.frames[1], "innerWidth > document.documentElement.clientWidth")
+    assert_becomes(page, "document.querySelector('iframe').clientHeight === 1000")
+    assert_becomes(page.frames[1], "innerWidth > document.documentElement.clientWidth")
 
 
 def test_error_page_is_sized_in_wordpress(service, open_host):
     body = embedded(service, service.address()).replace("lat=43.3183", "lat=north")
     page = open_host(blog(body)).page
-    until(page, "document.querySelector('iframe').clientHeight < 500")
+    assert_becomes(page, "document.querySelector('iframe').clientHeight < 500")
     assert page.is_visible("iframe")
 
 
@@ -140,7 +142,7 @@ def test_widget_sends_wordpress_nothing_without_a_secret(service, open_host, end
     record = """<script>
     var messages = []; addEventListener('message', ({data}) => messages.push(data))</script>"""
     page = open_host(f'{record}<iframe title="x" src="{address}{ending}"></iframe>').page
-    until(page, "messages.length >= 2")
+    assert_becomes(page, "messages.length >= 2")
     assert not page.evaluate("messages.some((one) => one.secret !== undefined)")
 
 

@@ -31,7 +31,7 @@ from rich.table import Table
 from location_context.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.serving import free_port, serve
-from tests.widget.browser import chromium_path, host, until
+from tests.widget.browser import assert_becomes, chromium_path, host
 from tests.widget.embedding_page import code
 from tests.widget.samples.sections import sample_sections
 
@@ -75,16 +75,18 @@ class Tried:
     def show(self, *stays: dict[str, Any]) -> list[Frame]:
         """Have the app show widgets for these stays, and wait until they fit."""
         self.page.evaluate("(stays) => show(stays)", list(stays))
-        until(self.page, "(all) => document.querySelectorAll('iframe').length === all", len(stays))
+        assert_becomes(
+            self.page, "(all) => document.querySelectorAll('iframe').length === all", len(stays)
+        )
         for place, stay in enumerate(stays):
-            until(self.page, SHOWS, [place, stay["end"]])
+            assert_becomes(self.page, SHOWS, [place, stay["end"]])
         return self.fit()
 
     def fit(self) -> list[Frame]:
         """Wait until all widgets are as tall as they ask."""
         shown = [loaded(one, self.page) for one in self.page.query_selector_all("iframe")]
         for frame in shown:
-            until(frame, FITS)
+            assert_becomes(frame, FITS)
         return shown
 
     def listeners(self) -> int:

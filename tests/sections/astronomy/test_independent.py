@@ -59,7 +59,7 @@ def first(
     return found if found < start + timedelta(days=1) else None
 
 
-def agree(mine: datetime | None, theirs: datetime | None, tolerance: float) -> None:
+def assert_agreement(mine: datetime | None, theirs: datetime | None, tolerance: float) -> None:
     assert (mine is None) == (theirs is None)
     if mine is not None and theirs is not None:
         assert seconds_apart(mine, theirs) <= tolerance
@@ -77,10 +77,10 @@ def test_sun_and_moon_agree_with_ephem(lat, lng, day, reader):
         (found.sun.nautical_dawn, found.sun.nautical_dusk, -12, True),
         (found.sun.astronomical_dawn, found.sun.astronomical_dusk, -18, True),
     ):
-        agree(rises, first(observer, "next_rising", sun, horizon, centre), 15)
-        agree(sets, first(observer, "next_setting", sun, horizon, centre), 15)
-    agree(found.moon.moonrise, first(observer, "next_rising", moon, -34 / 60, False), 15)
-    agree(found.moon.moonset, first(observer, "next_setting", moon, -34 / 60, False), 15)
+        assert_agreement(rises, first(observer, "next_rising", sun, horizon, centre), 15)
+        assert_agreement(sets, first(observer, "next_setting", sun, horizon, centre), 15)
+    assert_agreement(found.moon.moonrise, first(observer, "next_rising", moon, -34 / 60, False), 15)
+    assert_agreement(found.moon.moonset, first(observer, "next_setting", moon, -34 / 60, False), 15)
 
 
 @each_place
@@ -95,7 +95,7 @@ def test_planets_agree_with_astronomy_engine(lat, lng, day, reader):
             (planet.set, astronomy.Direction.Set),
         ):
             event = astronomy.SearchRiseSet(body, observer, direction, begin, 1.0)
-            agree(mine, event.Utc().replace(tzinfo=UTC) if event else None, 10)
+            assert_agreement(mine, event.Utc().replace(tzinfo=UTC) if event else None, 10)
         theirs = astronomy.Illumination(body, astronomy.Time(begin.ut + 1)).mag
         assert planet.magnitude == pytest.approx(theirs, abs=0.35)
 

@@ -120,12 +120,12 @@ def test_every_country_of_the_library_has_its_holidays(year, country):
         events = _events(year, point, Stay(date(n, 1, 1), date(n, 12, 31)))
         # the library's unparted calendar may hold a day that no part keeps: a Sunday moved on
         parts = getattr(holidays, country).subdivisions or (None,)
-        kept_somewhere = {
+        observed_somewhere = {
             day
             for part in parts
             for day in holidays.country_holidays(country, subdiv=part, years=n)
         }
-        theirs = set(holidays.country_holidays(country, years=n)) & kept_somewhere
+        theirs = set(holidays.country_holidays(country, years=n)) & observed_somewhere
         assert _days(events) >= theirs
         assert len({one.id for one in events}) == len(events), country
         assert all("(estimated)" not in one.title for one in events)

@@ -8,7 +8,7 @@ few pages. Bilinear in place; in season linear between the middles of the months
 grids of Recommendations ITU-R P.1510-1 (mean temperature, K, 0.75 degrees) and P.837-7 (rain, mm a
 month, 0.25 degrees, means of 50 years). The package is checked by its hash, read out of its archive
 without installing it, and thrown away. Rain is averaged onto the temperature's grid. The package's
-terrain (P.1511-2) is kept as well, for the cells of climate stores.
+terrain (P.1511-2) is stored as well, for the cells of climate stores.
 """
 
 import io

@@ -209,7 +209,7 @@ class Unreliable(Power):
         return super().read(tile, first, last)
 
 
-def test_a_tile_that_fails_is_tried_three_times_and_named_and_the_rest_is_kept(
+def test_build_tries_a_failing_tile_three_times_names_it_and_finishes_the_rest(
     whole, archive, tmp_path, monkeypatch
 ):
     pauses: list[float] = []

@@ -258,7 +258,7 @@ class Era5(ClimateSource):
     def _load(self, name: str, tile: Tile, begin: int, end: int) -> NDArray[np.float32]:
         """Return a variable of a tile: hours x rows x columns.
 
-        It is read in blocks of whole chunks, which are larger than what is kept of them.
+        It is read in blocks of whole chunks, which are larger than what is stored of them.
         """
         window = {
             "lat": _sliced(self._rows[tile.row : tile.row + tile.rows]),
