@@ -495,11 +495,13 @@ def test_chosen_guide_is_in_code_preview_and_address(service, builder, named_gui
     watched = builder("?lat=43.3183&lng=-1.9812&days=7")
     page = watched.page
     page.select_option("#guide", "rooftop")
-    until(page, f"{CODE}.includes('data-guide=\"rooftop\"')")
-    until(page, "document.getElementById('widget').dataset.shown.includes('guide=rooftop')")
+    assert_becomes(page, f"{CODE}.includes('data-guide=\"rooftop\"')")
+    assert_becomes(
+        page, "document.getElementById('widget').dataset.shown.includes('guide=rooftop')"
+    )
     assert "guide=rooftop" in page.url
     page.select_option("#guide", "")
-    until(page, f"!{CODE}.includes('data-guide')")
+    assert_becomes(page, f"!{CODE}.includes('data-guide')")
     assert "guide" not in page.url
     assert watched.complaints == []
 
@@ -510,6 +512,6 @@ def test_open_builder_goes_on_when_guides_are_named(service, builder, named_guid
     assert page.query_selector("#guide") is None
     named_guides()
     page.check("[name=theme][value=dark]", force=True)
-    until(page, f"{CODE}.includes('data-theme=\"dark\"')")
-    until(page, "location.search.includes('theme=dark')")
+    assert_becomes(page, f"{CODE}.includes('data-theme=\"dark\"')")
+    assert_becomes(page, "location.search.includes('theme=dark')")
     assert watched.complaints == []
