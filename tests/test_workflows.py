@@ -5,12 +5,14 @@ import re
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+import location_context
 from tests.conftest import ROOT
 
 FOLDER = ROOT / ".github" / "workflows"
@@ -51,6 +53,49 @@ def test_a_run_line_calls_one_script_that_exists(line: str) -> None:
     assert os.access(script, os.X_OK)
     for word in re.findall(r" (--[a-z]+|[a-z]+)", matched[2]):
         assert word in script.read_text("utf-8"), "the script documents its options"
+
+
+@pytest.fixture
+def ci_run(tmp_path: Path) -> Callable[[], list[str]]:
+    """Return a function that runs `.ci/run` without any part installed, and lists its calls."""
+    folder, programs = tmp_path / "project", tmp_path / "programs"
+    for script in (".ci/run", "scripts/test"):
+        (folder / script).parent.mkdir(parents=True)
+    shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
+    programs.mkdir()
+    for name in ("sh", "dirname", "id", "python3"):
+        (programs / name).symlink_to(shutil.which(name) or name)
+    for path in (folder / "scripts" / "test", programs / "apt-get", programs / "sudo"):
+        path.write_text('#!/bin/sh\necho "${0##*/} CI=$CI $*" >>"$CALLED"\n')
+        path.chmod(0o755)
+
+    def run() -> list[str]:
+        (line,) = (line for line in run_lines() if ".ci/run" in line)
+        variables = {"PATH": str(programs), "CALLED": str(tmp_path / "called")}
+        subprocess.run(["/bin/sh", "-ec", line], cwd=folder, env=variables, check=True)
+        return (tmp_path / "called").read_text().splitlines()
+
+    return run
+
+
+def test_ci_installs_missing_parts_and_runs_the_tests(ci_run: Callable[[], list[str]]) -> None:
+    update, install, tests = ci_run()
+    assert "apt-get" in update
+    assert {"chromium", "caddy", "openssl", "postgresql"} <= set(install.split())
+    assert tests == "test CI=true "
+
+
+@pytest.mark.skipif(os.environ.get("CI") != "true", reason="needs the package registry")
+def test_the_release_check_builds_checks_and_serves_the_wheel() -> None:
+    (line,) = (line for line in run_lines() if "release" in line)
+    variables = {**os.environ, "GITHUB_REF_NAME": f"v{location_context.__version__}"}
+    variables.pop("PYTHONPATH", None)
+    done = subprocess.run(
+        ["/bin/sh", "-ec", line], cwd=ROOT, env=variables, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "✓ first widget" in done.stdout
 
 
 def test_an_action_is_pinned_by_commit_with_its_version_beside_it() -> None:
