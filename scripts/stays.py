@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
@@ -20,7 +20,6 @@ from tests.serving import free_port, serve
 from tests.widget.browser import chromium_path
 from tests.widget.samples.sections import sample_sections
 
-NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 WIDTHS = (320, 390, 500, 720, 1000, 1280)
 HERE = "lat=43.3183&lng=-1.9812&place=San+Sebasti%C3%A1n"
 STAYS = {
@@ -47,7 +46,7 @@ def main(arguments: list[str]) -> None:
         folder = Path(arguments[at + 1])
         folder.mkdir(parents=True, exist_ok=True)
         del arguments[at : at + 2]
-    with sampled(NOW) as (browser, url):
+    with sampled(NOON) as (browser, url):
         print(f"{'':12}" + "".join(f"{width:>7}" for width in WIDTHS))
         for name in arguments or STAYS:
             address = f"{url}/v1/pulse?{STAYS[name]}"

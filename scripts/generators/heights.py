@@ -16,12 +16,11 @@ from typing import Any
 
 import pytest
 
-from scripts.stays import sampled
+from scripts.stays import HERE, sampled
 
 OUT = Path(__file__).parents[2] / "src" / "location_context" / "widget" / "heights.json"
 # on both sides of every change of the layout
 WIDTHS = (280, 320, 390, 431, 432, 500, 559, 560, 639, 640, 720, 879, 880, 1000, 1200)
-HERE = "lat=43.3183&lng=-1.9812&place=San+Sebasti%C3%A1n"
 STAYS = {
     "three": f"{HERE}&start=2026-11-26&end=2026-11-28",
     "nine": f"{HERE}&start=2026-11-24&end=2026-12-02",
