@@ -107,7 +107,7 @@ async def check_rows(database: Database) -> None:
         ("hotel", False), ("revoked", True),
     ]  # fmt: skip
     active = (await guides.active())[""]
-    assert (active.number, active.replaces) == (2, 1)
+    assert (active.number, active.name, active.replaces) == (2, "", 1)
     assert [one.id for one in await guides.load(2)] == ["r00001", "r00002"]
     await see_events(SqlEventStore(database))
     months = await climate.load("open_meteo_archive", "48.85,2.35", [12])

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 import msgspec
 import pytest
@@ -111,6 +111,15 @@ def test_widget_shows_the_notice_of_its_guide(installation: Installation) -> Non
         for name in ("", "house"):
             notices = set(re.findall(r"Notice of \w+", ask(client, name, "/v1/pulse").text))
             assert notices == {f"Notice of {name or 'unnamed'}"}
+
+
+def test_links_of_a_widget_lead_to_its_guide(installation: Installation) -> None:
+    with installation.served() as client:
+        params = {**WIDGET, "guide": "house", "layout": "compact"}
+        page = client.get("/v1/pulse", params, key=None).text
+        links = [unquote(link) for link in re.findall(r'href="([^"]*/v1/[^"]*)"', page)]
+        assert len(links) == 2  # to the full widget, and to oEmbed
+        assert [link for link in links if "guide=house" not in link] == []
 
 
 @pytest.mark.parametrize("seed", range(3))

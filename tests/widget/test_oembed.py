@@ -169,10 +169,11 @@ class _Parts:
     place=st.text(min_size=1, max_size=120),
     lat=st.floats(-90, 90),
     lng=st.floats(-180, 180),
+    guide=st.sampled_from(("", "house")),
 )
-def test_snippet_leads_back_to_its_place(place, lat, lng):
+def test_snippet_leads_back_to_its_place_and_guide(place, lat, lng, guide):
     languages, settings = Languages({}), Settings()
-    fields = {**DONOSTIA, "lat": f"{lat:.6f}", "lng": f"{lng:.6f}", "place": place}
+    fields = {**DONOSTIA, "lat": f"{lat:.6f}", "lng": f"{lng:.6f}", "place": place, "guide": guide}
     try:
         parameters = parse(urlencode(fields, errors="replace").encode(), WIDGET, languages)
     except PublicError:
