@@ -66,6 +66,22 @@ def test_key_commands_create_rotate_revoke_and_list(environment: dict[str, str])
     assert secret not in table
 
 
+def test_test_key_is_listed_rotated_and_revoked_as_one(environment: dict[str, str]) -> None:
+    made = msgspec.json.decode(command(environment, "keys", "create", "CI", "--test", "--json"))
+    assert made["key"].startswith("lc_test_")
+    assert made["test"] is True
+    rotated = msgspec.json.decode(command(environment, "keys", "rotate", made["id"], "--json"))
+    assert rotated["key"].startswith("lc_test_")
+    command(environment, "keys", "revoke", rotated["id"])
+    command(environment, "keys", "create", "Hotel")
+    listed = msgspec.json.decode(command(environment, "keys", "list", "--json"))
+    seen = [(key["test"], key["status"]) for key in listed]
+    assert sorted(seen) == [(False, "active"), (True, "active"), (True, "revoked")]
+    rows = command(environment, "keys", "list").splitlines()
+    kinds = [row.split()[1] for row in rows if row.strip().startswith("key_")]
+    assert sorted(kinds) == ["live", "test", "test"]
+
+
 def test_rotation_expires_no_key_whose_successor_could_not_be_printed(
     environment: dict[str, str],
 ) -> None:

@@ -29,15 +29,29 @@ def keys(database: Database, clock: MovedClock) -> ApiKeys:
     return ApiKeys(SqlApiKeyStore(database), b"pepper", clock)
 
 
-def test_key_has_the_form_of_the_contract() -> None:
-    key = mint()
-    assert key.startswith("lc_live_")
+@pytest.mark.parametrize("prefix", ["lc_live_", "lc_test_"])
+def test_key_has_the_form_of_the_contract(prefix: str) -> None:
+    key = mint(prefix)
+    assert key.startswith(prefix)
     body, check = key[:-6], key[-6:]
     assert len(body) == len("lc_live_") + 43
     number = 0
     for character in check:
         number = number * 62 + BASE62.index(character)
     assert number == zlib.crc32(body.encode())
+    assert is_well_formed(key)
+
+
+def test_live_key_is_not_well_formed_as_a_test_key() -> None:
+    assert not is_well_formed(mint().replace("live", "test"))
+
+
+async def test_kind_of_a_key_is_stored_and_survives_rotation(keys: ApiKeys) -> None:
+    live, test = await keys.create("Hotel"), await keys.create("CI", test=True)
+    new = await keys.rotate(test.record.id, timedelta(hours=1))
+    stored = [record.test for record in await keys.list()]
+    assert sorted(stored) == [False, True, True]
+    assert (live.secret[:8], test.secret[:8], new.secret[:8]) == ("lc_live_", *["lc_test_"] * 2)
 
 
 def test_keys_are_unique() -> None:
@@ -156,7 +170,7 @@ async def test_key_must_expire_in_the_future(keys: ApiKeys, clock: MovedClock) -
 async def test_unknown_id_is_reported_and_a_key_is_not_repeated(keys: ApiKeys) -> None:
     with pytest.raises(OperatorError, match="There is no key 'key_x'"):
         await keys.revoke("key_x")
-    secret = mint()
-    with pytest.raises(OperatorError) as said:
-        await keys.revoke(secret)
-    assert secret not in str(said.value)
+    for secret in (mint(), mint("lc_test_")):
+        with pytest.raises(OperatorError) as said:
+            await keys.revoke(secret)
+        assert secret not in str(said.value)

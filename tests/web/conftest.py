@@ -19,14 +19,16 @@ HTTP = httpx2.Client(verify=False, trust_env=False, timeout=20)
 STAY = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}
 
 
-def make_key(settings: Settings, *, per_minute: int = 100_000) -> str:
+def make_key(settings: Settings, *, per_minute: int = 100_000, test: bool = False) -> str:
     """A key made as the operator makes it."""
 
     async def work() -> str:
         database = await Database.open(settings)
         try:
             keys = await open_api_keys(settings, database, system_clock)
-            minted = await keys.create("a test", per_minute=per_minute, per_day=1_000_000)
+            minted = await keys.create(
+                "a test", per_minute=per_minute, per_day=1_000_000, test=test
+            )
             return minted.secret
         finally:
             await database.close()

@@ -1,7 +1,8 @@
 """API keys: how a key is created, checked, stored and revoked.
 
-A key is `lc_live_`, 43 base62 characters of 32 random bytes, and 6 of the CRC32 of all before it,
-so that a mistyped key is refused without a look-up and a leaked one is found by secret scanners.
+A key is `lc_live_` or `lc_test_`, 43 base62 characters of 32 random bytes, and 6 of the CRC32 of
+all before it, so that a mistyped key is refused without a look-up and a leaked one is found by
+secret scanners. A test key receives fixed answers; its id says so, and it never becomes a live one.
 Only its HMAC-SHA-256 under the pepper is stored, so that a copy of the database holds no keys.
 """
 
@@ -21,10 +22,11 @@ from location_context.access.quota import DAY, Limit, Limits
 from location_context.errors import OperatorError
 from location_context.stay import Clock
 
-PREFIX = "lc_live_"
+LIVE_PREFIX, TEST_PREFIX = PREFIXES = ("lc_live_", "lc_test_")
+_ID, _TEST_ID = "key_", "key_test_"
 DEFAULT_PER_MINUTE, DEFAULT_PER_DAY = 600, 50_000
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
-_FORM = re.compile(rf"{PREFIX}[0-9A-Za-z]{{49}}", re.ASCII)
+_FORM = re.compile(rf"({'|'.join(PREFIXES)})[0-9A-Za-z]{{49}}", re.ASCII)
 _RANDOM_CHARACTERS, _CHECK_CHARACTERS = 43, 6
 
 KeyStatus = Literal["active", "expired", "revoked"]
@@ -43,6 +45,11 @@ class ApiKey:
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     replaced_by: str | None = None
+
+    @property
+    def test(self) -> bool:
+        """True if it receives fixed answers."""
+        return is_test(self.id)
 
     @cached_property
     def limits(self) -> Limits:
@@ -94,9 +101,9 @@ class KeyStore(Protocol):
     async def set_pepper_check(self, value: str) -> None: ...
 
 
-def mint() -> str:
+def mint(prefix: str = LIVE_PREFIX) -> str:
     """Return a new key."""
-    body = PREFIX + _base62(int.from_bytes(secrets.token_bytes(32)), _RANDOM_CHARACTERS)
+    body = prefix + _base62(int.from_bytes(secrets.token_bytes(32)), _RANDOM_CHARACTERS)
     return body + _check(body)
 
 
@@ -105,6 +112,11 @@ def is_well_formed(key: str) -> bool:
     if not _FORM.fullmatch(key):
         return False
     return key[-_CHECK_CHARACTERS:] == _check(key[:-_CHECK_CHARACTERS])
+
+
+def is_test(key_id: str) -> bool:
+    """Return True for the id of a test key."""
+    return key_id.startswith(_TEST_ID)
 
 
 def digest(pepper: bytes, key: str) -> bytes:
@@ -139,8 +151,9 @@ class ApiKeys:
         per_minute: int = DEFAULT_PER_MINUTE,
         per_day: int = DEFAULT_PER_DAY,
         expires_at: datetime | None = None,
+        test: bool = False,
     ) -> MintedKey:
-        """Make a key.
+        """Make a key, or a test key.
 
         Raises:
             OperatorError: the name is empty or too long, or the expiry is not in the future.
@@ -159,7 +172,8 @@ class ApiKeys:
                 per_day=per_day,
                 created_at=self._clock(),
                 expires_at=expires_at,
-            )
+            ),
+            test=test,
         )
         await self._store.add(minted.record)
         return minted
@@ -192,7 +206,7 @@ class ApiKeys:
     async def rotate(
         self, key_id: str, grace: timedelta, show: Callable[[MintedKey], None] = lambda _: None
     ) -> MintedKey:
-        """Create a key with the same name, limits and expiry.
+        """Create a key of the same kind with the same name, limits and expiry.
 
         The old key keeps working for `grace`.
 
@@ -210,19 +224,20 @@ class ApiKeys:
             raise OperatorError(
                 f"The key {key_id} was rotated already; its successor is {old.replaced_by}."
             )
-        minted = self._mint(replace(old, created_at=now))
+        minted = self._mint(replace(old, created_at=now), test=old.test)
         await self._store.add(minted.record)
         show(minted)
         await self._store.retire(key_id, now + grace, minted.record.id)
         return minted
 
-    def _mint(self, record: ApiKey) -> MintedKey:
-        secret = mint()
-        key_id = "key_" + _base62(secrets.randbits(80), 14)
+    def _mint(self, record: ApiKey, *, test: bool) -> MintedKey:
+        secret = mint(TEST_PREFIX if test else LIVE_PREFIX)
+        key_id = (_TEST_ID if test else _ID) + _base62(secrets.randbits(80), 14)
         return MintedKey(replace(record, id=key_id, digest=digest(self._pepper, secret)), secret)
 
 
 def _unknown_key(key_id: str) -> OperatorError:
-    if PREFIX in key_id:  # a key is never repeated, not even to its operator's terminal
+    # a key is never repeated, not even to its operator's terminal
+    if any(prefix in key_id for prefix in PREFIXES):
         return OperatorError("This is a key itself; give its id, which `keys list` shows.")
     return OperatorError(f"There is no key {key_id[:64]!r}; `keys list` shows them.")

@@ -44,6 +44,7 @@ def create(  # noqa: PLR0913  each is an option of the command
     per_minute: PerMinute = api_keys.DEFAULT_PER_MINUTE,
     per_day: PerDay = api_keys.DEFAULT_PER_DAY,
     expires: Expires = None,
+    test: Annotated[bool, typer.Option("--test", help="Make a test key: fixed answers.")] = False,
     new: console.New = False,
     json: console.Json = False,
 ) -> None:
@@ -51,7 +52,7 @@ def create(  # noqa: PLR0913  each is an option of the command
     expires_at = _end_of_day(expires) if expires else None
     minted = _run(
         lambda keys: keys.create(
-            name, per_minute=per_minute, per_day=per_day, expires_at=expires_at
+            name, per_minute=per_minute, per_day=per_day, expires_at=expires_at, test=test
         ),
         new=new,
     )
@@ -65,9 +66,10 @@ def list_(*, json: console.Json = False) -> None:
     rows = []
     for record in records:
         ends = record["revoked_at"] or record["expires_at"]
-        fields = [str(record[name]) for name in ("id", "name", "status", "per_minute", "per_day")]
-        rows.append([*fields, f"{ends:%Y-%m-%d %H:%M}" if ends else ""])
-    columns = ("id", "name", "status", "a minute", "a day", "until")
+        kind = "test" if record["test"] else "live"
+        fields = [str(record[name]) for name in ("name", "status", "per_minute", "per_day")]
+        rows.append([record["id"], kind, *fields, f"{ends:%Y-%m-%d %H:%M}" if ends else ""])
+    columns = ("id", "kind", "name", "status", "a minute", "a day", "until")
     console.emit(records, console.table(columns, rows), json=json)
 
 
@@ -176,4 +178,4 @@ def _public_fields(record: api_keys.ApiKey) -> dict[str, Any]:
     fields = asdict(record)
     del fields["digest"]
     shown = {name: fields.pop(name) for name in ("id", "name")}
-    return {**shown, "status": record.status(system_clock()), **fields}
+    return {**shown, "test": record.test, "status": record.status(system_clock()), **fields}

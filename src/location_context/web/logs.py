@@ -29,7 +29,7 @@ GRANIAN = {  # its own lines go the way of all others
         name: {"handlers": [], "propagate": True} for name in ("_granian", "granian.access")
     }
 }
-_KEY = re.compile(r"lc_live_[0-9A-Za-z]*")
+_KEY = re.compile(r"lc_(live|test)_[0-9A-Za-z]*")
 MAX_HELD_BYTES = 1_000_000  # about 4,000 lines
 END_SECONDS = 1.0  # that the end of a process waits for a reader
 
@@ -183,6 +183,6 @@ def without_messages(
 def without_keys(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Strike out text that looks like an API key."""
     for name, value in event.items():
-        if isinstance(value, str) and "lc_live_" in value:
+        if isinstance(value, str) and "lc_" in value:
             event[name] = _KEY.sub("***", value)
     return event
