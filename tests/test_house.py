@@ -152,21 +152,21 @@ def test_no_function_is_longer_than_60_lines() -> None:
 
 # To raise a number is a decision: say why in the commit, and beside the number.
 LINES = {
-    "access": 1100,  # requests counted by key and day
+    "access": 1150,  # requests counted by key and day; test keys
     "cli": 2600,  # `climate`: build, list, verify, map; `keys usage`; `copy`; guides, notices
     "gazetteer": 450,
     "localisation": 500,
     "sections": 1650,  # what all sections share; when the data of each were renewed
     "sections/astronomy": 2700,  # each field of the answer described in a sentence
     "sections/events": 5500,  # foreign tables, lists in JSON, notices of calendars
-    "sections/guide": 2750,  # several guides beside each other; notes, coverage by country
-    "sections/weather": 6300,
+    "sections/guide": 2800,  # several guides; notes, coverage by country; made up for test keys
+    "sections/weather": 6400,  # made-up weather for test keys
     "sections/weather/climate": 1850,  # built from daily and hourly sources, stored and served
     "settings": 750,
     "storage": 2750,  # requests counted by key; `copy` from SQLite to PostgreSQL
     "testing": 600,
     "upstream": 2200,
-    "web": 2180,  # metrics and states described in sentences
+    "web": 2350,  # metrics and states described in sentences; answers to test keys
     "widget": 3350,  # days, joined; ways of dressing; PNG for mails; map links as place
     "": 1850,  # the modules of no room; `days`, dressing and `guide` with their errors
 }

@@ -41,7 +41,8 @@ from location_context.upstream.host import Hosts
 from location_context.upstream.http import HttpClient
 from location_context.web import drain, logs
 from location_context.web.admission import Admission
-from location_context.web.application import Application, json_routes
+from location_context.web.application import Application, json_routes, keyed_routes
+from location_context.web.fixed_answers import FixedAnswers
 from location_context.widget.oembed import OEmbed
 from location_context.widget.pulse import routes as widget_routes
 
@@ -218,7 +219,8 @@ def create_app(
                 )
             )
             routes = [*json_routes(service, app, OEmbed), *widget_routes(service)]
-            app.serve(routes, Admission(service.authenticator, service.proxies))
+            admission = Admission(service.authenticator, service.proxies)
+            app.serve(routes, admission, FixedAnswers(service, keyed_routes))
             if settings.metrics_address:
                 # imported here: a server that is not scraped does without its library
                 from location_context.web import metrics  # noqa: PLC0415  see above

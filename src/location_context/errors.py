@@ -12,6 +12,7 @@ LocationContextError
 │   │   ├── InvalidPlace, InvalidTheme, InvalidAccent, InvalidSections,
 │   │   ├── InvalidLayout, InvalidDays, InvalidGuide
 │   │   ├── ConflictingParameters    conflicting_parameters (days beside start or end)
+│   │   ├── InvalidTestHeader        invalid_test_header (also with a live key)
 │   │   ├── NotFound                 404 not_found
 │   │   ├── MethodNotAllowed         405 method_not_allowed
 │   │   └── FormatNotImplemented     501 format_not_implemented (oEmbed alone)
@@ -199,6 +200,11 @@ class InvalidLayout(InvalidRequest):
 class InvalidGuide(InvalidRequest):
     code = "invalid_guide"
     summary = "guide must be the name of a restaurant guide of this service."
+
+
+class InvalidTestHeader(InvalidRequest):
+    code = "invalid_test_header"
+    summary = "X-Test-Now or X-Test-Case is invalid, or was sent with a live key."
 
 
 class AuthenticationError(PublicError):

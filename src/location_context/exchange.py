@@ -24,6 +24,7 @@ class Exchange:
         arrived_at: on the monotonic clock; deadlines count from it.
         given: the headers by lower-case name; a repeated header has its last value.
         counted: the quota's count for its API key; None without a key.
+        test: True with a test key, which receives fixed answers.
         near: the point, rounded to one decimal.
         mode: `mode` of the weather.
         cache: `response` for a cached response, else the worst of its sections' `ReadKind`s.
@@ -33,6 +34,7 @@ class Exchange:
     """
 
     counted: RateLimitResult | None = None
+    test: bool = False
     near: str | None = None
     mode: str | None = None
     cache: str | None = None

@@ -170,6 +170,8 @@ def _errors(folder: Path) -> Iterator[tuple[str, Any]]:
     with _serving(folder / "bare") as client:
         for code, request, changed in WRONG:
             yield code, client.get(request, changed if "?" in request else {**STAY, **changed})
+        test_header = {"X-Test-Now": "2027-03-01T12:00:00Z"}
+        yield "invalid_test_header", client.get(path, STAY, headers=test_header)
         yield "missing_api_key", client.get(path, STAY, key=None)
         yield "invalid_api_key", client.get(path, STAY, key="lc_live_unknown")
         yield "upstream_unavailable", client.get("/v1/pulse/weather", STAY)

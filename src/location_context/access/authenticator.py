@@ -29,7 +29,7 @@ class Authenticator:
     """Checks requests with a key (`authenticate`), and counts the widget's (`limit_widget`).
 
     Attributes:
-        refusals: number of requests over a limit, by the limit's name.
+        refusals: number of requests over a limit, by the limit's name; `test` for all of test keys.
         key_cache: the keys.
         counter: counts the use of keys and addresses.
         usage: admitted requests by key and day.
@@ -56,7 +56,7 @@ class Authenticator:
         self._widget_limits = Limits(Limit("minute", widget_per_minute, 60))
         # by the header that was sent, of keys that work; an HMAC takes as long as all the rest
         self._digests = LRUCache[bytes, bytes](MAX_CACHED_DIGESTS)
-        self.refusals = dict.fromkeys(("minute", "day", "widget", "unknown_keys"), 0)
+        self.refusals = dict.fromkeys(("minute", "day", "test", "widget", "unknown_keys"), 0)
 
     @property
     def degraded(self) -> bool:
@@ -95,12 +95,8 @@ class Authenticator:
         if result is None:
             result = await self.counter.consume(key.id, key.limits)
         if not result.allowed and (limit := result.used_up):
-            self.refusals[limit.name] += 1
-            raise RateLimitExceeded(
-                f"The quota of {limit.quota} requests a {limit.name} is used up.",
-                result.retry_after,
-                {name.decode(): value.decode() for name, value in result.headers},
-            )
+            self.refusals["test" if key.test else limit.name] += 1
+            raise quota_exceeded(result, limit)
         self.usage.count(result)
         return result
 
@@ -159,6 +155,15 @@ class Authenticator:
                 "Too many unknown API keys from this address.", tried.retry_after
             )
         raise InvalidApiKey(_NOT_RECOGNISED)
+
+
+def quota_exceeded(result: RateLimitResult, limit: Limit) -> RateLimitExceeded:
+    """Return the refusal of a request whose key has used up this limit."""
+    return RateLimitExceeded(
+        f"The quota of {limit.quota} requests a {limit.name} is used up.",
+        result.retry_after,
+        {name.decode(): value.decode() for name, value in result.headers},
+    )
 
 
 def damaged_key_warning(key_id: str) -> str:

@@ -100,7 +100,7 @@ class CachedSection:
         except (errors.LocationContextError, TimeoutError) as error:
             if cached and self._usable(cached, query, STALE_IF_ERROR_TTL):
                 self._count("stale", query)
-                return _stale(cached.value)
+                return stale(cached.value)
             self._count("failed", query)
             if isinstance(error, TimeoutError | errors.ProviderError | errors.StorageError):
                 raise errors.UpstreamUnavailable(
@@ -167,7 +167,7 @@ def _size(result: SectionResult) -> int:
     return ENTRY_BYTES + int(BYTES_PER_JSON_BYTE * len(result.payload))
 
 
-def _stale(result: SectionResult) -> SectionResult:
+def stale(result: SectionResult) -> SectionResult:
     """Return the same answer, marked as stale."""
     body = result.body
     if isinstance(body, Applicable):

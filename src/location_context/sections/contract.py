@@ -218,6 +218,7 @@ class Attribution(msgspec.Struct, frozen=True, kw_only=True):
             msgspec.structs.force_setattr(self, "license_url", terms_of(self.license))
 
 
+TEST_DATA = Attribution(name="Test data", url=None, license=None, text="Test data, made up")
 _ZONES = Attribution(
     name="OpenStreetMap",
     url="https://www.openstreetmap.org/copyright",

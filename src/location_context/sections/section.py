@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import msgspec
 
+from location_context.errors import UpstreamUnavailable
 from location_context.localisation.language import Language
 from location_context.sections import contract
 from location_context.sections.card import Card, CardContext, PlainCard, facts
@@ -252,6 +253,23 @@ class Section(ABC, Generic[Body]):
     def warnings(self) -> Sequence[str]:
         """Return sentences that the operator should see at start, in status and in `doctor`."""
         return ()
+
+    async def fixed(
+        self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
+    ) -> contract.Applicable | contract.NotApplicable:
+        """Return the answer to a test key at the time `now`: always the same, without providers.
+
+        By default it is the first applicable sample, whatever the query. `failing`: answer as if
+        providers failed, where that changes the data.
+
+        Raises:
+            UpstreamUnavailable: there is no sample.
+        """
+        del query, deadline, now, failing
+        for sample in self.sample().values():
+            if sample["applicable"]:
+                return msgspec.convert(sample, self.response)
+        raise UpstreamUnavailable(f"The {self.name} section has no sample for test keys.", 5)
 
     async def prepare(self) -> None:
         """Read the section's data, before the first request."""

@@ -59,7 +59,8 @@ class AccessLogger:
     metrics.
 
     Attributes:
-        requests: number of requests by path, status, error code and cache outcome.
+        requests: number of requests by path, status, error code and cache outcome; those of test
+            keys have the path `test`.
         seconds: durations by path.
     """
 
@@ -80,7 +81,7 @@ class AccessLogger:
         """Log and count an answer; `path` is the path as the log shows it."""
         seconds = time.monotonic() - request.arrived_at
         if self._counts:
-            self._count(request, path, status, seconds)
+            self._count(request, "test" if request.test else path, status, seconds)
         level = logging.DEBUG if path in self._probes else logging.INFO
         if level < self._level:
             return

@@ -9,6 +9,7 @@ from functools import lru_cache
 from location_context import errors
 from location_context.access.address import TrustedProxies
 from location_context.access.authenticator import Authenticator
+from location_context.access.keys import PREFIXES, is_test
 from location_context.exchange import Exchange, Route
 from location_context.parameters import decode
 
@@ -19,7 +20,6 @@ _HOST = re.compile(rb"([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 _BROKEN = re.compile(rb"%(?![0-9A-Fa-f]{2})|%00|\x00")
 _BYTES = re.compile(rb"%([0-9A-Fa-f]{2})")
 _KEY_PARAMETERS = {"api_key", "apikey", "api-key", "key", "access_token", "token"}
-_KEY_PREFIX = "lc_live_"
 
 
 class Admission:
@@ -30,7 +30,7 @@ class Admission:
         self._proxies = proxies
 
     async def admit(self, request: Exchange, route: Route) -> None:
-        """Count a request, and set `counted` if it came with a key.
+        """Count a request, and set `counted` and `test` if it came with a key.
 
         Raises:
             MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see `Authenticator`.
@@ -47,6 +47,7 @@ class Admission:
         headers = request.values(b"authorization")
         in_query = not headers and key_in_query(request.query)
         request.counted = await self._authenticator.authenticate(headers, in_query, client)
+        request.test = is_test(request.counted.subject)
 
     async def refund(self, request: Exchange) -> None:
         """Refund a request that was made with a key."""
@@ -57,7 +58,7 @@ class Admission:
 def key_in_query(query: bytes) -> bool:
     """Return True if the URL contains an API key."""
     return any(
-        name.lower() in _KEY_PARAMETERS or value.startswith(_KEY_PREFIX)
+        name.lower() in _KEY_PARAMETERS or value.startswith(PREFIXES)
         for name, value in decode(query)
     )
 

@@ -30,12 +30,14 @@ from location_context.web import docs, openapi, status
 from location_context.web.access_log import AccessLogger
 from location_context.web.admission import Admission, ConcurrencyLimiter, check_form, check_path
 from location_context.web.error_responses import JSON, json_error
+from location_context.web.fixed_answers import FixedAnswers, refuse_test_headers
 from location_context.web.response_cache import FinishedResponse, Headers, ResponseCache
 
 # A program that repeats refused requests at once would otherwise fill the event loop with them.
 REFUSAL_SECONDS = 0.25  # before a 401 or a 429 is sent
 METHODS = ("GET", "HEAD")
 NO_SNIFFING = (b"x-content-type-options", b"nosniff")
+OF_TEST_KEY = (b"x-test", b"true")
 Answer = tuple[int, Headers, bytes]  # status, headers, body
 
 
@@ -67,11 +69,12 @@ class Application:
         self.lifespan = lifespan
         self._now = posix_seconds(clock)
         self._admission: Admission | None = None
+        self._fixed: FixedAnswers | None = None
         self._responses: dict[str, ResponseCache] = {}
 
-    def serve(self, routes: Iterable[Route], admission: Admission) -> None:
-        """Serve these routes to the requests that `admission` lets in."""
-        self._admission = admission
+    def serve(self, routes: Iterable[Route], admission: Admission, fixed: FixedAnswers) -> None:
+        """Serve these routes to the requests that `admission` lets in; `fixed` to test keys."""
+        self._admission, self._fixed = admission, fixed
         for route in routes:
             self.routes[route.path] = route
             if route.sections:
@@ -133,6 +136,10 @@ class Application:
         if request.method not in METHODS:
             raise errors.MethodNotAllowed("This method is not allowed; accepted: GET, HEAD.")
         await self._admission.admit(request, route)
+        if request.test and self._fixed is not None:
+            return await self._fixed_answer(request, self._fixed)
+        if request.counted is not None:
+            refuse_test_headers(request)
         responses, now = self._responses.get(route.path), self._now()
         if responses is not None and (cached := responses.find(request, now)) is not None:
             cached.describe(request)
@@ -149,6 +156,12 @@ class Application:
         if responses is not None and generation == responses.generation and not outdated:
             responses.store(request, finished)
         return finished.answer(request, now)
+
+    async def _fixed_answer(self, request: Exchange, fixed: FixedAnswers) -> Answer:
+        """Answer a test key, whose answers are in no cache."""
+        async with self.limiter.turn(public=False):
+            made, now = await fixed.answer(request)
+        return FinishedResponse(request, made, now).answer(request, now)
 
     @staticmethod
     def _error(error: errors.PublicError, request: Exchange, route: Route | None) -> Answer:
@@ -170,6 +183,8 @@ class Application:
         status_code, headers, body = answer
         headers.append((b"x-request-id", request.id.encode()))
         headers.append(NO_SNIFFING)
+        if request.test:
+            headers.append(OF_TEST_KEY)
         if request.counted is not None and status_code < 500:
             headers += request.counted.headers
         elif request.counted is not None and self._admission is not None:
@@ -191,13 +206,18 @@ def json_routes(service: Service, app: Application, oembed: type) -> list[Route]
     pages = docs.all_pages(public_url, sections)
     document = cache(lambda: openapi.document(public_url, sections, oembed, pages))
     return [
-        *(section_route(service, section) for section in service.sections),
+        *keyed_routes(service),
         status.health_route(lambda: app.draining),
         status.ready_route(service, lambda: app.draining),
         status.status_route(service),
         openapi.route(document),
         *docs.routes(document, pages),
     ]
+
+
+def keyed_routes(service: Service) -> list[Route]:
+    """Return the routes that need a key."""
+    return [section_route(service, section) for section in service.sections]
 
 
 def section_route(service: Service, section: CachedSection) -> Route:

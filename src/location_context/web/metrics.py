@@ -77,7 +77,8 @@ METRICS = (
     ), ("version",), over="livemax"),
     Metric("workers", "gauge", "Number of worker processes."),
     Metric("workers_ready", "gauge", "Number of processes that answer 200 on /v1/ready."),
-    Metric("requests_total", "counter", "Answers, labelled with the error's code if there is one.",
+    Metric("requests_total", "counter",
+           "Answers, labelled with the error's code if there is one; to test keys, route `test`.",
            ("route", "status", "code")),
     Metric("request_duration_seconds", "histogram", (
         "Time until the answer was handed to the server."
@@ -92,7 +93,7 @@ METRICS = (
            "Section results by cache outcome: fresh, revalidating, stale, joined, miss, failed.",
            ("section", "cache")),
     Metric("quota_refusals_total", "counter",
-           "Requests rejected by a limit: a key's minute or day, widget, unknown_keys.",
+           "Requests rejected by a limit: a live key's minute or day, test, widget, unknown_keys.",
            ("limit",)),
     Metric("quotas_counted_alone", "gauge", "Processes that count quotas without Redis."),
     Metric("upstream_calls_total", "counter", "Calls to providers, by outcome.",

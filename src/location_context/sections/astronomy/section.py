@@ -75,6 +75,13 @@ class Astronomy(section.Section[AstronomyBody]):
         """
         return Ephemeris()
 
+    async def fixed(
+        self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
+    ) -> contract.Applicable | contract.NotApplicable:
+        """Return the usual answer, which is computed from the query alone."""
+        del now, failing
+        return (await self.read(query, deadline)).body
+
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
         """Return the sky of each date; the deadline bounds the wait for months to be computed."""
         days = local_days(query.dates, query.point.zone)

@@ -9,7 +9,7 @@ the database cannot be read, the former version stays in use.
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import ClassVar, Self
 
 import structlog
@@ -19,6 +19,7 @@ from location_context.localisation.language import Language
 from location_context.sections import contract, section
 from location_context.sections.card import Card, CardContext
 from location_context.sections.guide import card
+from location_context.sections.guide.fixed_guide import fixed_body
 from location_context.sections.guide.presenter import Presenter, to_text
 from location_context.sections.guide.records import GuideStore, GuideVersion
 from location_context.sections.guide.response import GuideBody
@@ -90,25 +91,26 @@ class Guide(section.Section[GuideBody]):
         guide = await self._current(query.guide)
         if guide is None:
             message = query.language.gettext("No restaurant guide is available.")
-            return self._not_applicable("no_guide_loaded", message)
+            none = contract.NotApplicable(reason="no_guide_loaded", message=message)
+            return self._result(none, _TTL_WITHOUT_GUIDE)
         point = query.point
         radii = guide.version.provenance.radii or self._radii
         found = guide.index.query(point.lat, point.lng, radii, MAX_RESTAURANTS)
         inside = [one for tier in found for one in tier.inside]
         if not inside:
-            message = query.language.gettext("No restaurants from the guide are nearby.")
-            return self._not_applicable("no_restaurants_in_range", message)
+            return self._result(_none_in_range(query), _TTL)
         ways, degraded = await self._router.travel(
             point, inside, deadline.earlier(ANSWER_RESERVE), public=query.public
         )
         body = Presenter(query, guide.version, radii).body(found, ways, degraded)
         return self._result(body, _TTL)
 
-    def _not_applicable(
-        self, reason: contract.NotApplicableReason, message: str
-    ) -> contract.SectionResult:
-        ttl = _TTL_WITHOUT_GUIDE if reason == "no_guide_loaded" else _TTL
-        return self._result(contract.NotApplicable(reason=reason, message=message), ttl)
+    async def fixed(
+        self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
+    ) -> contract.Applicable | contract.NotApplicable:
+        """Return made-up restaurants around any point on land."""
+        del deadline, now, failing
+        return fixed_body(query, self._radii) or _none_in_range(query)
 
     def _result(
         self, body: GuideBody | contract.NotApplicable, ttl: timedelta
@@ -251,3 +253,8 @@ class Guide(section.Section[GuideBody]):
 
     def text(self, body: GuideBody) -> Iterator[str | section.TextTable]:
         return to_text(body)
+
+
+def _none_in_range(query: contract.Query) -> contract.NotApplicable:
+    message = query.language.gettext("No restaurants from the guide are nearby.")
+    return contract.NotApplicable(reason="no_restaurants_in_range", message=message)

@@ -18,6 +18,7 @@ from location_context.sections.weather.accuracy.scorekeeper import Recorder, Sco
 from location_context.sections.weather.calibration import Calibration
 from location_context.sections.weather.estimate import Estimator
 from location_context.sections.weather.fallback_grid import MODEL
+from location_context.sections.weather.fixed_weather import fixed_series
 from location_context.sections.weather.presenter import Presenter
 from location_context.sections.weather.providers.base import ArchiveProvider, ForecastProvider
 from location_context.sections.weather.records import ClimateStore, WeatherSeries
@@ -114,9 +115,7 @@ class Weather(section.Section[WeatherBody]):
         now = self._clock()
         today = query.point.today(now)
         if query.dates.is_past(today):
-            message = query.language.gettext("This stay has ended.")
-            past = contract.NotApplicable(reason="stay_in_past", message=message)
-            return contract.SectionResult(past, now + PAST_TTL)
+            return contract.SectionResult(_past(query), now + PAST_TTL)
         found = await self.sources.fetch(query, deadline.earlier(ANSWER_RESERVE))
         if found is None:
             sentence = "No weather provider answered, and no fallback grid is there."
@@ -126,6 +125,18 @@ class Weather(section.Section[WeatherBody]):
         lasts = contract.lasts(body.degraded_reason, stale=body.stale)
         fresh_until = self._fresh_until(query, series, lasts=lasts)
         return contract.SectionResult(body, fresh_until, awaits=self._prefetched(query, series))
+
+    async def fixed(
+        self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
+    ) -> contract.Applicable | contract.NotApplicable:
+        """Return made-up weather, without its forecast if `failing`."""
+        del deadline
+        today = query.point.today(now)
+        if query.dates.is_past(today):
+            return _past(query)
+        estimator = Estimator(Calibration.load(), self.sources.fallback, lambda: now)
+        series = estimator.estimate(query, fixed_series(query, now, failing=failing), None)
+        return Presenter(query, series, None, today).body()
 
     def _prefetched(
         self, query: contract.Query, series: WeatherSeries
@@ -211,6 +222,11 @@ class Weather(section.Section[WeatherBody]):
 
     def text(self, body: WeatherBody) -> Iterator[str | section.TextTable]:
         return summary_text.terminal_lines(body)
+
+
+def _past(query: contract.Query) -> contract.NotApplicable:
+    message = query.language.gettext("This stay has ended.")
+    return contract.NotApplicable(reason="stay_in_past", message=message)
 
 
 def _near(context: CardContext) -> WeatherBody | None:

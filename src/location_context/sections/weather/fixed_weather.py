@@ -1,0 +1,96 @@
+"""Made-up weather for test keys, a function of latitude and date alone."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, time, timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+from location_context.sections.contract import Query
+from location_context.sections.weather import climatology
+from location_context.sections.weather.records import (
+    ARCHIVE_FIELDS,
+    FORECAST_FIELDS,
+    PAD_DAYS,
+    Floats,
+    WeatherSeries,
+)
+
+_NAME, _TTL = "Test data", timedelta(hours=1)
+_JANUARY_15 = 735_978  # the ordinal of one
+
+
+def fixed_series(query: Query, now: datetime, *, failing: bool) -> WeatherSeries:
+    """Return a forecast within its horizon, unless it is `failing`, else a climatology."""
+    today, stay = query.point.today(now), query.dates
+    typical = _climatology(query, climatology.latest(climatology.last_year(today)))
+    if failing or not stay.within_horizon(today):
+        return typical
+    days = np.arange(stay.days) + stay.start.toordinal()
+    issued_at = datetime.combine(now.astimezone(UTC), time(), UTC)
+    return WeatherSeries(
+        mode="forecast",
+        kind="forecast",
+        provider=_NAME,
+        model=None,
+        columns=dict(zip(FORECAST_FIELDS, _weather(query.point.lat, days), strict=True)),
+        attribution=(),
+        ttl=_TTL,
+        as_of=issued_at,
+        issued_at=issued_at,
+        typical=typical,
+    )
+
+
+def _climatology(query: Query, years: Sequence[int]) -> WeatherSeries:
+    """Return the statistics of these years, as those of an archive."""
+    stay = query.dates
+    own = climatology.places(stay)
+    first, width = int(own[0]) - PAD_DAYS, int(own[-1] - own[0]) + 1 + 2 * PAD_DAYS
+    days = np.stack([climatology.ordinals(year, first, width) for year in years])
+    rows = _weather(query.point.lat, days)[: len(ARCHIVE_FIELDS)]
+    values = np.where(days > 0, rows, np.nan)
+    return WeatherSeries(
+        mode="climatology",
+        kind="reanalysis",
+        provider=_NAME,
+        model=None,
+        columns=climatology.on_dates(stay, climatology.summarise(values)),
+        attribution=(),
+        ttl=_TTL,
+        as_of=datetime(years[-1], 12, 31, 23, 59, 59, tzinfo=UTC),
+        years=years,
+        samples_per_day=climatology.samples(values),
+        history=climatology.history(stay, years, values),
+    )
+
+
+def _weather(lat: float, days: NDArray[np.int_]) -> Floats:
+    """Return each of FORECAST_FIELDS on these days, given as ordinals.
+
+    Every fourth day is wet. The season is a cosine, which turns over at the equator.
+    """
+    wet = days % 4 == 0
+    season = lat * np.cos((days - _JANUARY_15) * (2 * np.pi / 365.25))
+    mean = 27 - 0.3 * abs(lat) - 0.2 * season + 0.8 * (days * 7 % 11 - 5)
+    snow = wet & (mean < 0)
+    by_name = {
+        "weather_code": np.where(snow, 73, np.where(wet, 61, days % 3)),
+        "temperature_max": mean + 4,
+        "temperature_min": mean - 4,
+        "temperature_mean": mean,
+        "apparent_temperature_max": mean + 3,
+        "apparent_temperature_min": mean - 6,
+        "precipitation_sum": wet * 4.0,
+        "precipitation_hours": wet * 3.0,
+        "snowfall_sum": snow * 2.8,
+        "wind_speed_max": 15.0 + days % 7,
+        "wind_gusts_max": 30.0 + days % 7,
+        "wind_direction_dominant": 200.0 + days % 90,
+        "sunshine_hours": np.where(wet, 2.0, 7.0),
+        "cloud_cover_mean": np.where(wet, 85.0, 35.0),
+        "humidity_mean": np.where(wet, 85.0, 60.0),
+        "precipitation_probability": np.where(wet, 80.0, 10.0),
+        "uv_index_max": np.where(wet, 2.0, 4.0),
+    }
+    return np.stack([by_name[name].astype(float) for name in FORECAST_FIELDS])

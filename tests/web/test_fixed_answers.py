@@ -1,0 +1,367 @@
+"""Test keys over the whole service: every state in one call, and no provider called."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import msgspec
+import pytest
+
+from location_context.access.keys import mint
+from location_context.localisation.language import Languages
+from location_context.point import Point
+from location_context.sections.contract import Query
+from location_context.settings import Secret, Settings
+from location_context.stay import Stay
+from location_context.upstream.deadline import Deadline
+from location_context.web.fixed_answers import CASES, DEFAULT_NOW, YEARS
+from tests.fakes.server import FakeResponse, FakeServer
+from tests.moved_clock import MovedClock
+from tests.serving import free_port, serve
+from tests.web.conftest import Client, make_key
+from tests.web.full_app import AT_SEA, PARIS
+from tests.web.sections import FakeSection
+
+NOW = "2027-03-01T12:00:00Z"
+STAY = {**PARIS, "start": "2027-03-02", "end": "2027-03-05"}
+EASTER = {"start": "2027-03-26", "end": "2027-03-29"}  # with a public holiday
+SECTIONS = ("weather", "astronomy", "guide", "events")
+DATA = ("open_meteo_forecast_url", "open_meteo_archive_url", "met_norway_url", "nasa_power_url",
+        "open_holidays_url", "ticketmaster_url", "predicthq_url", "osrm_url")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Installation:
+    """An installation with two servers, its providers, and a key of each kind."""
+
+    test: Client
+    live: Client
+    providers: FakeServer
+    other: Client  # the other server, with the test key
+
+    def get(
+        self, section: str, params: dict[str, str] | None = None, now: str = NOW, case: str = ""
+    ) -> httpx2.Response:
+        headers = {"X-Test-Now": now} | ({"X-Test-Case": case} if case else {})
+        return self.test.get(f"/v1/pulse/{section}", {**STAY, **(params or {})}, headers=headers)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    with ExitStack() as stack:
+        providers = stack.enter_context(FakeServer(lambda _: FakeResponse({}, 503)).running())
+        secret = Secret("secret")
+        settings = Settings(
+            data_dir=tmp_path_factory.mktemp("test_keys"),
+            log_level="error",
+            contact="test@example.org",
+            ticketmaster_api_key=secret,
+            predicthq_api_key=secret,
+            **dict.fromkeys(DATA, providers.url),
+        )
+        test, live = make_key(settings, test=True), make_key(settings)
+        one, two = (stack.enter_context(serve(settings, clock=MovedClock())) for _ in range(2))
+        yield Installation(Client(one, test), Client(one, live), providers, Client(two, test))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_upstream(service: Installation) -> Iterator[None]:
+    before = len(service.providers.requests)
+    yield
+    assert len(service.providers.requests) == before, "a provider was called"
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_test_key_receives_an_applicable_answer_marked_as_test_data(
+    service: Installation, section: str
+) -> None:
+    answer = service.get(section)
+    body = answer.json()
+    assert (answer.status_code, body["type"]) == (200, section)
+    assert answer.headers["X-Test"] == "true"
+    assert body["attribution"][0]["name"] == "Test data"
+    assert (body["stale"], body["degraded"]) == (False, False)
+
+
+def mode(answer: httpx2.Response) -> tuple[str, str]:
+    return answer.json()["mode"], answer.json()["basis"]["kind"]
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [("2027-03-16", ("forecast", "forecast")), ("2027-03-17", ("climatology", "reanalysis"))],
+)
+def test_seam_lies_between_day_16_and_17_of_the_chosen_date(
+    service: Installation, last: str, expected: tuple[str, str]
+) -> None:
+    answer = service.get("weather", {"start": "2027-03-10", "end": last})
+    assert mode(answer) == expected
+    assert answer.json()["forecast_until"] == "2027-03-16"
+    assert all(day["temperature_max"] is not None for day in answer.json()["days"])
+
+
+def test_forecast_has_ranges_and_the_climatology_of_its_dates(service: Installation) -> None:
+    body = service.get("weather").json()
+    day = body["days"][0]
+    assert day["temperature_max_p10"] < day["temperature_max"] < day["temperature_max_p90"]
+    assert day["typical"]["years"] == list(range(2017, 2027))
+    assert body["basis"]["provider"] == "Test data"
+
+
+def test_clock_follows_the_zone_of_the_point(service: Installation) -> None:
+    late = service.get("weather", now="2027-03-01T23:30:00Z")  # already the 2nd in Paris
+    assert late.json()["forecast_until"] == "2027-03-17"
+    same = service.get("weather", now="2027-03-02T00:30:00+01:00")
+    assert same.content == late.content
+
+
+def test_clock_stands_at_a_documented_moment_by_default(service: Installation) -> None:
+    answer = service.test.get(
+        "/v1/pulse/weather", {**PARIS, "start": "2026-11-25", "end": "2026-11-26"}
+    )
+    assert answer.json()["forecast_until"] == "2026-12-10"
+
+
+@pytest.mark.parametrize(
+    ("section", "params", "reason"),
+    [
+        ("weather", {"start": "2027-02-20", "end": "2027-02-28"}, "stay_in_past"),
+        ("events", {"start": "2027-02-20", "end": "2027-02-28"}, "stay_in_past"),
+        ("events", AT_SEA, "no_events"),
+        ("guide", AT_SEA, "no_restaurants_in_range"),
+    ],
+)
+def test_section_is_not_applicable_where_a_live_one_is_not(
+    service: Installation, section: str, params: dict[str, str], reason: str
+) -> None:
+    body = service.get(section, params).json()
+    assert (body["applicable"], body["reason"]) == (False, reason)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_case_stale_marks_the_answer_as_stale(service: Installation, section: str) -> None:
+    answer = service.get(section, case="stale")
+    assert answer.json()["stale"] is True
+    assert answer.json()["degraded_reason"] == "provider_unavailable"
+    assert "max-age=60" in answer.headers["Cache-Control"]
+
+
+@pytest.mark.parametrize(
+    ("section", "reason"),
+    [
+        ("weather", "forecast_unavailable"),
+        ("astronomy", "provider_unavailable"),
+        ("guide", "provider_unavailable"),
+        ("events", "provider_unavailable"),
+    ],
+)
+def test_case_degraded_gives_a_reason_and_the_fallback(
+    service: Installation, section: str, reason: str
+) -> None:
+    body = service.get(section, EASTER, now="2027-03-25T12:00:00Z", case="degraded").json()
+    assert (body["degraded"], body["degraded_reason"]) == (True, reason)
+
+
+def test_degraded_weather_within_the_forecast_is_climatology(service: Installation) -> None:
+    assert mode(service.get("weather", case="degraded")) == ("climatology", "reanalysis")
+
+
+def test_degraded_events_name_the_provider_without_an_answer(service: Installation) -> None:
+    body = service.get("events", EASTER, case="degraded").json()
+    assert {"provider": "test", "status": "unavailable"} in body["coverage"]
+    assert {one["sources"][0] for one in body["events"]} == {"holidays"}
+
+
+@pytest.mark.parametrize(
+    ("case", "status", "kind", "headers"),
+    [
+        ("rate_limit_exceeded", 429, "rate_limit_error",
+         {"retry-after", "ratelimit", "ratelimit-policy"}),
+        ("upstream_unavailable", 503, "api_error", {"retry-after"}),
+        ("service_overloaded", 503, "api_error", {"retry-after"}),
+        ("internal_error", 500, "api_error", set()),
+    ],
+)  # fmt: skip
+def test_case_of_an_error_has_its_status_envelope_and_headers(
+    service: Installation, case: str, status: int, kind: str, headers: set[str]
+) -> None:
+    answer = service.get("weather", case=case)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["type"]) == (status, case, kind)
+    assert headers <= answer.headers.keys()
+    assert len(answer.headers.get_list("ratelimit")) == ("ratelimit" in headers)
+    assert error["request_id"] == answer.headers["X-Request-Id"]
+    assert answer.headers["X-Test"] == "true"
+
+
+def remaining(answer: httpx2.Response) -> int:
+    return int(answer.headers["RateLimit"].partition("r=")[2].partition(";")[0])
+
+
+def test_refusals_of_a_test_do_not_use_the_quota(service: Installation) -> None:
+    before = remaining(service.get("guide"))
+    refused = service.get("guide", case="rate_limit_exceeded")
+    assert remaining(refused) == 0
+    service.get("guide", case="upstream_unavailable")
+    assert remaining(service.get("guide")) == before - 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "words"),
+    [
+        ({"X-Test-Now": "yesterday"}, "2026-11-25T12:00:00Z"),
+        ({"X-Test-Now": "2027-03-01T12:00:00"}, "offset"),
+        ({"X-Test-Now": "2027-02-30T12:00:00Z"}, "offset"),
+        ({"X-Test-Now": "0001-01-01T00:00:00+14:00"}, "1901"),
+        ({"X-Test-Now": ""}, "offset"),
+        ({"X-Test-Case": "on_fire"}, ", ".join(CASES)),
+    ],
+)
+def test_wrong_header_is_refused_with_what_is_accepted(
+    service: Installation, headers: dict[str, str], words: str
+) -> None:
+    answer = service.test.get("/v1/pulse/guide", PARIS, headers=headers)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (400, "invalid_test_header")
+    assert words in error["message"]
+
+
+@pytest.mark.parametrize("header", ["X-Test-Now", "X-Test-Case"])
+def test_live_key_with_a_test_header_is_refused(service: Installation, header: str) -> None:
+    answer = service.live.get("/v1/pulse/guide", PARIS, headers={header: NOW})
+    assert answer.json()["error"]["code"] == "invalid_test_header"
+    assert "live key" in answer.json()["error"]["message"]
+    assert "X-Test" not in answer.headers
+
+
+def test_parameters_are_checked_as_for_a_live_key(service: Installation) -> None:
+    for params in ({"lat": "91"}, {"units": "kelvin"}, {"end": "2027-03-01"}):
+        test = service.get("weather", params).json()["error"]
+        live = service.live.get("/v1/pulse/weather", {**STAY, **params}).json()["error"]
+        assert (test["code"], test["message"]) == (live["code"], live["message"])
+
+
+def test_answers_of_test_and_live_keys_never_mix(service: Installation) -> None:
+    path = "/v1/pulse/astronomy"
+
+    def marked(client: Client, **headers: str) -> tuple[bool, bool]:
+        answer = client.get(path, STAY, headers=headers)
+        names = {one["name"] for one in answer.json()["attribution"]}
+        return "X-Test" in answer.headers, "Test data" in names
+
+    for _ in range(2):  # the second time from a cache, if there were one
+        assert marked(service.live) == (False, False)
+        assert marked(service.test) == (True, True)
+    etag = service.test.get(path, STAY).headers["ETag"]
+    assert service.live.get(path, STAY, headers={"If-None-Match": etag}).status_code == 200
+
+
+def test_times_of_two_requests_never_mix(service: Installation) -> None:
+    seen = [service.get("weather", now=now).json()["mode"] for now in (NOW, "2027-01-01T00:00:00Z")]
+    assert seen == ["forecast", "climatology"]
+    assert service.get("weather").json()["mode"] == "forecast"
+
+
+def test_unchanged_answer_is_not_sent_again(service: Installation) -> None:
+    first = service.get("weather")
+    again = service.test.get(
+        "/v1/pulse/weather",
+        STAY,
+        headers={"X-Test-Now": NOW, "If-None-Match": first.headers["ETag"]},
+    )
+    assert (again.status_code, again.headers["X-Test"]) == (304, "true")
+    assert {"X-Test-Now", "X-Test-Case"} <= set(first.headers["Vary"].split(", "))
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("case", ["", "stale", "degraded"])
+def test_two_processes_answer_alike(service: Installation, section: str, case: str) -> None:
+    headers = {"X-Test-Now": NOW} | ({"X-Test-Case": case} if case else {})
+    other = service.other.get(f"/v1/pulse/{section}", STAY, headers=headers)
+    assert other.content == service.get(section, case=case).content
+
+
+def test_key_of_another_installation_is_refused(service: Installation) -> None:
+    other = mint("lc_test_")
+    answer = service.test.get("/v1/pulse/guide", PARIS, key=other)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "invalid_api_key")
+    mistyped = service.test.get("/v1/pulse/guide", PARIS, key=other.replace("test", "live"))
+    assert mistyped.json()["error"]["code"] == "invalid_api_key"
+
+
+def test_key_in_the_query_is_refused_and_not_repeated(service: Installation) -> None:
+    secret = mint("lc_test_")
+    answer = service.test.get("/v1/pulse/guide", {**PARIS, "q": secret}, key=None)
+    assert "must not be part of the URL" in answer.json()["error"]["message"]
+    assert secret not in answer.text
+
+
+def test_requests_with_test_keys_are_counted_apart_from_live_ones(tmp_path: Path) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    settings = Settings(data_dir=tmp_path, log_level="error", metrics_address=address)
+    test, live = make_key(settings, test=True, per_minute=3), make_key(settings)
+    with serve(settings, sections=[Sampled()]) as served:
+        client = Client(served, test)
+        for _ in range(4):
+            last = client.get("/v1/pulse/tides", STAY)
+        assert last.status_code == 429
+        client.get("/v1/pulse/tides", {**STAY, "lat": "91"}, key=live)
+        requests = served.app.log.requests
+    paths = {path: sum(n for key, n in requests.items() if key[0] == path) for path, *_ in requests}
+    assert paths["test"] == 3
+    assert paths["/v1/pulse/tides"] == 2  # the refusal is one before the key's kind counts
+
+
+def test_widget_ignores_the_headers_of_tests(service: Installation) -> None:
+    params = {**STAY, "sections": "astronomy"}
+    plain = service.test.get("/v1/pulse", params, key=None)
+    moved = service.test.get("/v1/pulse", params, key=None, headers={"X-Test-Now": NOW})
+    assert moved.status_code == 200
+    assert moved.content == plain.content
+    assert "X-Test" not in moved.headers
+
+
+def test_reference_shows_a_call_for_each_case(service: Installation) -> None:
+    page = service.test.get("/v1/docs", key=None).text
+    assert all(f"X-Test-Case: {case}" in page for case in CASES)
+    assert DEFAULT_NOW.strftime("%Y-%m-%dT%H:%M:%SZ") in page
+    assert f"from {YEARS[0]} to {YEARS[-1]}" in page
+
+
+def test_no_provider_was_called_in_any_of_these_tests(service: Installation) -> None:
+    sections = service.live.get("/v1/status", key=None).json()["sections"]
+    providers = [one for section in sections.values() for one in section["providers"]]
+    called = [one for one in providers if one["breaker"] is not None]
+    assert len(called) > 5
+    for one in called:
+        assert (one["last_success_at"], one["last_error_code"]) == (None, None)
+        assert not any(budget["used"] for budget in one["budgets"])
+    assert not service.providers.requests
+
+
+class Sampled(FakeSection):
+    """A section with a sample, which a test key never reads."""
+
+    @classmethod
+    def sample(cls) -> dict[str, Any]:
+        point = Point(48.65, -2.03, "Europe/Paris")
+        stay = Stay(date(2026, 11, 28), date(2026, 12, 1))
+        query = Query(point, stay, "metric", Languages.load().english)
+        body = FakeSection(words="as in the sample").body(query)
+        return {"applicable": msgspec.to_builtins(body)}
+
+    async def before(self, query: Query, deadline: Deadline) -> None:
+        raise AssertionError("it was read")
+
+
+def test_section_of_another_package_repeats_its_sample(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, log_level="error")
+    key = make_key(settings, test=True)
+    with serve(settings, sections=[Sampled()]) as served:
+        body = Client(served, key).get("/v1/pulse/tides", STAY).json()
+    assert body["attribution"][0]["name"] == "Test data"
+    assert body["words"] == "as in the sample"
