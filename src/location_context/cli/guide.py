@@ -48,9 +48,11 @@ def import_(  # noqa: PLR0913  each option is an argument
     *,
     name: Name = "",
     sample: Annotated[
-        bool, typer.Option("--sample", help="The sample guide of this package.")
+        bool, typer.Option("--sample", help="The sample guide, a demonstration.")
     ] = False,
-    wikidata: Annotated[bool, typer.Option("--wikidata", help="Query Wikidata (CC0).")] = False,
+    wikidata: Annotated[
+        bool, typer.Option("--wikidata", help="Query Wikidata (CC0; not complete).")
+    ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Reject a file with an invalid row.")
     ] = False,
