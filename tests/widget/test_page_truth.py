@@ -133,7 +133,7 @@ def check_holidays(body, card, other, fmt) -> None:
 def test_header_has_nights_and_both_dates_in_each_language(gazetteer):
     chance, point = random.Random(27), gazetteer.point(43.3, -1.98)
     languages = Languages.load()
-    parameters = parse(b"lat=43.3&lng=-1.98&start=2026-11-22&end=2026-11-23", WIDGET, languages, [])
+    parameters = parse(b"lat=43.3&lng=-1.98&start=2026-11-22&end=2026-11-23", WIDGET, languages)
     for number in range(STAYS):
         start = TODAY + timedelta(chance.randint(-3, 400))
         stay, fmt = Stay(start, start + timedelta(chance.randint(0, 40))), FORMATTERS[number % 10]
