@@ -43,6 +43,17 @@ def _zone(lines: str) -> bytes:
     return calendar("UID:h\nSUMMARY:H\nDTSTART;TZID=Own:20261201T190000", zone=zone)
 
 
+# each ends within the bound, with a reason
+LISTS = {
+    "two million numbers": lambda: b"[" + b"0," * 2_000_000 + b"0]",
+    "half a million empty objects": lambda: b"[" + b"{}," * 500_000 + b"{}]",
+    "lists in lists": lambda: b"[" + (b"[" * 300 + b"]" * 300 + b",") * 5000 + b"0]",
+    "a hundred thousand brackets": lambda: b"[" * 100_000,
+    "an object of lists without an end": lambda: b'[{"title":' * 50_000,
+    "a number of 5,000 digits": lambda: b'[{"title":' + b"1" * 5000 + b"}]",
+    "a number beyond all numbers": lambda: b'[{"title": "x", "start": 1e400}]',
+    "no coordinates": lambda: b'[{"title":"x","start":"2026-12-02","coordinates":"NaN, Infinity"}]',
+}
 # one event of the calendar is hostile; the other one must be read all the same
 EVENTS = {
     "SECONDLY": partial(_event, "RRULE:FREQ=SECONDLY", "20000101T000000Z"),

@@ -15,7 +15,7 @@ from location_context.sections.events.imports.reading import (
     Task,
 )
 from location_context.sections.events.records import Calendar
-from tests.sections.events.hostile import CALENDARS, EVENTS, PAGES, TABLES
+from tests.sections.events.hostile import CALENDARS, EVENTS, LISTS, PAGES, TABLES
 
 pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -74,6 +74,13 @@ async def test_hostile_page_ends_in_time_with_a_reason(name):
 async def test_hostile_table_ends_in_time_with_a_bounded_report(name):
     titles, refused = await _titles_and_refused(TABLES[name](), "csv")
     assert titles <= {"x"}  # the rows after a quote that never closes
+    assert 0 < len(refused) <= MAX_REJECTED + 2
+
+
+@pytest.mark.parametrize("name", LISTS)
+async def test_hostile_list_ends_in_time_with_a_bounded_report(name):
+    titles, refused = await _titles_and_refused(LISTS[name](), "list")
+    assert titles == set()
     assert 0 < len(refused) <= MAX_REJECTED + 2
 
 

@@ -257,3 +257,15 @@ def test_radii_out_of_form_are_refused_with_the_form(operator, radii):
     message = operator.refused("import", operator.guide, "--radii", radii)
     assert message.startswith("--radii must be five decreasing numbers above 0")
     assert operator.json("list") == []
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (("--attribution-url", "ftp://a"), "--attribution-url is 'ftp://a'; accepted: an address"),
+        (("--attribution", "A\nB"), "accepted: one line of at most 300"),
+        (("--license", "A" * 101), "with 101 characters; accepted: one line of at most 100"),
+    ],
+)
+def test_notice_that_cannot_be_shown_is_refused(operator, given, reason):
+    assert reason in operator.refused("import", operator.guide, *given)
