@@ -91,35 +91,29 @@ async def test_a_single_process_fetches_and_the_others_receive_its_value(process
     assert one.calls == [False]
 
 
-async def test_waiting_process_fetches_after_a_failure(process: Make) -> None:
+@pytest.mark.parametrize(
+    ("error", "public"),
+    [
+        (errors.ProviderStatusError("example", 503), False),
+        (errors.ProviderBudgetSpent("example", "the budget of calls is spent"), True),
+    ],
+    ids=["a failure", "a public budget refusal"],
+)
+async def test_waiting_keyed_process_fetches_after_an_error_of_another(
+    process: Make, error: Exception, *, public: bool
+) -> None:
     one, other = process(), process()
-    one.error = errors.ProviderStatusError("example", 503)
+    one.error = error
     other.goes.set()
-    asking = [asyncio.create_task(one.get())]
-    await wait_in_loop_until(lambda: bool(one.calls))
+    asking = [asyncio.create_task(one.get(public=public))]
+    await wait_in_loop_until(lambda: one.calls)
     asking.append(asyncio.create_task(other.get()))
     await wait_in_loop_until(lambda: other.store.looked_up["waited"] == 1)
     one.goes.set()
     failure, value = await asyncio.gather(*asking, return_exceptions=True)
-    assert isinstance(failure, errors.ProviderStatusError)
+    assert failure is error
     assert value == "answer 2"
-
-
-async def test_keyed_process_fetches_after_a_public_budget_refusal(
-    process: Make,
-) -> None:
-    one, other = process(), process()
-    one.error = errors.ProviderBudgetSpent("example", "the budget of calls is spent")
-    other.goes.set()
-    asking = [asyncio.create_task(one.get(public=True))]
-    await wait_in_loop_until(lambda: bool(one.calls))
-    asking.append(asyncio.create_task(other.get()))
-    await wait_in_loop_until(lambda: other.store.looked_up["waited"] == 1)
-    one.goes.set()
-    refused, value = await asyncio.gather(*asking, return_exceptions=True)
-    assert isinstance(refused, errors.ProviderBudgetSpent)
-    assert value == "answer 2"
-    assert one.calls == [True, False]
+    assert one.calls == [public, False]
 
 
 async def test_lock_of_a_dead_holder_expires(
@@ -129,7 +123,7 @@ async def test_lock_of_a_dead_holder_expires(
     async with redis.asyncio.Redis.from_url(redis_url) as client:
         one, other = process(), process()
         asking = asyncio.create_task(one.get())
-        await wait_in_loop_until(lambda: bool(one.calls))
+        await wait_in_loop_until(lambda: one.calls)
         assert 0 < await client.pttl(lock) <= LOCK_MS
         other.goes.set()
         waiting = asyncio.create_task(other.get())
@@ -148,7 +142,7 @@ async def test_late_holder_does_not_release_another_s_lock(
     async with redis.asyncio.Redis.from_url(redis_url) as client:
         one = process()
         asking = asyncio.create_task(one.get())
-        await wait_in_loop_until(lambda: bool(one.calls))
+        await wait_in_loop_until(lambda: one.calls)
         await client.set(lock, "another's", px=60_000)
         one.goes.set()
         await asking
@@ -158,7 +152,7 @@ async def test_late_holder_does_not_release_another_s_lock(
 async def test_waiting_process_fetches_after_a_cancellation(process: Make) -> None:
     one, other = process(), process()
     asking = asyncio.create_task(one.get())
-    await wait_in_loop_until(lambda: bool(one.calls))
+    await wait_in_loop_until(lambda: one.calls)
     waiting = asyncio.create_task(other.get())
     await wait_in_loop_until(lambda: other.store.looked_up["waited"] == 1)
     other.goes.set()

@@ -11,10 +11,10 @@ from location_context.sections.contract import (
     Applicable,
     DatedApplicable,
     DegradedReason,
-    PointBody,
     Query,
     SectionResult,
     StayBody,
+    point_body,
 )
 from location_context.sections.section import DatasetInfo, Section
 from location_context.sections.units import Measure
@@ -68,13 +68,7 @@ class FakeSection(Section):
         point, stay = query.point, query.stay
         assert stay is not None
         return FakeBody(
-            point=PointBody(
-                lat=point.lat,
-                lng=point.lng,
-                timezone=point.timezone,
-                country=point.country,
-                region=point.region,
-            ),
+            point=point_body(point),
             stay=StayBody(start=stay.start, end=stay.end),
             units=Measure(query.units).body,
             as_of=NOON,
@@ -164,13 +158,7 @@ class FakeUndatedSection(FakeSection):
         assert query.stay is None
         point = query.point
         return PlainBody(
-            point=PointBody(
-                lat=point.lat,
-                lng=point.lng,
-                timezone=point.timezone,
-                country=point.country,
-                region=point.region,
-            ),
+            point=point_body(point),
             units=Measure(query.units).body,
             as_of=None,
             stale=False,

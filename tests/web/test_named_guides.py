@@ -3,7 +3,6 @@
 import asyncio
 import random
 import re
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from location_context.settings import Settings
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlGuideStore
 from tests.moved_clock import NOON, MovedClock
+from tests.patience import wait_until
 from tests.sections.guide.samples import PROVENANCE, restaurant
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
@@ -32,7 +32,6 @@ POINT = {"lat": "48.8566", "lng": "2.3522"}
 WIDGET = {**STAY, "sections": "guide"}
 PATHS = {GUIDE: POINT, "/v1/pulse": WIDGET, "/v1/pulse.svg": WIDGET}
 DISH = re.compile(r"Dish of (\w+) (\d+)")
-PATIENCE = 20.0  # seconds until a server has followed an import
 
 
 @dataclass(frozen=True)
@@ -89,9 +88,7 @@ def dishes(answer: Any) -> set[tuple[str, int]]:
 
 def follow(client: Client, name: str, edition: int) -> None:
     """Wait until the server has followed an import."""
-    patience = time.monotonic() + PATIENCE
-    while dishes(ask(client, name)) != {(name or "unnamed", edition)}:
-        assert time.monotonic() < patience, f"{name!r} is not followed"
+    wait_until(lambda: dishes(ask(client, name)) == {(name or "unnamed", edition)})
 
 
 def test_each_guide_has_its_own_answer_and_etag(installation: Installation) -> None:
@@ -204,9 +201,7 @@ def test_unknown_guide_is_refused_with_the_names_until_it_is_imported(
         assert sentence in link.json()["error"]["message"]
         assert client.get("/v1/status").json()["sections"]["guide"]["status"] == "operational"
         installation.store("annex", 1)
-        patience = time.monotonic() + PATIENCE
-        while ask(client, "annex").status_code == 400:
-            assert time.monotonic() < patience
+        wait_until(lambda: ask(client, "annex").status_code != 400)
         assert dishes(ask(client, "annex", "/v1/pulse")) == {("annex", 1)}
         found = client.get("/v1/oembed", {"url": address}, key=None).json()["html"]
         assert "guide=annex" in found
