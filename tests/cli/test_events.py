@@ -88,7 +88,7 @@ def test_notice_and_columns_are_stored_and_listed(run, tmp_path):
         (("--attribution-url", "https://a.example"), "need --attribution"),
         (("--attribution", "  ", "--license", "ODbL"), "need --attribution"),
         (("--attribution", "A", "--attribution-url", "ftp://a"),
-         "--attribution-url is 'ftp://a'; accepted: an address with http:// or https://"),
+         "--attribution-url is 'ftp://a'; accepted: http://… or https://…"),
         (("--attribution", "A\nB"), "'A\\nB' with 3 characters; accepted: one line of at most 300"),
         (("--attribution", "A" * 301), "with 301 characters; accepted: one line of at most 300"),
         (("--attribution", "A", "--license", "B" * 101), "--license is 'BBB"),

@@ -44,15 +44,11 @@ Region = Annotated[
 CategoryOption = Annotated[str | None, typer.Option(help="Category for events without one.")]
 ListPath = Annotated[
     str | None,
-    typer.Option(
-        "--list", metavar="PATH", help="Where JSON has its list, such as results; . for the whole."
-    ),
+    typer.Option("--list", metavar="PATH", help="Where JSON has its list, such as results or '.'."),
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
-        "--column", metavar="FIELD=COLUMN", help="A column by its name there; may be repeated."
-    ),
+    typer.Option("--column", metavar="FIELD=COLUMN", help="A column's name there; repeatable."),
 ]
 
 
@@ -80,11 +76,8 @@ def import_(  # noqa: PLR0913  each is an option of the command
     json: console.Json = False,
 ) -> None:
     """Import events once; replaces earlier events of the same source."""
-    given = {
-        **_place(lat, lng, country, region),
-        **_notice(attribution, attribution_url, license_),
-        **_table(list_path, columns or ()),
-    }
+    given = _place(lat, lng, country, region) | _table(list_path, columns or ())
+    given |= _notice(attribution, attribution_url, license_)
     calendar = _calendar(importer.canonical_source(source), "import", name, category, **given)
     _import(calendar, allow_empty=allow_empty, json=json)
 
@@ -107,11 +100,8 @@ def add(  # noqa: PLR0913  each is an option of the command
     json: console.Json = False,
 ) -> None:
     """Read a feed now and have the server refresh it every hour."""
-    given = {
-        **_place(lat, lng, country, region),
-        **_notice(attribution, attribution_url, license_),
-        **_table(list_path, columns or ()),
-    }
+    given = _place(lat, lng, country, region) | _table(list_path, columns or ())
+    given |= _notice(attribution, attribution_url, license_)
     _import(_calendar(address, "feed", name, category, **given), allow_empty=False, json=json)
 
 
@@ -232,9 +222,7 @@ def _notice(attribution: str, url: str | None, license_: str | None) -> dict[str
     """Return the notice to show with the events, as fields of a calendar."""
     notice.check_notice(attribution, url, license_)
     if not attribution.strip() and (url or license_):
-        raise OperatorError(
-            "--license and --attribution-url need --attribution, which is the notice that is shown"
-        )
+        raise OperatorError("--license and --attribution-url need --attribution, the text shown")
     return {"attribution": attribution.strip(), "attribution_url": url, "license": license_}
 
 

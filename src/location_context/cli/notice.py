@@ -28,6 +28,4 @@ def check_notice(attribution: str, url: str | None, license_: str | None) -> Non
                 f"accepted: one line of at most {longest}"
             )
     if url is not None and web_address(url) is None:
-        raise OperatorError(
-            f"--attribution-url is {url!r}; accepted: an address with http:// or https://"
-        )
+        raise OperatorError(f"--attribution-url is {url!r}; accepted: http://… or https://…")

@@ -262,7 +262,7 @@ def test_radii_out_of_form_are_refused_with_the_form(operator, radii):
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (("--attribution-url", "ftp://a"), "--attribution-url is 'ftp://a'; accepted: an address"),
+        (("--attribution-url", "ftp://a"), "--attribution-url is 'ftp://a'; accepted: http://…"),
         (("--attribution", "A\nB"), "accepted: one line of at most 300"),
         (("--license", "A" * 101), "with 101 characters; accepted: one line of at most 100"),
     ],

@@ -43,11 +43,9 @@ _CATEGORY_WORDS: dict[str, Category] = {
     "holiday": "public_holiday", "holidays": "public_holiday", "observance": "observance",
     "concierto": "concert", "música": "concert", "musica": "concert", "musique": "concert",
     "teatro": "performing_arts", "théâtre": "performing_arts", "danza": "performing_arts",
-    "danse": "performing_arts", "humour": "performing_arts", "cirque": "performing_arts",
-    "exposición": "exhibition", "exposiciones": "exhibition", "exposition": "exhibition",
-    "conferencia": "conference", "conférence": "conference", "marché": "community",
-    "feria": "festival", "fiestas": "festival", "exhibitions": "exhibition",
-    "concerts": "concert", "festivals": "festival",
+    "danse": "performing_arts", "exposición": "exhibition", "exposiciones": "exhibition",
+    "exposition": "exhibition", "conferencia": "conference", "conférence": "conference",
+    "marché": "community", "feria": "festival", "fiestas": "festival", "concerts": "concert",
 }  # fmt: skip
 
 

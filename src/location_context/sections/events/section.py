@@ -131,10 +131,7 @@ class Events(section.Section[EventsBody]):
             degraded_reason=contract.foremost(
                 result.degraded_reason for result in results.values()
             ),
-            attribution=[
-                *_notices(self._providers, results, events),
-                *contract.point_notices(point),
-            ],
+            attribution=_notices(self._providers, results, events) + contract.point_notices(point),
             radius=measure.distance(self._radius) or 0.0,
             events=[_response(event, query, stay, measure) for event in events],
             omitted=omitted,

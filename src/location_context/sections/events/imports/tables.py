@@ -120,15 +120,11 @@ def _named(columns: Iterable[str]) -> str:
 
 def _lists(document: Any) -> list[str]:
     """Return the paths of lists in a document, one or two keys deep."""
-    if not isinstance(document, dict):
-        return ["."] if isinstance(document, list) else []
-    inner = {
-        f"{key}.{name}": value
-        for key, part in document.items()
-        if isinstance(part, dict)
-        for name, value in part.items()
-    }
-    return [path for path, value in {**document, **inner}.items() if isinstance(value, list)]
+    found = dict(document) if isinstance(document, dict) else {".": document}
+    for key, part in [*found.items()]:
+        if isinstance(part, dict):
+            found |= {f"{key}.{name}": value for name, value in part.items()}
+    return [path for path, value in found.items() if isinstance(value, list)]
 
 
 def _lacks(entry: Any, path: str) -> bool:

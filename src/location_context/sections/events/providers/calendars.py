@@ -8,13 +8,7 @@ from typing import Self
 
 from location_context.errors import StorageError
 from location_context.localisation.language import Language
-from location_context.sections.contract import (
-    Attribution,
-    DatasetState,
-    ProviderState,
-    ProviderStatus,
-    Query,
-)
+from location_context.sections.contract import DatasetState, ProviderState, ProviderStatus, Query
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
 from location_context.sections.events.records import (
     OWN_SOURCE,
@@ -45,7 +39,7 @@ class Calendars(EventProvider):
         self._radius = radius
         self._clock = clock
         self._calendars: Sequence[Calendar] | None = None
-        self._digests: Mapping[str, tuple[str | None, Attribution | None]] | None = None
+        self._digests: Mapping[str, object] | None = None
         self._storage_failed = False
         self._last_success: datetime | None = None
 
