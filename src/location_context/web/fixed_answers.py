@@ -23,7 +23,7 @@ from location_context.upstream.deadline import Deadline
 
 NOW, CASE = "X-Test-Now", "X-Test-Case"
 DEFAULT_NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)  # as documented
-YEARS = range(1901, 2050)  # whose stays have dates and an ephemeris
+YEARS = range(1950, 2050)  # whose stays have ten years before them, and an ephemeris
 TTL = timedelta(hours=1)  # of every answer
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _FAILURES: Mapping[str, Callable[[], errors.PublicError]] = {
