@@ -152,9 +152,9 @@ def test_no_function_is_longer_than_60_lines() -> None:
 
 # To raise a number is a decision: say why in the commit, and beside the number.
 LINES = {
-    "access": 1150,  # requests counted by key and day; test keys
+    "access": 1150,  # requests counted by key and day; test keys; one that counts as several
     "cli": 2600,  # `climate`: build, list, verify, map; `keys usage`; `copy`; guides, notices
-    "gazetteer": 450,
+    "gazetteer": 500,  # the name of a point's place
     "localisation": 500,
     "sections": 1650,  # what all sections share; when the data of each were renewed
     "sections/astronomy": 2700,  # each field of the answer described in a sentence
@@ -166,9 +166,9 @@ LINES = {
     "storage": 2750,  # requests counted by key; `copy` from SQLite to PostgreSQL
     "testing": 600,
     "upstream": 2200,
-    "web": 2350,  # metrics and states described in sentences; answers to test keys
+    "web": 2550,  # metrics and states in sentences; test keys; several sections in one call
     "widget": 3350,  # days, joined; ways of dressing; PNG for mails; map links as place
-    "": 1850,  # the modules of no room; `days`, dressing and `guide` with their errors
+    "": 1950,  # the modules of no room; `days`, dressing, `guide` and `points` with their errors
 }
 
 

@@ -10,8 +10,8 @@ LocationContextError
 │   │   ├── InvalidLatitude, InvalidLongitude, InvalidDate, InvalidDateRange,
 │   │   ├── DateRangeTooLong, InvalidUnits, InvalidLanguage,
 │   │   ├── InvalidPlace, InvalidTheme, InvalidAccent, InvalidSections,
-│   │   ├── InvalidLayout, InvalidDays, InvalidGuide
-│   │   ├── ConflictingParameters    conflicting_parameters (days beside start or end)
+│   │   ├── InvalidLayout, InvalidDays, InvalidGuide, InvalidPoints
+│   │   ├── ConflictingParameters    conflicting_parameters (days beside start, points beside lat)
 │   │   ├── InvalidTestHeader        invalid_test_header (also with a live key)
 │   │   ├── NotFound                 404 not_found
 │   │   ├── MethodNotAllowed         405 method_not_allowed
@@ -139,7 +139,7 @@ class InvalidDays(InvalidRequest):
 
 class ConflictingParameters(InvalidRequest):
     code = "conflicting_parameters"
-    summary = "days was given together with start or end."
+    summary = "days was given together with start or end, or points together with lat or lng."
 
 
 class InvalidUnits(InvalidRequest):
@@ -187,9 +187,14 @@ class InvalidTitle(InvalidRequest):
     summary = "Widget: title must be show or none."
 
 
+class InvalidPoints(InvalidRequest):
+    code = "invalid_points"
+    summary = "points must be 1 to 25 pairs lat,lng in decimal degrees, separated by semicolons."
+
+
 class InvalidSections(InvalidRequest):
     code = "invalid_sections"
-    summary = "Widget: sections must be names of sections, separated by commas."
+    summary = "sections must be names of sections, separated by commas."
 
 
 class InvalidLayout(InvalidRequest):

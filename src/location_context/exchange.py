@@ -87,6 +87,7 @@ class Route:
             of them changes.
         error_response: makes the response to an error; None for the JSON envelope.
         limited: True if the route is refused while too many requests are in flight.
+        cost: the number of requests that one counts as under the quota of its key; None: one.
     """
 
     path: str
@@ -95,3 +96,4 @@ class Route:
     sections: Sequence[Section[Any]] = ()
     error_response: ErrorResponse | None = None
     limited: bool = True
+    cost: Callable[[Exchange], int] | None = None

@@ -1,10 +1,10 @@
 """Query parameters: each declared once with its check and its documentation, read in one order.
 
 `decode` refuses what is not a well-formed query string; `parse` returns checked `Parameters` or
-raises the one error that comes first: duplicates, misspelt names, then lat, lng, start, end, the
-range, days, units, lang, place, theme, accent, sections, layout, background, font, radius, title,
-guide. A message names the parameter, what was received and what is accepted; a key sent by mistake
-is never repeated.
+raises the one error that comes first: duplicates, misspelt names, then lat, lng or points, start,
+end, the range, days, units, lang, place, theme, accent, sections, layout, background, font, radius,
+title, guide. A message names the parameter, what was received and what is accepted; a key sent by
+mistake is never repeated.
 """
 
 import math
@@ -40,6 +40,7 @@ TITLES: tuple[Shown, ...] = ("show", "none")
 DEFAULT_ACCENT = "#0f766e"
 DEFAULT_RADIUS, MAX_RADIUS = 14, 24
 MAX_PLACE_LENGTH = 120
+MAX_POINTS = 25
 _MAX_LISTED = 20  # names of guides in a message, of the thousand that there may be
 _SHORT_NAME = 3  # letters of lat, lng and end
 _SYNONYMS = {  # other services' names of a parameter
@@ -51,6 +52,9 @@ _ESCAPES = re.compile(r"%(?![0-9A-Fa-f]{2})|%00")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DATE_SCHEMA = "^(19[0-9]{2}|20[0-4][0-9]|2050)-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
+_PAIR = (
+    "-?([1-8]?[0-9]([.][0-9]+)?|90([.]0+)?),-?(([1-9]?[0-9]|1[0-7][0-9])([.][0-9]+)?|180([.]0+)?)"
+)
 _ACCENT = re.compile(r"#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 _KEY = re.compile(r"lc_\S*")
 _DIRECTION_OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -107,6 +111,7 @@ class Parameters:
 
     Attributes:
         stay: the dates; None where the endpoint has none, or `days` is set instead.
+        points: several points in canonical form; `lat` and `lng` are then those of the first.
         days: the number of dates of the stay from today on; None where it has dates of its own.
         sections: the chosen sections in their order; empty: all that are installed.
         layout: None if it is absent, which then means the full layout.
@@ -121,6 +126,7 @@ class Parameters:
     place: str | None
     theme: Theme
     accent: str
+    points: tuple[tuple[float, float], ...] = ()
     days: int | None = None
     sections: tuple[str, ...] = ()
     layout: Layout | None = None
@@ -141,6 +147,25 @@ def shown(value: str) -> str:
     """Return a received value for use in a message: short, quoted, and without API keys."""
     value = _KEY.sub("***", value)
     return repr(value[:40] + "…" if len(value) > 40 else value)
+
+
+def _points(_: str, text: str) -> tuple[tuple[float, float], ...]:
+    """Return the pairs of coordinates in canonical form."""
+    pairs = text.split(";")
+    if len(pairs) > MAX_POINTS:
+        raise errors.InvalidPoints(
+            f"points has {len(pairs)} points; accepted: at most {MAX_POINTS}."
+        )
+    found = []
+    for number, pair in enumerate(pairs, 1):
+        lat, _, lng = pair.partition(",")
+        if not re.fullmatch(_PAIR, pair):
+            raise errors.InvalidPoints(
+                f"points has {shown(pair)} as point {number}; accepted: lat,lng in decimal "
+                "degrees, -90 to 90 and -180 to 180, with a semicolon between points."
+            )
+        found.append(canonical(float(lat), float(lng)))
+    return tuple(found)
 
 
 def _date(name: str, text: str) -> date:
@@ -238,6 +263,20 @@ def _date_parameter(name: str, which: str, example: str) -> Parameter[date]:
 
 LAT = _coordinate("lat", "Latitude", 90, errors.InvalidLatitude, 48.8566)
 LNG = _coordinate("lng", "Longitude", 180, errors.InvalidLongitude, 2.3522)
+POINTS = Parameter(
+    name="points",
+    check=_points,
+    schema={
+        "type": "string",
+        "pattern": f"^({_PAIR}(;{_PAIR}){{0,{MAX_POINTS - 1}}})?$",
+    },
+    description=(
+        f"Instead of `lat` and `lng`: 1 to {MAX_POINTS} points as `lat,lng`, separated by "
+        "semicolons. The answer is then a list in the same order. Each section of each point "
+        "counts as one request, a point that occurs twice once."
+    ),
+    example=None,  # it excludes `lat` and `lng`, which have examples
+)
 START = _date_parameter("start", "First", "2026-11-28")
 END = _date_parameter("end", "Last", "2026-12-01")
 DAYS = Parameter(
@@ -304,8 +343,8 @@ SECTIONS = Parameter(
     check=lambda _, text: text,
     schema={"type": "string"},
     description=(
-        "Sections to show, in this order: names separated by commas; duplicates count once. "
-        "Without it, all are shown."
+        "Sections, in this order: names separated by commas; duplicates count once. Without it, "
+        "all."
     ),
     example="weather,guide",
     default="",
@@ -357,14 +396,16 @@ GUIDE = Parameter(
     default="",
 )
 PARAMETERS: tuple[Parameter[Any], ...] = (
-    LAT, LNG, START, END, DAYS, UNITS, LANG, PLACE, THEME, ACCENT, SECTIONS, LAYOUT,
+    LAT, LNG, POINTS, START, END, DAYS, UNITS, LANG, PLACE, THEME, ACCENT, SECTIONS, LAYOUT,
     BACKGROUND, FONT, RADIUS, TITLE, GUIDE,
 )  # fmt: skip
 POINT = ("lat", "lng")
 DATES = ("start", "end", "days")
 UNDATED_SECTION = (*POINT, "units", "lang")
 DATED_SECTION = (*POINT, "start", "end", "units", "lang")
-WIDGET = tuple(parameter.name for parameter in PARAMETERS)
+WIDGET = tuple(one.name for one in PARAMETERS if one is not POINTS)
+_KNOWN = frozenset(one.name for one in PARAMETERS)
+PULSE = (*POINT, "points", *DATES, "units", "lang", "sections", "guide")
 
 
 def names_of(section: Section[Any] | type[Section[Any]]) -> tuple[str, ...]:
@@ -410,13 +451,15 @@ def parse(
     pairs = decode(query)
     given = _single(pairs, names)
     reject_misspelt((name for name, _ in pairs), names)
-    lat, lng = LAT.read(given), LNG.read(given)
+    points = _places(given, names)
     days = _days_from_today(given) if DAYS.name in names else None
-    stay = None if days or START.name not in names else _dates(given, names)
-    lat, lng = canonical(lat, lng)
+    undated = days or START.name not in names or _needs_no_dates(given, choices)
+    stay = None if undated else _dates(given, names)
+    (lat, lng), several = points[0], bool(given.get(POINTS.name))
     return Parameters(
         lat=lat,
         lng=lng,
+        points=points if several else (),
         stay=stay,
         units=UNITS.read(given),
         language=_language(LANG.read(given), languages),
@@ -445,6 +488,30 @@ def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, s
         if name in names:
             given[name] = value
     return given
+
+
+def _places(given: Mapping[str, str], names: tuple[str, ...]) -> tuple[tuple[float, float], ...]:
+    """Return the points, or the one of `lat` and `lng`, in canonical form."""
+    single = [name for name in POINT if given.get(name)]
+    if not given.get(POINTS.name):
+        if not single and POINTS.name in names:
+            raise errors.MissingParameter(
+                "lat is missing or empty; accepted: lat and lng, or points."
+            )
+        return (canonical(LAT.read(given), LNG.read(given)),)
+    if single:
+        raise errors.ConflictingParameters(
+            f"points was given together with {' and '.join(single)}; accepted: either points, or "
+            "lat and lng."
+        )
+    return POINTS.read(given)
+
+
+def _needs_no_dates(given: Mapping[str, str], choices: Choices) -> bool:
+    """Return True if no date is given, and no chosen section has dates."""
+    if given.get(START.name) or given.get(END.name) or not given.get(SECTIONS.name):
+        return False
+    return set(given[SECTIONS.name].split(",")) <= set(choices.get("undated", ()))
 
 
 def _days_from_today(given: Mapping[str, str]) -> int | None:
@@ -518,7 +585,7 @@ def reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
         UnknownParameter: a name is misspelt; the message has a hint.
     """
     for name in given:
-        if name in known or name in WIDGET or len(name) > _MAX_MISSPELT_LENGTH:
+        if name in known or name in _KNOWN or len(name) > _MAX_MISSPELT_LENGTH:
             continue
         meant = [one for one in known if one == _SYNONYMS.get(name.casefold())]
         if meant := meant or [one for one in known if _resembles(name.casefold(), one)]:

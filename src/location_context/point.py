@@ -17,7 +17,8 @@ EARTH_RADIUS_KM = 6371.0088
 class Point(msgspec.Struct, frozen=True, dict=True):
     """A place on Earth. `lat` and `lng` in decimal degrees with four decimals (WGS84).
 
-    If `region` is unknown, `possible_regions` are the regions that it may lie in.
+    If `region` is unknown, `possible_regions` are the regions that it may lie in. `place` names the
+    city around the point, else the nearest one within 25 km.
     """
 
     lat: float
@@ -26,6 +27,7 @@ class Point(msgspec.Struct, frozen=True, dict=True):
     country: str | None = None
     region: str | None = None
     possible_regions: tuple[str, ...] = ()
+    place: str | None = None
 
     @cached_property
     def zone(self) -> ZoneInfo:

@@ -1,10 +1,13 @@
-"""Service: the open parts that requests need, put together once by `app`."""
+"""Service: the open parts that requests need, put together once by `app`.
+
+`read_pulse` reads sections for a point and a stay; every caller that needs several goes through it.
+"""
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import structlog
 
@@ -15,12 +18,14 @@ from location_context.errors import LocationContextError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
 from location_context.sections.cached_section import CachedSection
-from location_context.sections.contract import Query, SectionResult
+from location_context.sections.contract import Applicable, Query, SectionResult
 from location_context.sections.section import Choices, Section
 from location_context.settings import Settings
 from location_context.stay import Clock
-from location_context.upstream.deadline import Deadline
+from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 from location_context.upstream.host import Hosts
+
+Missing: TypeAlias = Literal["late", "failed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +63,35 @@ class Service:
 
     @property
     def choices(self) -> Choices:
-        """The names that parameters accept: of the sections, and of their data."""
-        found: dict[str, Collection[str]] = {"sections": [one.name for one in self.sections]}
+        """The names that parameters accept: of sections, of those without dates, of their data."""
+        found: dict[str, Collection[str]] = {
+            "sections": [one.name for one in self.sections],
+            "undated": [one.name for one in self.sections if not one.dated],
+        }
         for cached in self.sections:
             found |= cached.section.choices
         return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pulse:
+    """The answers of several sections for one query.
+
+    Attributes:
+        results: by section, in their order; those of sections that are not applicable too.
+        missing: why a section has no answer. `late`: it was not ready by the deadline, and its
+            fetch goes on for the next caller; `failed`: it has no data.
+    """
+
+    query: Query
+    results: Mapping[str, SectionResult]
+    missing: Mapping[str, Missing]
+
+    @property
+    def bodies(self) -> dict[str, Applicable]:
+        """The applicable answers by section."""
+        found = {name: result.body for name, result in self.results.items()}
+        return {name: body for name, body in found.items() if isinstance(body, Applicable)}
 
 
 def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[CachedSection, ...]:
@@ -77,14 +106,30 @@ async def read_all(
     sections: Sequence[CachedSection | Section[Any]], query: Query, deadline: Deadline
 ) -> Mapping[str, SectionResult | None]:
     """Read all sections side by side under one deadline; return results, None if one failed."""
-    results = await asyncio.gather(*(_read(section, query, deadline) for section in sections))
-    return {section.name: result for section, result in zip(sections, results, strict=True)}
+    pulse = await read_pulse(sections, query, deadline)
+    return {section.name: pulse.results.get(section.name) for section in sections}
+
+
+async def read_pulse(
+    sections: Sequence[CachedSection | Section[Any]], query: Query, deadline: Deadline
+) -> Pulse:
+    """Read all sections side by side under one deadline; one never affects the others.
+
+    `query` holds the point, the stay, units and language; `chosen` gives the sections.
+    """
+    found = await asyncio.gather(*(_read(section, query, deadline) for section in sections))
+    named = {section.name: one for section, one in zip(sections, found, strict=True)}
+    return Pulse(
+        query=query,
+        results={name: one for name, one in named.items() if not isinstance(one, str)},
+        missing={name: one for name, one in named.items() if isinstance(one, str)},
+    )
 
 
 async def _read(
     section: CachedSection | Section[Any], query: Query, deadline: Deadline
-) -> SectionResult | None:
-    """Return one section's result; its failure does not affect other sections."""
+) -> SectionResult | Missing:
+    """Return one section's result, or why it has none."""
     try:
         async with asyncio.timeout(deadline.left()):
             return await section.read(query, deadline)
@@ -94,4 +139,5 @@ async def _read(
         )
     except Exception:  # noqa: BLE001  one broken section must not blank the guest's page
         structlog.get_logger().exception("section_failed", section=section.name)
-    return None
+    # a section without an answer at the end of its time lacks a provider that is late
+    return "late" if deadline.left() <= ANSWER_RESERVE else "failed"

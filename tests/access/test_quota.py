@@ -108,6 +108,34 @@ async def test_refunded_request_can_be_used_again(counter: Counter) -> None:
     assert again.used == (100, 100)
 
 
+async def test_request_of_a_cost_is_counted_whole_or_not_at_all(counter: Counter) -> None:
+    limits = Limits(MINUTE, DAY)
+    assert await spend(counter, 90, MINUTE, DAY) == 90
+    refused = await counter.consume("key", limits, 11)
+    assert (refused.allowed, refused.used, refused.used_up) == (False, (90, 90), MINUTE)
+    counted = await counter.consume("key", limits, 10)
+    assert (counted.allowed, counted.used) == (True, (100, 100))
+    await counter.refund(counted)
+    assert (await counter.consume("key", limits)).used == (91, 91)
+
+
+async def test_concurrent_requests_of_costs_never_exceed_the_quota(counter: Counter) -> None:
+    limits, costs = Limits(MINUTE, DAY), [7, 1, 13] * 20
+    found = await asyncio.gather(*(counter.consume("key", limits, cost) for cost in costs))
+    spent = sum(one.cost for one in found if one.allowed)
+    assert spent <= 100
+    assert (await counter.consume("key", limits, 100)).used == (spent, spent)
+
+
+async def test_request_of_a_cost_succeeds_after_retry_after(
+    counter: Counter, clock: MovedClock
+) -> None:
+    await spend(counter, 60, MINUTE)
+    refused = await counter.consume("key", Limits(MINUTE), 50)
+    clock.advance(refused.retry_after)
+    assert (await counter.consume("key", Limits(MINUTE), 50)).allowed
+
+
 async def test_refund_of_an_ended_window_leaves_the_next_window(
     counter: Counter, clock: MovedClock
 ) -> None:

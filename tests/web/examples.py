@@ -39,6 +39,16 @@ PUBLIC_ANSWERS = [
     ("embed", "script", "/v1/embed.js", {}),
     ("oembed", "widget", "/v1/oembed", {"url": WIDGET}),
 ]
+DAY = {"lat": "48.8566", "lng": "2.3522", "start": "2026-12-01", "end": "2026-12-01"}
+PULSES = [
+    ("pulse", "one_point", "/v1/pulse.json", {**DAY, "sections": "astronomy,guide"}),
+    (
+        "pulse",
+        "several_points",
+        "/v1/pulse.json",
+        {"points": "48.8566,2.3522;-45,-130", "sections": "guide"},
+    ),
+]
 WRONG = [
     # code, path, changed parameters
     ("malformed_request", "/v1/pulse/astronomy?place=%ff", None),
@@ -53,6 +63,10 @@ WRONG = [
     ("invalid_units", "/v1/pulse/astronomy", {"units": "kelvin"}),
     ("invalid_language", "/v1/pulse/astronomy", {"lang": "English please"}),
     ("invalid_guide", "/v1/pulse/guide", {"guide": "home"}),
+    ("invalid_points", "/v1/pulse.json", {"lat": "", "lng": "", "points": "48.8566"}),
+    ("invalid_days", "/v1/pulse.json", {"start": "", "end": "", "days": "17"}),
+    ("invalid_sections", "/v1/pulse.json", {"sections": "wether"}),
+    ("conflicting_parameters", "/v1/pulse.json", {"points": "48.8566,2.3522"}),
     ("not_found", "/v1/oembed", {"url": "https://example.org/"}),
     ("format_not_implemented", "/v1/oembed", {"url": WIDGET, "format": "xml"}),
 ]
@@ -73,7 +87,7 @@ def made(folder: Path) -> dict[str, Any]:
     with full_app(folder / "whole") as client:
         first, rest = section_answers()
         # the status shows what the first answers left, before others add to it
-        for operation, name, path, params in (*first, *PUBLIC_ANSWERS, *rest):
+        for operation, name, path, params in (*first, *PUBLIC_ANSWERS, *rest, *PULSES):
             answer = client.get(path, params)
             assert answer.status_code == 200, answer.text
             files.setdefault(operation, {})[name] = _body(answer)

@@ -114,7 +114,8 @@ def test_notice_that_ends_with_a_full_stop_gets_no_comma(service):
 def test_footer_names_a_shared_source_once_at_its_end(service):
     said = text_of(footer_of(service, lang="en"))
     shared = (
-        "Time zones: © OpenStreetMap contributors, ODbL · Regions: GeoNames, CC BY 4.0, adapted"
+        "Time zones: © OpenStreetMap contributors, ODbL · "
+        "Places and regions: GeoNames, CC BY 4.0, adapted"
     )
     assert said.count(shared) == 1
     assert said.index(shared) > said.index("Events:")

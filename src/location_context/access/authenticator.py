@@ -76,9 +76,15 @@ class Authenticator:
         return found
 
     async def authenticate(
-        self, authorization_headers: Sequence[bytes], key_in_query: bool, client: str
+        self,
+        authorization_headers: Sequence[bytes],
+        key_in_query: bool,
+        client: str,
+        cost: int = 1,
     ) -> RateLimitResult:
-        """Check the API key of a request and count it. `client` is the client's address.
+        """Check the API key of a request, and count it as `cost` requests.
+
+        `client` is the client's address.
 
         Returns:
             The count of a request; its subject is the key's id.
@@ -91,18 +97,18 @@ class Authenticator:
         """
         headers = authorization_headers
         key = self._verified(headers) or await self._verify(headers, key_in_query, client)
-        result = self.counter.consume_nowait(key.id, key.limits)
+        result = self.counter.consume_nowait(key.id, key.limits, cost)
         if result is None:
-            result = await self.counter.consume(key.id, key.limits)
+            result = await self.counter.consume(key.id, key.limits, cost)
         if not result.allowed and (limit := result.used_up):
             self.refusals["test" if key.test else limit.name] += 1
             raise quota_exceeded(result, limit)
-        self.usage.count(result)
+        self.usage.count(result, cost)
         return result
 
     async def refund(self, result: RateLimitResult) -> None:
         """Refund a request that was answered with a 5xx."""
-        self.usage.count(result, -1)
+        self.usage.count(result, -result.cost)
         await self.counter.refund(result)
 
     async def limit_widget(self, client: str) -> None:
@@ -159,8 +165,14 @@ class Authenticator:
 
 def quota_exceeded(result: RateLimitResult, limit: Limit) -> RateLimitExceeded:
     """Return the refusal of a request whose key has used up this limit."""
+    message = f"The quota of {limit.quota} requests a {limit.name} is used up."
+    if result.cost > 1:
+        message = (
+            f"This request counts as {result.cost}; fewer are left of the quota of {limit.quota} "
+            f"requests a {limit.name}. Request fewer points or sections, or wait."
+        )
     return RateLimitExceeded(
-        f"The quota of {limit.quota} requests a {limit.name} is used up.",
+        message,
         result.retry_after,
         {name.decode(): value.decode() for name, value in result.headers},
     )

@@ -66,6 +66,7 @@ class RateLimitResult(Struct, frozen=True):
         used: how many requests of each limit are used.
         ends: when each window ends.
         now: when it was counted.
+        cost: how many requests it counts as.
     """
 
     subject: str
@@ -74,18 +75,20 @@ class RateLimitResult(Struct, frozen=True):
     used: tuple[int, ...]
     ends: tuple[float, ...]
     now: float
+    cost: int = 1
 
     @property
     def used_up(self) -> Limit | None:
-        """The longest limit that has no request left."""
+        """The longest limit without room for another such request."""
         left = zip(reversed(self.limits.windows), reversed(self.used), strict=True)
-        return next((limit for limit, used in left if used >= limit.quota), None)
+        return next((one for one, used in left if used + self.cost > one.quota), None)
 
     @property
     def retry_after(self) -> int:
         """Seconds until no window is used up any more."""
         counts = zip(self.limits.quotas, self.used, self.ends, strict=True)
-        full_until = max((end for quota, used, end in counts if used >= quota), default=self.now)
+        ends = (end for quota, used, end in counts if used + self.cost > quota)
+        full_until = max(ends, default=self.now)
         return max(1, math.ceil(full_until - self.now))
 
     @property
@@ -142,11 +145,11 @@ class Counter(Protocol):
         """True if the shared store is unreachable, and this process counts on its own."""
         ...
 
-    async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
-        """Count one request of `subject` if every window has room."""
+    async def consume(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult:
+        """Count a request of `subject` as `cost` requests if every window has room for all."""
         ...
 
-    def consume_nowait(self, subject: str, limits: Limits) -> RateLimitResult | None:
+    def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult | None:
         """Count without waiting; return None if a shared store counts, which needs a round trip."""
         ...
 
@@ -179,8 +182,8 @@ class MemoryCounter:
         self._kinds: dict[tuple[str, ...], Kind] = {}
         self._secrets: OrderedDict[str, bytes] = OrderedDict()
 
-    def consume_nowait(self, subject: str, limits: Limits) -> RateLimitResult:
-        """Count one request of `subject` if every window has room."""
+    def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult:
+        """Count a request of `subject` as `cost` requests if every window has room for all."""
         now, kind = self._now(), self._kind(limits)
         if (windows := kind.get(subject)) is None:
             self._forget(kind, now)
@@ -189,13 +192,14 @@ class MemoryCounter:
             kind.move_to_end(subject)
         if not windows.since <= now < windows.until:
             windows.advance(limits, now)
-        allowed = all(map(operator.lt, windows.used, limits.quotas))
+        then = tuple([used + cost for used in windows.used])
+        allowed = all(map(operator.le, then, limits.quotas))
         if allowed:
-            windows.used = tuple([used + 1 for used in windows.used])
-        return RateLimitResult(subject, allowed, limits, windows.used, windows.ends, now)
+            windows.used = then
+        return RateLimitResult(subject, allowed, limits, windows.used, windows.ends, now, cost)
 
-    async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
-        return self.consume_nowait(subject, limits)
+    async def consume(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult:
+        return self.consume_nowait(subject, limits, cost)
 
     def record(self, result: RateLimitResult) -> None:
         """Continue from windows that were counted elsewhere."""
@@ -217,7 +221,8 @@ class MemoryCounter:
         if (windows := self._kind(result.limits).get(result.subject)) is not None:
             same = map(operator.eq, windows.ends, result.ends)
             pairs = zip(windows.used, same, strict=True)
-            windows.used = tuple([max(0, used - is_same) for used, is_same in pairs])
+            cost = result.cost
+            windows.used = tuple([max(0, used - cost * is_same) for used, is_same in pairs])
 
     async def secret(self, name: str) -> bytes:
         if name not in self._secrets:

@@ -12,11 +12,12 @@ from typing import Self
 
 from location_context.gazetteer import zones
 from location_context.gazetteer.cities import Cities, City
-from location_context.point import Point, canonical
+from location_context.point import Point, canonical, distance_km
 
 __all__ = ["City", "Gazetteer"]
 
 MAX_CACHED_POINTS = 16_384
+MAX_CITY_DISTANCE = 25.0  # km; a city farther away does not name the point
 _ALSACE: zones.Outline = (
     (7.64, 49.06), (7.55, 48.97), (7.36, 48.95), (7.24, 49.00), (7.00, 49.02), (6.95, 48.88),
     (7.08, 48.81), (7.29, 48.84), (7.29, 48.66), (7.13, 48.52), (7.08, 48.30), (7.05, 48.10),
@@ -71,9 +72,17 @@ class Gazetteer:
         zone, country = zones.correct(lat, lng, zone, self._countries.get(zone))
         near = self._cities.regions(lat, lng, country) if country else ()
         regions = tuple(subregion(region, lat, lng) for region in near)
-        if len(regions) == 1:
-            return Point(lat, lng, zone, country, regions[0])
-        return Point(lat, lng, zone, country, possible_regions=regions)
+        region, possible = (regions[0], ()) if len(regions) == 1 else (None, regions)
+        return Point(lat, lng, zone, country, region, possible, self._place(lat, lng))
+
+    def _place(self, lat: float, lng: float) -> str | None:
+        """Return the name of the city around a point, else of the nearest if that is close."""
+        if city := self.city_around(lat, lng):
+            return city.name
+        city = self.nearest_city(lat, lng)
+        if city and distance_km(lat, lng, city.lat, city.lng) <= MAX_CITY_DISTANCE:
+            return city.name
+        return None
 
 
 def subregion(region: str, lat: float, lng: float) -> str:

@@ -137,6 +137,15 @@ class PointBody(msgspec.Struct, frozen=True, kw_only=True):
     ]
     country: Annotated[Country | None, Meta(description="ISO 3166-1 alpha-2, null at sea.")]
     region: Annotated[str | None, Meta(description="ISO 3166-2; null if uncertain.")]
+    place: Annotated[
+        str | None,
+        Meta(
+            description=(
+                "Name of the city around the point, else of the nearest city within 25 km; null if "
+                "there is none."
+            )
+        ),
+    ] = None
 
 
 def point_body(point: Point) -> PointBody:
@@ -147,6 +156,7 @@ def point_body(point: Point) -> PointBody:
         timezone=point.timezone,
         country=point.country,
         region=point.region,
+        place=point.place,
     )
 
 
@@ -225,18 +235,18 @@ _ZONES = Attribution(
     license=ODBL.name,
     text="Time zones: © OpenStreetMap contributors, ODbL",
 )
-_REGIONS = Attribution(
+_PLACES = Attribution(
     name="GeoNames",
     url="https://www.geonames.org/",
     license=CC_BY.name,
-    text="Regions: GeoNames, CC BY 4.0",
+    text="Places and regions: GeoNames, CC BY 4.0",
     adapted=True,  # its codes brought to ISO 3166-2, a region by its nearest city
 )
 
 
 def point_notices(point: Point) -> list[Attribution]:
-    """Return the zone's notice, and the region's if regions are known."""
-    return [_ZONES, _REGIONS] if point.region or point.possible_regions else [_ZONES]
+    """Return the zone's notice, and that of regions and places if the point has any."""
+    return [_ZONES, _PLACES] if point.region or point.possible_regions or point.place else [_ZONES]
 
 
 class UnitsBody(msgspec.Struct, frozen=True, kw_only=True):

@@ -140,10 +140,11 @@ def _script(name: str) -> str:
 
 
 _REFUND_SCRIPT = """
-for i = 1, #ARGV, 2 do
+for i = 2, #ARGV, 2 do
   local held = redis.call('HMGET', KEYS[1], ARGV[i] .. ':used', ARGV[i] .. ':ends')
-  if held[2] == ARGV[i + 1] and tonumber(held[1]) > 0 then
-    redis.call('HINCRBY', KEYS[1], ARGV[i] .. ':used', -1)
+  if held[2] == ARGV[i + 1] then
+    local counted = math.min(tonumber(held[1]), tonumber(ARGV[1]))
+    redis.call('HINCRBY', KEYS[1], ARGV[i] .. ':used', -counted)
   end
 end
 """
@@ -151,7 +152,7 @@ SECRET_TTL = 2 * 86400
 CLOCK_SLACK_MS = 5000  # above what a command takes to Redis, and far below a window
 
 
-Waiting: TypeAlias = dict[tuple[str, Limits], list[asyncio.Future[RateLimitResult | None]]]
+Waiting: TypeAlias = dict[tuple[str, Limits, int], list[asyncio.Future[RateLimitResult | None]]]
 
 
 class RedisCounter:
@@ -196,17 +197,17 @@ class RedisCounter:
         """True if Redis is unavailable, and no request or another request tries to reach it."""
         return self._link.is_unavailable or (self._link.degraded and self._calling)
 
-    def consume_nowait(self, subject: str, limits: Limits) -> RateLimitResult | None:
-        return self._local.consume_nowait(subject, limits) if self._alone else None
+    def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult | None:
+        return self._local.consume_nowait(subject, limits, cost) if self._alone else None
 
-    async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
-        if (counted := self.consume_nowait(subject, limits)) is not None:
+    async def consume(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult:
+        if (counted := self.consume_nowait(subject, limits, cost)) is not None:
             return counted
         future = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault((subject, limits), []).append(future)
+        self._waiting.setdefault((subject, limits, cost), []).append(future)
         if not self._calling:
             self._calls = asyncio.create_task(self._call())
-        return await future or self._local.consume_nowait(subject, limits)
+        return await future or self._local.consume_nowait(subject, limits, cost)
 
     async def _call(self) -> None:
         """Count the waiting requests, and those that came meanwhile."""
@@ -223,31 +224,32 @@ class RedisCounter:
         now = self._now()
         here = int((self._machine() + self._off) * 1000)
         arguments: list[str | int] = [int(now * 1000), here, CLOCK_SLACK_MS]
-        for (_, limits), futures in waiting.items():
-            arguments += [len(futures), len(limits.windows)]
+        for (_, limits, cost), futures in waiting.items():
+            arguments += [len(futures), cost, len(limits.windows)]
             for limit in limits.windows:
                 length = int(limit.end(now) * 1000) - int(now * 1000)
                 arguments += [limit.name, limit.quota, length, int(limit.max_remaining * 1000)]
-        keys = [self._link.prefix + subject for subject, _ in waiting]
+        keys = [self._link.prefix + subject for subject, *_ in waiting]
         reply = await self._link.execute(lambda: self._consume_script(keys, arguments))
         self._refused = reply is None and not self._link.degraded
         counts = iter(reply or (0,))
         off = next(counts) / 1000
         self._off += off
         now += off
-        for ((subject, limits), futures), granted in zip(waiting.items(), counts, strict=False):
+        for (asked, futures), granted in zip(waiting.items(), counts, strict=False):
+            subject, limits, cost = asked
             counted = [(next(counts), next(counts) / 1000) for _ in limits.windows]
             ends = tuple(end for _, end in counted)
             for number, future in enumerate(futures, 1):
-                later = max(0, granted - number)  # of these requests, counted after this one
+                later = cost * max(0, granted - number)  # of these, counted after this one
                 used = tuple(used - later for used, _ in counted)
-                result = RateLimitResult(subject, number <= granted, limits, used, ends, now)
+                result = RateLimitResult(subject, number <= granted, limits, used, ends, now, cost)
                 if not future.done():  # its request may have been cancelled
                     future.set_result(result)
             self._local.record(result)
 
     async def refund(self, result: RateLimitResult) -> None:
-        arguments: list[str | int] = []
+        arguments: list[str | int] = [result.cost]
         for name, end in zip(result.limits.names, result.ends, strict=True):
             arguments += [name, round(end * 1000)]
         key = self._link.prefix + result.subject

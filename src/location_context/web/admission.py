@@ -46,7 +46,8 @@ class Admission:
             return
         headers = request.values(b"authorization")
         in_query = not headers and key_in_query(request.query)
-        request.counted = await self._authenticator.authenticate(headers, in_query, client)
+        cost = route.cost(request) if route.cost else 1
+        request.counted = await self._authenticator.authenticate(headers, in_query, client, cost)
         request.test = is_test(request.counted.subject)
 
     async def refund(self, request: Exchange) -> None:

@@ -26,7 +26,7 @@ from location_context.service import Service
 from location_context.settings import Settings
 from location_context.stay import Clock, posix_seconds
 from location_context.upstream.deadline import Deadline
-from location_context.web import docs, openapi, status
+from location_context.web import docs, openapi, pulse, status
 from location_context.web.access_log import AccessLogger
 from location_context.web.admission import Admission, ConcurrencyLimiter, check_form, check_path
 from location_context.web.error_responses import JSON, json_error
@@ -35,6 +35,7 @@ from location_context.web.response_cache import FinishedResponse, Headers, Respo
 
 # A program that repeats refused requests at once would otherwise fill the event loop with them.
 REFUSAL_SECONDS = 0.25  # before a 401 or a 429 is sent
+LARGE = 300_000  # bytes
 METHODS = ("GET", "HEAD")
 NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 OF_TEST_KEY = (b"x-test", b"true")
@@ -151,7 +152,10 @@ class Application:
         if made.status_code != 200 or "no-store" in made.headers.get("cache-control", ""):
             return made.status_code, made.raw_headers, bytes(made.body)
         now = self._now()
-        finished = FinishedResponse(request, made, now)
+        if len(made.body) > LARGE:  # packing would block the event loop for some 20 ms
+            finished = await asyncio.to_thread(FinishedResponse, request, made, now)
+        else:
+            finished = FinishedResponse(request, made, now)
         outdated = request.cache == "revalidating"  # old data, shown while new ones are read
         if responses is not None and generation == responses.generation and not outdated:
             responses.store(request, finished)
@@ -217,7 +221,8 @@ def json_routes(service: Service, app: Application, oembed: type) -> list[Route]
 
 def keyed_routes(service: Service) -> list[Route]:
     """Return the routes that need a key."""
-    return [section_route(service, section) for section in service.sections]
+    sections = [section_route(service, section) for section in service.sections]
+    return [pulse.route(service), *sections]
 
 
 def section_route(service: Service, section: CachedSection) -> Route:

@@ -22,14 +22,16 @@ from location_context import __version__
 from location_context.errors import PUBLIC_ERRORS
 from location_context.exchange import Exchange, Route
 from location_context.parameters import (
-    END,
+    DATES,
     PARAMETERS,
+    POINT,
+    PULSE,
     SECTIONS,
-    START,
     WIDGET,
     names_of,
 )
 from location_context.sections.section import DocsPage, Section
+from location_context.web import pulse
 from location_context.web.error_responses import JSON, ErrorEnvelope
 from location_context.web.status import HealthBody, ReadyBody, documented_status
 
@@ -37,7 +39,7 @@ REF = "#/components/schemas/{name}"
 Document = dict[str, Any]
 Schema = dict[str, Any]
 _HEADERS = {"Cache-Control": "public, max-age=3600", "Access-Control-Allow-Origin": "*"}
-_TAG = "The kind of body: the section's name, or `not_applicable`. Clients can switch on it."
+_TAG = "The kind of body, such as the section's name or `not_applicable`. Clients can switch on it."
 _TITLE = re.compile(r"<title>[^·]*·")
 _NULL = {"type": "null"}
 _TYPES = {bool: "boolean", str: "string", int: "integer", type(None): "null"}
@@ -82,7 +84,8 @@ def document(
     document["servers"] = [{"url": base}]
     paths, shared = document["paths"], document["components"]
     for path in ("/v1/pulse", "/v1/pulse.svg", "/v1/pulse.png"):
-        paths[path]["get"]["parameters"] = _widget_parameters()
+        paths[path]["get"]["parameters"] = _parameters(WIDGET, optional=DATES)
+    paths[pulse.PATH]["get"]["parameters"] = _parameters(PULSE, optional=(*POINT, *DATES))
     document["paths"] = {
         f"/v1/pulse/{section.name}": {"get": _operation(section, template["operation"])}
         for section in sections
@@ -90,16 +93,23 @@ def document(
     for page in pages:
         document["paths"][f"/v1/docs/{page.name}"] = {"get": _page(page, paths["/v1/docs"]["get"])}
     bodies = [t for section in sections for t in (section.response, section.not_applicable_type)]
+    several = pulse.documented(sections)
     types = [
         *dict.fromkeys(bodies),
+        *several,
         ErrorEnvelope,
         HealthBody,
         ReadyBody,
         documented_status(sections),
         oembed,
     ]
+    answers: dict[str, tuple[str, Sequence[type[msgspec.Struct]]]] = {
+        _answer_name(one.name): (template["answer"], (one.response, one.not_applicable_type))
+        for one in sections
+    }
+    answers["PulseAnswer"] = ("One point, or several; `type` says which.", several[:2])
     shared["schemas"] = {
-        _answer_name(section): _answer(section, template["answer"]) for section in sections
+        name: _answer(name, *answer) for name, answer in answers.items()
     } | _components(types)
     shared["parameters"] = {one.name: one.documented() for one in PARAMETERS}
     shared["parameters"][SECTIONS.name]["schema"] = _sections_schema(sections)
@@ -109,7 +119,7 @@ def document(
 
 def _operation(section: Section[Any], template: Document) -> Document:
     """Return the operation of a section."""
-    content = {"schema": _ref("schemas", _answer_name(section))}
+    content = {"schema": _ref("schemas", _answer_name(section.name))}
     if samples := section.sample():
         content |= {"examples": _examples(samples)}
     success = {**template["responses"]["200"], "content": {JSON: content}}
@@ -146,16 +156,15 @@ def _page(page: DocsPage, reference: Document) -> Document:
     }
 
 
-def _answer_name(section: Section[Any]) -> str:
-    return f"{''.join(map(str.title, section.name.split('_')))}Answer"
+def _answer_name(name: str) -> str:
+    return f"{''.join(map(str.title, name.split('_')))}Answer"
 
 
-def _answer(section: Section[Any], description: str) -> Schema:
-    """Return the schema of a section's answer: a choice of Structs that differ in their tag."""
-    bodies = (section.response, section.not_applicable_type)
+def _answer(name: str, description: str, bodies: Sequence[type[msgspec.Struct]]) -> Schema:
+    """Return the schema of an answer: a choice of Structs that differ in their tag."""
     tags = {body.__struct_config__.tag: REF.format(name=body.__name__) for body in bodies}
     return {
-        "title": _answer_name(section),
+        "title": name,
         "description": description,
         "oneOf": [{"$ref": reference} for reference in tags.values()],
         "discriminator": {"propertyName": "type", "mapping": tags},
@@ -203,14 +212,14 @@ def _ref(kind: str, name: str) -> dict[str, Any]:
     return {"$ref": f"#/components/{kind}/{name}"}
 
 
-def _parameters(names: Sequence[str]) -> list[dict[str, Any]]:
-    return [_ref("parameters", name) for name in names]
-
-
-def _widget_parameters() -> list[dict[str, Any]]:
-    """Return the widget's parameters: its dates are optional, since `days` may replace them."""
-    optional = {one.name: replace(one, required=False).documented() for one in (START, END)}
-    return [optional.get(name) or _ref("parameters", name) for name in WIDGET]
+def _parameters(names: Sequence[str], optional: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return parameters; some of them are optional here, since others may replace them."""
+    given = {
+        one.name: replace(one, required=False).documented()
+        for one in PARAMETERS
+        if one.required and one.name in optional
+    }
+    return [given.get(name) or _ref("parameters", name) for name in names]
 
 
 def _read(name: str) -> Any:
@@ -239,13 +248,19 @@ def _components(types: Sequence[type]) -> dict[str, Schema]:
 
 
 def _struct(name: str, schema: Schema) -> Schema:
-    """Return the schema of a Struct; every field is required, also one with a default."""
+    """Return the schema of a Struct; only a field that may be unset is not required."""
     properties = {field: _shaped(value) for field, value in schema.get("properties", {}).items()}
+    optional = {
+        field
+        for field, value in properties.items()
+        if field not in schema["required"] and "default" not in value
+    }
     if "description" not in properties.get("type", {"description": ""}):
         properties["type"]["description"] = _TAG
     for value in properties.values():
         value.pop("default", None)
-    made = {**schema, "title": name, "properties": properties, "required": list(properties)}
+    made = {**schema, "title": name, "properties": properties}
+    made["required"] = [field for field in properties if field not in optional]
     if "description" in made:
         made["description"] = inspect.cleandoc(made["description"])
     return made

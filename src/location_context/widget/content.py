@@ -20,10 +20,9 @@ from typing import Any
 import structlog
 from markupsafe import Markup
 
-from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.formatter import Formatter
 from location_context.parameters import Parameters
-from location_context.point import Point, distance_km
+from location_context.point import Point
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.card import Card, CardContext, Fact
 from location_context.sections.contract import Applicable, Attribution, Query, SectionResult
@@ -32,8 +31,6 @@ from location_context.service import Service, read_all
 from location_context.stay import Stay, horizon
 from location_context.upstream.deadline import Deadline
 from location_context.widget.stay import StayCard
-
-MAX_CITY_DISTANCE = 25.0  # km; a city farther away does not name the point
 
 
 @dataclass(frozen=True)
@@ -171,26 +168,18 @@ class Header:
     zone: str
 
 
-def header(
-    parameters: Parameters, stay: Stay, point: Point, gazetteer: Gazetteer, fmt: Formatter
-) -> Header:
+def header(parameters: Parameters, stay: Stay, point: Point, fmt: Formatter) -> Header:
     nights = stay.days - 1
     text = fmt.ngettext("{count} night", "{count} nights", nights)
     return Header(
-        place=parameters.place or _place(point, gazetteer, fmt),
+        place=parameters.place or point.place or _coordinates(point, fmt),
         dates=fmt.capitalise(fmt.dates(stay.start, stay.end)),
         nights=text.format(count=nights) if nights else "",
         zone=_zone(stay, point, fmt),
     )
 
 
-def _place(point: Point, gazetteer: Gazetteer, fmt: Formatter) -> str:
-    """Return the city around the point, else the nearest if close, else the coordinates."""
-    if city := gazetteer.city_around(point.lat, point.lng):
-        return city.name
-    city = gazetteer.nearest_city(point.lat, point.lng)
-    if city and distance_km(point.lat, point.lng, city.lat, city.lng) <= MAX_CITY_DISTANCE:
-        return city.name
+def _coordinates(point: Point, fmt: Formatter) -> str:
     lat, lng = fmt.number(abs(point.lat), 2), fmt.number(abs(point.lng), 2)
     north = fmt.gettext("{degrees}° N") if point.lat >= 0 else fmt.gettext("{degrees}° S")
     east = fmt.gettext("{degrees}° E") if point.lng >= 0 else fmt.gettext("{degrees}° W")

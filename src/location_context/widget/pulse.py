@@ -205,7 +205,7 @@ class Widget:
         room = stay_card.COMPACT if parameters.layout == "compact" else stay_card.FULL
         shown = content.Content(
             title=title,
-            header=content.header(parameters, query.dates, query.point, service.gazetteer, fmt),
+            header=content.header(parameters, query.dates, query.point, fmt),
             facts=stay_card.facts(offered),
             stay=stay_card.joined(offered, query.dates, today, fmt, room),
             cards=rendered,

@@ -322,7 +322,7 @@ async def read_and_draw(
     made = ((one.name, content.card(one, results, fmt, now)) for one in results.by_section)
     cards = [(name, card) for name, card in made if card]
     shown = CardContent(
-        header=content.header(parameters, query.dates, query.point, service.gazetteer, fmt),
+        header=content.header(parameters, query.dates, query.point, fmt),
         facts=[fact for _, fact in facts(cards)],
         days=joined(cards, query.dates, query.point.today(now), fmt, COMPACT),
         briefs=[card.brief for _, card in cards if card.brief],
