@@ -294,6 +294,13 @@ def test_two_processes_answer_alike(service: Installation, section: str, case: s
     assert other.content == service.get(section, case=case).content
 
 
+def test_each_route_with_a_key_answers_a_test_key(service: Installation) -> None:
+    routes = service.test.served.app.routes.values()
+    for path in (route.path for route in routes if route.access == "key"):
+        answer = service.test.get(path, STAY, headers={"X-Test-Now": NOW})
+        assert (path, answer.status_code, answer.headers["X-Test"]) == (path, 200, "true")
+
+
 def test_key_of_another_installation_is_refused(service: Installation) -> None:
     other = mint("lc_test_")
     answer = service.test.get("/v1/pulse/guide", PARIS, key=other)
