@@ -301,6 +301,20 @@ def test_each_route_with_a_key_answers_a_test_key(service: Installation) -> None
         assert (path, answer.status_code, answer.headers["X-Test"]) == (path, 200, "true")
 
 
+def test_one_call_gives_the_answers_of_the_sections(service: Installation) -> None:
+    """The answers of one call are those of the endpoints, also in a case."""
+    headers = {"X-Test-Now": NOW, "X-Test-Case": "stale"}
+    body = service.test.get("/v1/pulse.json", STAY, headers=headers).json()
+    for name in SECTIONS:
+        assert body["sections"][name] == service.get(name, case="stale").json()
+    before = remaining(service.get("guide"))
+    headers["X-Test-Case"] = "rate_limit_exceeded"
+    refused = service.test.get("/v1/pulse.json", STAY, headers=headers)
+    assert refused.json()["error"]["code"] == "rate_limit_exceeded"
+    assert int(refused.headers["Retry-After"]) >= 1
+    assert remaining(service.get("guide")) == before - 1
+
+
 def test_key_of_another_installation_is_refused(service: Installation) -> None:
     other = mint("lc_test_")
     answer = service.test.get("/v1/pulse/guide", PARIS, key=other)
