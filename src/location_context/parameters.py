@@ -113,7 +113,7 @@ class Parameters:
         stay: the dates; None where the endpoint has none, or `days` is set instead.
         points: several points in canonical form; `lat` and `lng` are then those of the first.
         days: the number of dates of the stay from today on; None where it has dates of its own.
-        sections: the chosen sections in their order; empty: all that are installed.
+        sections: the chosen sections in their order; empty: those by default.
         layout: None if it is absent, which then means the full layout.
         guide: the name of a restaurant guide; empty for the unnamed one.
     """
@@ -344,7 +344,7 @@ SECTIONS = Parameter(
     schema={"type": "string"},
     description=(
         "Sections, in this order: names separated by commas; duplicates count once. Without it, "
-        "all."
+        "those by default."
     ),
     example="weather,guide",
     default="",

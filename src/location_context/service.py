@@ -95,9 +95,9 @@ class Pulse:
 
 
 def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[CachedSection, ...]:
-    """Return the sections of these names, in their order; without names all in display order."""
+    """Return the sections of these names, in their order; without names those of any widget."""
     if not names:
-        return tuple(sections)
+        return tuple(one for one in sections if one.section.shown_by_default)
     by_name = {cached.name: cached for cached in sections}
     return tuple(by_name[name] for name in names)
 

@@ -34,7 +34,7 @@ from location_context.sections.section import SectionContext
 from location_context.sections.weather.providers.open_meteo import OpenMeteoArchive
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.sections.weather.retrieval.archives import ArchiveBuilder, BuildReport
-from location_context.service import Service, read_all
+from location_context.service import Service, chosen, read_all
 from location_context.stay import system_clock
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlClimateStore
@@ -125,7 +125,7 @@ async def _warm(
     # the terms of these two do not allow storing answers, so there is nothing to warm
     settings = msgspec.structs.replace(console.settings(), ticketmaster_url="", predicthq_url="")
     async with open_service(settings) as service:
-        summary = _Summary({section.name: Counter() for section in service.sections})
+        summary = _Summary({section.name: Counter() for section in chosen(service.sections, ())})
         slots = asyncio.Semaphore(MAX_CONCURRENT)
         tomorrow = service.clock().date() + timedelta(days=1)
         queries: dict[int, Query] = {}
@@ -176,7 +176,7 @@ async def _complete(
     service: Service, query: Query, progress: console.ProgressReporter, *, wait: bool
 ) -> Mapping[str, str]:
     """Return how each section answered; retry while the budget is spent, otherwise try once."""
-    sections = [cached.section for cached in service.sections]
+    sections = [cached.section for cached in chosen(service.sections, ())]
     again = True
     while True:
         refused = service.hosts.refused

@@ -244,6 +244,14 @@ class Formatter:
         """Return `Aug`, standing alone."""
         return _date(self.language, day, "LLL")
 
+    def month_long(self, day: date) -> str:
+        """Return `August`, standing alone."""
+        return _date(self.language, day, "LLLL")
+
+    def month_narrow(self, day: date) -> str:
+        """Return `A`, standing alone, for narrow columns in order."""
+        return _date(self.language, day, "LLLLL")
+
     def date_long(self, day: date) -> str:
         """Return `Wednesday 12 August`, for screen readers."""
         return _date(self.language, day, self._full_date)

@@ -44,12 +44,14 @@ NotApplicableReason = Literal[
     "no_restaurants_in_range",
     "no_guide_loaded",
     "no_events",
+    "no_climate_data",
 ]
 NOT_APPLICABLE: Mapping[NotApplicableReason, str] = {
     "stay_in_past": "Weather and events: the stay has ended at the point.",
     "no_restaurants_in_range": "Guide: no restaurant lies inside the radius of its tier.",
     "no_guide_loaded": "Guide: the operator has loaded no restaurant guide.",
     "no_events": "Events: no known events during the stay; `coverage` lists the sources used.",
+    "no_climate_data": "Year: no climate store, stored months or fallback grid has the point.",
 }
 DEGRADED: Mapping[DegradedReason, str] = {  # where several hold, the first of them is reported
     "forecast_unavailable": "A forecast was expected; climatology or a monthly mean is used.",

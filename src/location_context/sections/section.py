@@ -156,6 +156,7 @@ class Section(ABC, Generic[Body]):
             name. The answers are stored in `sample.json` beside the section's module.
         dataset_info: the words for its imported dataset; None where it has none.
         answers_past: True if it has an answer for a stay that is over.
+        shown_by_default: False if the widget shows it only where `sections` names it.
         splits_at_horizon: True if the widget reads it twice for a stay that reaches over the
             forecast's horizon: for the whole stay, and for the days within.
         card_height: the height in px to reserve for its card until it is drawn.
@@ -202,6 +203,7 @@ class Section(ABC, Generic[Body]):
     samples: ClassVar[Samples] = {}
     dataset_info: DatasetInfo | None = None
     answers_past: bool = True
+    shown_by_default: bool = True
     splits_at_horizon: bool = False
     card_height: int = 150
     _listeners: Sequence[Callable[[], None]] = ()

@@ -112,7 +112,7 @@ def document(
         name: _answer(name, *answer) for name, answer in answers.items()
     } | _components(types)
     shared["parameters"] = {one.name: one.documented() for one in PARAMETERS}
-    shared["parameters"][SECTIONS.name]["schema"] = _sections_schema(sections)
+    shared["parameters"][SECTIONS.name] |= _sections(sections)
     shared["responses"] = {name: _error(**given) for name, given in shared["responses"].items()}
     return document
 
@@ -132,10 +132,14 @@ def _operation(section: Section[Any], template: Document) -> Document:
     }
 
 
-def _sections_schema(sections: Sequence[Section[Any]]) -> Schema:
-    """Return the schema of the widget's choice: the names of installed sections."""
+def _sections(sections: Sequence[Section[Any]]) -> Document:
+    """Return the schema and description of the widget's choice of installed sections."""
     one = "|".join(section.name for section in sections)
-    return {**SECTIONS.schema, "pattern": f"^(({one})(,({one}))*)?$"}
+    shown = ", ".join(section.name for section in sections if section.shown_by_default)
+    return {
+        "schema": {**SECTIONS.schema, "pattern": f"^(({one})(,({one}))*)?$"},
+        "description": f"{SECTIONS.description[:-1]}: {shown}.",
+    }
 
 
 def _page(page: DocsPage, reference: Document) -> Document:

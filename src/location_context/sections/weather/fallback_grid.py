@@ -70,14 +70,13 @@ class FallbackGrid:
 
     def series(self, point: Point, stay: Stay) -> WeatherSeries | None:
         """Return the monthly means on the stay's dates; None when there is no grid."""
-        values = self._load()
-        if values is None:
+        if (found := self.months(point)) is None:
             return None
-        months, grid = _at(values, point)
+        months, grid = found
         unknown = np.full(stay.days, np.nan)
         columns = dict.fromkeys(FORECAST_FIELDS, unknown)
         columns["temperature_mean"] = _in_season(months[0], stay)
-        columns["precipitation_sum"] = _in_season(months[1] / _MONTH_DAYS, stay)
+        columns["precipitation_sum"] = _in_season(months[1] / MONTH_DAYS, stay)
         return WeatherSeries(
             mode="climatology",
             kind="monthly_mean",
@@ -89,6 +88,11 @@ class FallbackGrid:
             as_of=None,
             grid=grid,
         )
+
+    def months(self, point: Point) -> tuple[Floats, Grid] | None:
+        """Return the twelve months, in °C and mm a month, and their cell; None without a grid."""
+        values = self._load()
+        return None if values is None else _at(values, point)
 
     def _load(self) -> NDArray[np.int16] | None:
         """Return the array, read again when the file was replaced."""
@@ -112,7 +116,7 @@ class FallbackGrid:
         return np.asarray(values)
 
 
-_MONTH_DAYS = np.array([28.25 if m == 2 else monthrange(2001, m)[1] for m in range(1, 13)])
+MONTH_DAYS = np.array([28.25 if m == 2 else monthrange(2001, m)[1] for m in range(1, 13)])
 
 
 def _at(values: NDArray[np.int16], point: Point) -> tuple[NDArray[np.float64], Grid]:

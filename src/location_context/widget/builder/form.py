@@ -34,7 +34,7 @@ from location_context.parameters import (
     decode,
     parse,
 )
-from location_context.service import Service
+from location_context.service import Service, chosen
 from location_context.widget.builder import pasted_point
 from location_context.widget.colour import ACCENT_RATIO, Scheme, contrast, palette
 from location_context.widget.embedding import degrees
@@ -117,13 +117,13 @@ async def read(service: Service, query: bytes, fmt: Formatter) -> Form:
 
 
 def _sections(service: Service, pairs: Sequence[tuple[str, str]]) -> str:
-    """Return the chosen names, separated by commas; empty if they are all in display order."""
+    """Return the chosen names, separated by commas; empty if they are those by default."""
     text = ",".join(value for name, value in pairs if name == "sections" and value)
     names = text.split(",") if text else []
     for up in (value for name, value in pairs if name == "up"):
         if (place := names.index(up) if up in names else 0) > 0:
             names[place - 1 : place + 1] = [up, names[place - 1]]
-    every = [cached.name for cached in service.sections]
+    every = [cached.name for cached in chosen(service.sections, ())]
     return "" if names == every else ",".join(names)
 
 

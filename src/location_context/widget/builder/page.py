@@ -135,7 +135,7 @@ class Page:
         return {
             "_": language.gettext,
             "pgettext": language.pgettext,
-            "topics": Formatter.capitalise(embedding.topics(sections, language)),
+            "topics": Formatter.capitalise(embedding.topics(chosen(sections, ()), language)),
             "language": language,
             "version": __version__,
             "places_licence": CC_BY,  # GeoNames'
@@ -151,7 +151,7 @@ class Page:
             "days": range(1, HORIZON_DAYS + 1),
             "preview_sentences": _preview_sentences(fmt),
             "choices": _choices(sections, shown, fmt),
-            "all_sections": ",".join(cached.name for cached in sections),
+            "all_sections": ",".join(cached.name for cached in chosen(sections, ())),
             "alternatives": _alternatives(state, fmt),
             "guides": sorted(self._service.choices.get("guide", ())),
             "default_accent": DEFAULT_ACCENT,

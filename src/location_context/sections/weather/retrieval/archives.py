@@ -253,9 +253,12 @@ class ArchiveQuery:
     def _holds(self, year: int) -> bool:
         return all(month in self._months for month in climatology.months_of(self.stay, year))
 
+    def grid(self, years: Sequence[int]) -> records.Grid:
+        """Return the cell of the months that `years` returned."""
+        return self._months[climatology.months_of(self.stay, years[-1])[0]].grid
+
     def summarise(self, years: Sequence[int], values: Floats) -> WeatherSeries:
         """Return the climatology from the windows of these years."""
-        month = self._months[climatology.months_of(self.stay, years[-1])[0]]
         return WeatherSeries(
             mode="climatology",
             kind="reanalysis",
@@ -267,7 +270,7 @@ class ArchiveQuery:
             as_of=datetime(years[-1], 12, 31, 23, 59, 59, tzinfo=UTC),
             years=years,
             samples_per_day=climatology.samples(values),
-            grid=month.grid,
+            grid=self.grid(years),
             representativeness=self.provider.representativeness,
             history=climatology.history(self.stay, years, values),
         )

@@ -1,0 +1,125 @@
+"""The year's card: a column for each month, from its typical low to its typical high.
+
+All columns stand on one scale, in the colours of the temperatures. Below stand the wet days, or how
+much falls where only that is known. Comfortable months have a ground of their own and a bold name.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+from location_context.localisation.formatter import Formatter
+from location_context.sections.card import Brief, Card
+from location_context.sections.weather.card import Scale
+from location_context.sections.weather.year.response import TypicalMonth, TypicalYear
+
+TEMPLATE = "location_context.sections.weather.year:card.html"
+TOP, BOTTOM, TALLEST = 20, 116, 32  # px: the ends of the scale, and the height of all days wet
+SHORT = 5  # characters of a month's name that fit into a column
+STYLE = (
+    ".yr{container-type:inline-size;margin-top:8px}"
+    ".yr ol{display:grid;grid-template-columns:repeat(12,1fr);gap:1px}"
+    ".yr li{position:relative;border-radius:6px}.yr svg{width:100%;height:202px}"
+    ".yr line{stroke:url(#ty);stroke-width:9;stroke-linecap:round}"
+    ".yr .o{opacity:.28}.yr rect{fill:var(--rain)}.yr .g{stroke:var(--line);stroke-width:1}"
+    ".yr text{font-size:12px;text-anchor:middle;fill:var(--ink2)}.yr .r{fill:var(--rain)}"
+    ".yr .h{fill:var(--ink);font-weight:650}.yr .w{display:none}"
+    ".yr .ok{background:var(--tint)}.yr .ok .m{fill:var(--accent);font-weight:650}"
+    "@container (min-width:24rem){.yr .w{display:block}.yr .n{display:none}}"
+    "@container (max-width:18rem){.yr text{font-size:10px}.yr line{stroke-width:7}}"
+    "@media (forced-colors:active){.yr line{stroke:CanvasText}.yr text,.yr rect{fill:CanvasText}"
+    ".yr .ok{outline:1px solid}}@media print{.yr .ok{print-color-adjust:exact}}"
+)
+
+
+def card(body: TypicalYear, fmt: Formatter) -> Card:
+    """Return the card, and its sentences for small pages."""
+    brief = Brief(heading=fmt.gettext("When to go"), lead=body.sentence, remark=body.comfort_rule)
+    return Card(template=TEMPLATE, view=View(body, fmt), style=STYLE, lines=17, brief=brief)
+
+
+@dataclass(frozen=True)
+class View:
+    """The template's input; a body without years has monthly means alone."""
+
+    body: TypicalYear
+    fmt: Formatter
+
+    @property
+    def badge(self) -> str:
+        if not self.body.years:
+            return self.fmt.gettext("Monthly average")
+        return self.fmt.gettext("Typical · {years}").format(years=self.fmt.years(self.body.years))
+
+    @cached_property
+    def scale(self) -> Scale:
+        names = ("temperature_min_p10", "temperature_mean", "temperature_max_p90")
+        found = [getattr(month, name) for month in self.body.months for name in names]
+        known = [value for value in found if value is not None]
+        fahrenheit = self.body.units.temperature == "°F"
+        return Scale(low=min(known), high=max(known) + 1, fahrenheit=fahrenheit)
+
+    def at(self, value: float) -> float:
+        """Return px from the top of the drawing."""
+        return round(BOTTOM - (BOTTOM - TOP) * self.scale.share(value) / 100, 1)
+
+    def names(self, month: TypicalMonth) -> tuple[str, str]:
+        """Return a letter for narrow columns, and a short name if the language has one."""
+        day, fmt = date(2027, month.month, 1), self.fmt
+        narrow, short = fmt.month_narrow(day), fmt.month(day)
+        return narrow, short if len(short) <= SHORT else narrow
+
+    def rain(self, month: TypicalMonth) -> tuple[str, float]:
+        """Return the wet days, or how much falls, and the height of its bar in px."""
+        name, digits = "wet_days" if self.body.years else "precipitation_total", 0
+        known = [getattr(one, name) for one in self.body.months]
+        value, most = getattr(month, name), 31.0
+        if not self.body.years:
+            digits, most = int(self.body.units.precipitation != "mm"), max(known) or 1
+        if value is None:
+            return "", 0
+        return self.fmt.number(value, digits), round(TALLEST * value / most, 1)
+
+    def spoken(self, month: TypicalMonth) -> str:
+        """Return a month as one sentence."""
+        fmt = self.fmt
+        high, low = fmt.gettext("high {temperature}"), fmt.gettext("low {temperature}")
+        mean = fmt.gettext("{temperature} on average, day and night")
+        named = [(high, month.temperature_max), (low, month.temperature_min)]
+        if not self.body.years:
+            named = [(mean, month.temperature_mean)]
+        facts = [
+            one.format(temperature=fmt.temperature(value))
+            for one, value in named
+            if value is not None
+        ]
+        if month.wet_days is not None:
+            text = fmt.ngettext("{count} wet day", "{count} wet days", round(month.wet_days))
+            facts.append(text.format(count=fmt.number(month.wet_days)))
+        facts += [fmt.gettext("comfortable")] if month.comfortable else []
+        said = fmt.gettext("{date}: {facts}.")
+        return said.format(date=_name(month, fmt), facts=fmt.join_list(facts))
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """The rule, how to read the drawing, and the daylight."""
+        fmt, body, unit = self.fmt, self.body, self.body.units.precipitation
+        key: str = fmt.gettext(
+            "Bars: typical low to high; one day in ten goes beyond a faded end. Blue: wet days."
+        )
+        if not body.years:
+            first = fmt.measure(body.months[0].precipitation_total or 0, unit, int(unit != "mm"))
+            text = fmt.gettext(
+                "Dots: average of day and night. Blue: rain or snow ({month}: {first})."
+            )
+            key = text.format(first=first, month=_name(body.months[0], fmt))
+        short, *_, long = sorted(body.months, key=lambda month: month.daylight_hours)
+        text = fmt.gettext("Daylight: {least} in {month}, {most} in {other}.")
+        least, most = (fmt.duration(3600 * round(one.daylight_hours)) for one in (short, long))
+        months = {"month": _name(short, fmt), "other": _name(long, fmt)}
+        return body.comfort_rule, key, text.format(least=least, most=most, **months)
+
+
+def _name(month: TypicalMonth, fmt: Formatter) -> str:
+    return fmt.month_long(date(2027, month.month, 1))

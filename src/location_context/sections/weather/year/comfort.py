@@ -1,0 +1,90 @@
+"""Comfort: the rule of a comfortable month, and its sentences.
+
+Highs average 20 to 30 °C (68 to 86 °F, exactly), and at most 12 days are wet, two in five. Where
+only means are known: 15 to 25 °C (59 to 77 °F), five less than highs, and at most 100 mm.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from location_context.localisation.formatter import EN_DASH, NO_BREAK, Formatter
+from location_context.sections.units import Measure
+from location_context.sections.weather.records import Columns, Floats
+
+LONG_RUN = 3  # months, shown as the first and the last
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """The limits of two fields; so much `rain` beyond its limit weighs as one kelvin."""
+
+    warmth: str
+    between: tuple[float, float]
+    rain: str
+    at_most: float
+    weight: float
+
+    def distance(self, columns: Columns) -> Floats:
+        """Return how far each month is from the rule: 0 meets it, NaN is unknown."""
+        warmth, rain = np.round(columns[self.warmth], 1), np.round(columns[self.rain], 1)
+        off = np.maximum(self.between[0] - warmth, warmth - self.between[1])
+        return np.maximum(off, 0) + np.maximum(rain - self.at_most, 0) / self.weight
+
+    def text(self, measure: Measure, fmt: Formatter) -> str:
+        """Return the rule as a sentence in the requested units."""
+        low, high = (fmt.number(measure.temperature(limit) or 0) for limit in self.between)
+        degrees = f"{low}{EN_DASH}{high}{NO_BREAK}{measure.body.temperature}"
+        if self is BY_DAY:
+            text = fmt.gettext(
+                "Comfortable: average highs of {range} and at most {count} wet days a month."
+            )
+            return text.format(range=degrees, count=fmt.number(self.at_most))
+        unit, amount = measure.body.precipitation, measure.precipitation(self.at_most) or 0
+        text = fmt.gettext(
+            "Comfortable: an average of {range}, day and night, and at most {amount} of rain or "
+            "snow a month."
+        )
+        return text.format(range=degrees, amount=fmt.measure(amount, unit, int(unit != "mm")))
+
+
+BY_DAY = Rule(warmth="temperature_max", between=(20, 30), rain="wet_days", at_most=12, weight=2)
+BY_MEAN = Rule(
+    warmth="temperature_mean", between=(15, 25), rain="precipitation_total", at_most=100, weight=20
+)
+
+
+def sentence(months: Collection[int], closest: int | None, fmt: Formatter) -> str:
+    """Return the comfortable months (1 to 12) in words, else the one that comes closest."""
+    if len(months) == 12:
+        return fmt.gettext("Comfortable all year round.")
+    if months:
+        text = fmt.gettext("Most comfortable: {months}.")
+        return text.format(months=fmt.join_list(in_words(months, fmt)))
+    if closest is None:
+        return fmt.gettext("It is not known which months are comfortable.")
+    text = fmt.gettext("No month is comfortable by this rule; {month} comes closest.")
+    return text.format(month=fmt.month_long(date(2027, closest, 1)))
+
+
+def in_words(months: Collection[int], fmt: Formatter) -> list[str]:
+    """Return single months, and long runs as `May to September`."""
+    found = list[str]()
+    for run in runs(months):
+        names = [fmt.month_long(date(2027, month, 1)) for month in run]
+        text = fmt.gettext("{first} to {last}")
+        found += names if len(run) < LONG_RUN else [text.format(first=names[0], last=names[-1])]
+    return found
+
+
+def runs(months: Collection[int]) -> Sequence[Sequence[int]]:
+    """Return runs of consecutive months by their first; January follows December."""
+    found = list[list[int]]()
+    for first in sorted(months):
+        if (first - 2) % 12 + 1 not in months:
+            found.append([first])
+            while (after := found[-1][-1] % 12 + 1) in months:
+                found[-1].append(after)
+    return found

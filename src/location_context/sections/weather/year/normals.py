@@ -1,0 +1,139 @@
+"""Normals: the twelve months of a point from stored data, metric; nothing is fetched.
+
+The best of three sources: a climate store, a provider's stored months, the fallback grid. The first
+two have the days of ten years; statistics are over the days of the month itself. Only sunshine in a
+climate store, which has statistics of each date, includes 15 days to either side.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+
+from location_context.errors import ProviderError
+from location_context.point import Point
+from location_context.sections.contract import Attribution, Query
+from location_context.sections.weather import climatology, fallback_grid
+from location_context.sections.weather.climate import layout
+from location_context.sections.weather.climate.store import ClimateStore
+from location_context.sections.weather.climatology import (
+    HISTORY_FIELDS,
+    HISTORY_ROWS,
+    WET_MM,
+    YEAR_PLACES,
+)
+from location_context.sections.weather.fallback_grid import MONTH_DAYS, FallbackGrid
+from location_context.sections.weather.records import PAD_DAYS, ROW, Columns, Floats, Grid
+from location_context.sections.weather.retrieval.archives import Archives
+from location_context.sections.weather.year.response import Source
+from location_context.stay import Stay
+
+YEAR = Stay(date(2024, 1, 1), date(2024, 12, 31))  # with 29 February
+_FIRSTS = [date(2024, month, 1).timetuple().tm_yday - 1 for month in range(2, 13)]
+_SUN = "sunshine_hours"
+_SUNRISE = np.sin(np.radians(-0.833))  # the upper edge on the horizon, with refraction
+_TILT = np.sin(np.radians(23.44))
+
+
+@dataclass(frozen=True)
+class Normals:
+    """The months of a cell from one source: twelve values in each of `columns`."""
+
+    source: Source
+    provider: str
+    model: str | None
+    years: Sequence[int]
+    columns: Columns
+    grid: Grid
+    attribution: Sequence[Attribution]
+
+
+def from_stores(stores: Iterable[ClimateStore], point: Point) -> Normals | None:
+    """Return the months of the first store that has the point; None if none has."""
+    for store in stores:
+        if (found := store.find(point)) is None:
+            continue
+        slot, grid = found
+        manifest, last = store.manifest, YEAR_PLACES - 1
+        packed, dates = store.history.read(slot, 0, last), store.stats.read(slot, 0, last)
+        if packed is None or dates is None or (packed == layout.UNKNOWN).all():
+            continue
+        days = layout.unpack(packed, manifest.history).transpose(2, 1, 0)
+        names = [one.name for one in manifest.fields]
+        stats = layout.unpack(dates, manifest.fields)
+        sun = stats[:, names.index(_SUN)] if _SUN in names else np.nan
+        sun = np.broadcast_to(sun, days.shape[1:])
+        return Normals(
+            "climate_store", manifest.title, manifest.model, manifest.year_list,
+            of_days(np.stack([*days, sun])), grid, manifest.attribution,
+        )  # fmt: skip
+    return None
+
+
+async def from_archives(archives: Archives, query: Query) -> Normals | None:
+    """Return the months of the first archive of which all are stored; None if none has them."""
+    for archive in archives.queries(replace(query, stay=YEAR)):
+        try:
+            found = await archive.years(None)
+        except ProviderError:  # it has no data for this cell
+            continue
+        if found is not None:
+            years, values = found
+            days = values[[*HISTORY_ROWS, ROW[_SUN]], :, PAD_DAYS:-PAD_DAYS]
+            return Normals(
+                "stored_months", archive.provider.title, archive.provider.model, years,
+                of_days(days), archive.grid(years), archive.provider.attribution(archive.today),
+            )  # fmt: skip
+    return None
+
+
+def from_grid(grid: FallbackGrid, point: Point) -> Normals | None:
+    """Return the monthly means of the fallback grid; None where there is no grid."""
+    if (found := grid.months(point)) is None:
+        return None
+    (temperature, rain), cell = found
+    columns = {"temperature_mean": temperature, "precipitation_total": rain}
+    notices = (fallback_grid.ITU,)
+    return Normals(
+        "monthly_mean", fallback_grid.NAME, fallback_grid.MODEL, (), columns, cell, notices
+    )
+
+
+def of_days(days: Floats) -> Columns:
+    """Return the months' statistics of highs, lows, rain and sunshine (4 x years x 366)."""
+    months = [part.reshape(len(days), -1) for part in np.split(days, _FIRSTS, axis=-1)]
+    known = np.array([np.isfinite(part).sum(axis=1) for part in months]).T
+    totals = np.array([np.nansum(part, axis=1) for part in months]).T
+    wet = np.array([(part[2] >= WET_MM).sum() for part in months])
+    with np.errstate(invalid="ignore"):
+        high, low, rain, sun = totals / known
+        wet_share = wet / known[2]
+    columns = {
+        "temperature_max": high,
+        "temperature_min": low,
+        "temperature_mean": (high + low) / 2,
+        "precipitation_total": rain * MONTH_DAYS,
+        "wet_days": wet_share * MONTH_DAYS,
+        _SUN: sun,
+    }
+    tenths = np.array([climatology.quantiles(part[:2], 0.1, 0.9) for part in months])
+    for row, name in enumerate(HISTORY_FIELDS[:2]):
+        columns[f"{name}_p10"], columns[f"{name}_p90"] = tenths[:, :, row].T
+    return columns
+
+
+def daylight(lat: float) -> Floats:
+    """Return the mean hours from sunrise to sunset of each month of 2027, a year like any other.
+
+    The Sun's longitude is that of the Astronomical Almanac's low-precision formula, at noon UTC.
+    """
+    ordinals = np.arange(365) + date(2027, 1, 1).toordinal()
+    day = ordinals - date(2000, 1, 1).toordinal()
+    anomaly = np.radians(357.528 + 0.9856003 * day)
+    turn = 280.46 + 0.9856474 * day + 1.915 * np.sin(anomaly) + 0.02 * np.sin(2 * anomaly)
+    sine, up = _TILT * np.sin(np.radians(turn)), np.radians(lat)
+    turned = (_SUNRISE - np.sin(up) * sine) / (np.cos(up) * np.sqrt(1 - sine**2))
+    hours = 24 / np.pi * np.arccos(np.clip(turned, -1, 1))
+    month = np.array([date.fromordinal(one).month for one in ordinals.tolist()])
+    return np.bincount(month, hours)[1:] / np.bincount(month)[1:]

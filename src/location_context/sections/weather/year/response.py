@@ -1,0 +1,71 @@
+"""The year's answer: twelve typical months, and those that a stated rule calls comfortable."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from location_context.sections.contract import Applicable, Text, meanings
+from location_context.sections.weather.response import (
+    Hours,
+    Precipitation,
+    Temperature,
+    TemperatureError,
+    TenthHigh,
+    TenthLow,
+)
+
+Source = Literal["climate_store", "stored_months", "monthly_mean"]
+SOURCES: Mapping[Source, str] = {
+    "climate_store": "Days of ten years in the operator's climate store.",
+    "stored_months": "Days of eight to ten years from a provider's archive, stored earlier.",
+    "monthly_mean": "Means of the fallback grid: highs, lows and wet days are null.",
+}
+Month = Annotated[int, Meta(ge=1, le=12, description="1 is January.")]
+
+
+class TypicalMonth(msgspec.Struct, frozen=True, kw_only=True):
+    """A calendar month over all years; unknown values are null. Ranges are those of its days."""
+
+    month: Month
+    temperature_max: Temperature
+    temperature_max_p10: TenthLow
+    temperature_max_p90: TenthHigh
+    temperature_min: Temperature
+    temperature_min_p10: TenthLow
+    temperature_min_p90: TenthHigh
+    temperature_mean: Temperature
+    precipitation_total: Precipitation
+    wet_days: Annotated[
+        Annotated[float, Meta(ge=0, le=31)] | None,
+        Meta(description="Mean number of days with at least 1 mm."),
+    ]
+    daylight_hours: Annotated[
+        float, Meta(ge=0, le=24, description="Hours a day from sunrise to sunset.")
+    ]
+    sunshine_hours: Hours
+    comfortable: Annotated[bool, Meta(description="True if it meets `comfort_rule`.")]
+
+
+class TypicalYear(Applicable, frozen=True, kw_only=True, tag="year"):
+    """The typical weather of each month at a point."""
+
+    source: Annotated[Source, Meta(description=f"The data behind it. {meanings(SOURCES)}")]
+    provider: Annotated[Text, Meta(description="Name of the data's provider.")]
+    model: Annotated[str | None, Meta(description="The model's name, as the provider states it.")]
+    years: Annotated[
+        list[int], Meta(max_length=10, description="Oldest first; empty for a monthly mean.")
+    ]
+    temperature_correction: TemperatureError
+    comfort_rule: Annotated[Text, Meta(description="The rule in a sentence, localised.")]
+    comfortable_months: Annotated[
+        list[Month], Meta(max_length=12, description="Those that meet the rule, in order.")
+    ]
+    sentence: Annotated[
+        Text,
+        Meta(description="The comfortable months, localised; if there are none, the closest."),
+    ]
+    months: Annotated[
+        list[TypicalMonth], Meta(min_length=12, max_length=12, description="From January on.")
+    ]

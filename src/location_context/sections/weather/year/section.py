@@ -1,0 +1,149 @@
+"""Year: the typical weather of each month, for the question "when shall we go?"."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from location_context.localisation.formatter import Formatter
+from location_context.localisation.language import Language
+from location_context.sections import contract, registry, section
+from location_context.sections.card import Card, CardContext
+from location_context.sections.units import Measure
+from location_context.sections.weather.climate.store import ClimateStores
+from location_context.sections.weather.fallback_grid import FallbackGrid
+from location_context.sections.weather.providers.base import ArchiveProvider
+from location_context.sections.weather.records import Columns
+from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
+from location_context.sections.weather.retrieval.archives import Archives
+from location_context.sections.weather.retrieval.elevations import DEM
+from location_context.sections.weather.year import card, comfort, normals
+from location_context.sections.weather.year.normals import Normals
+from location_context.sections.weather.year.response import TypicalMonth, TypicalYear
+from location_context.upstream.deadline import Deadline
+
+RETRY = timedelta(minutes=1)  # until a better source may be stored
+_MEASURES = {  # how a month's fields are converted; the others are temperatures
+    "precipitation_total": "precipitation",
+    "wet_days": "count",
+    "daylight_hours": "hours",
+    "sunshine_hours": "hours",
+}
+
+
+class Year(section.Section[TypicalYear]):
+    """The section `year`, from stored data alone: it calls no provider."""
+
+    name = "year"
+    dated = False
+    response = TypicalYear
+    order = 500
+    shown_by_default = False
+    title = "Year: the typical weather of each month, and the comfortable months"
+    description = (
+        "The answer comes from stored data, without a call to a provider: from a climate store, "
+        "else from months of an archive if all twelve are stored, else from the fallback grid's "
+        "monthly means; then `degraded` is true. `source` says which."
+    )
+    samples: ClassVar[section.Samples] = {"typical": section.PARIS}
+    card_height = 330
+
+    def __init__(self, context: section.SectionContext, archives: Archives) -> None:
+        self._clock, self._archives = context.clock, archives
+        self._stores = ClimateStores(context.settings.data_dir)
+        self._grid = FallbackGrid(context.settings.data_dir)
+
+    @classmethod
+    def build(cls, context: section.SectionContext) -> Self:
+        """Return the section over the stored months of every registered archive."""
+        providers = registry.load(registry.ARCHIVE_PROVIDERS, ArchiveProvider)
+        built = [provider.build(context) for provider in providers]
+        repository = ArchiveRepository(context.stores["climate"], context.clock)
+        return cls(context, Archives(built, repository, context.clock, context.shared_cache()))
+
+    async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
+        """Return the year of the point."""
+        del deadline  # nothing is fetched
+        point, now = query.point, self._clock()
+        found = (
+            normals.from_stores(self._stores.open(), point)
+            or await normals.from_archives(self._archives, query)
+            or normals.from_grid(self._grid, point)
+        )
+        if found is None:
+            message = query.language.gettext("Nothing is known about the climate of this place.")
+            nothing = contract.NotApplicable(reason="no_climate_data", message=message)
+            return contract.SectionResult(nothing, now + RETRY)
+        elevation = None
+        if found.grid.elevation is not None:
+            elevation = await self._archives.repository.load_elevation((point.lat, point.lng))
+        body = _body(query, found, found.grid.correction(elevation))
+        midnight = point.next_midnight(now).astimezone(now.tzinfo)
+        return contract.SectionResult(
+            body, min(now + RETRY, midnight) if body.degraded else midnight
+        )
+
+    async def run(self) -> None:
+        """Record the use of stored months, so that they are not deleted as unused."""
+        await self._archives.repository.retry_writes()
+
+    async def close(self) -> None:
+        await self._archives.close()
+
+    def label(self, language: Language) -> str:
+        return language.pgettext("section", "best months")
+
+    def summary(self, language: Language) -> str:
+        return language.gettext("month by month")
+
+    def updated_at(self, body: TypicalYear) -> None:
+        """Return None: `as_of` is the end of the last year."""
+
+    def card(self, body: TypicalYear, context: CardContext) -> Card:
+        return card.card(body, context.fmt)
+
+
+def _body(query: contract.Query, found: Normals, kelvin: float | None) -> TypicalYear:
+    """Return the answer in the requested units, its temperatures corrected for height."""
+    measure, fmt, point = Measure(query.units), Formatter(query.language), query.point
+    columns = {
+        name: values + (kelvin or 0) if name.startswith("temperature") else values
+        for name, values in found.columns.items()
+    }
+    rule = comfort.BY_DAY if comfort.BY_DAY.warmth in columns else comfort.BY_MEAN
+    distance = rule.distance(columns)
+    comfortable = (np.flatnonzero(distance == 0) + 1).tolist()
+    closest = int(np.nanargmin(distance)) + 1 if np.isfinite(distance).any() else None
+    columns["daylight_hours"] = normals.daylight(point.lat)
+    dem = [] if kelvin is None else [DEM]  # which knows the point's height
+    return TypicalYear(
+        point=contract.point_body(point),
+        units=measure.body,
+        as_of=datetime(found.years[-1], 12, 31, 23, 59, 59, tzinfo=UTC) if found.years else None,
+        stale=False,
+        degraded_reason="archive_unavailable" if found.source == "monthly_mean" else None,
+        attribution=[*found.attribution, *dem, *contract.point_notices(point)],
+        source=found.source,
+        provider=found.provider,
+        model=found.model,
+        years=list(found.years),
+        temperature_correction=measure.temperature_difference(kelvin),
+        comfort_rule=fmt.plain(rule.text(measure, fmt)),
+        comfortable_months=comfortable,
+        sentence=fmt.plain(comfort.sentence(comfortable, closest, fmt)),
+        months=[
+            TypicalMonth(
+                **_values(columns, n, measure), month=n + 1, comfortable=n + 1 in comfortable
+            )
+            for n in range(12)
+        ],
+    )
+
+
+def _values(columns: Columns, place: int, measure: Measure) -> dict[str, Any]:
+    """Return a month's fields in the requested units; None where a source has none."""
+    values: dict[str, Any] = dict.fromkeys(TypicalMonth.__struct_fields__[1:-1])
+    for name, column in columns.items():
+        convert = getattr(measure, _MEASURES.get(name, "temperature"))
+        values[name] = convert(float(column[place]))
+    return values
