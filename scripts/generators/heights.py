@@ -1,7 +1,7 @@
 """Write src/location_context/widget/heights.json: how tall the parts of a widget are, by width.
 
 Chromium draws the sample sections of tests/widget, all folded, for a stay of three days and one of
-nine, one of eight without events, a typical one and the compact card. `widget/embedding.py` and
+nine, one of eight without events, a typical one, the year and the compact card. `widget/embedding.py` and
 embed.js add the parts up. Run it after a change of looks; tests/widget/test_heights.py says when.
 Each part is the lowest of three families of fonts: languages shorter than English are then near it.
 Needs Chromium, and Debian's fonts-dejavu-core, fonts-liberation and fonts-noto-core.
@@ -26,6 +26,7 @@ STAYS = {
     "nine": f"{HERE}&start=2026-11-24&end=2026-12-02",
     "bare": f"{HERE}&start=2026-11-26&end=2026-12-03&sections=weather,astronomy,guide",
     "typical": f"{HERE}&start=2027-08-08&end=2027-08-13",
+    "year": f"{HERE}&start=2026-11-26&end=2026-11-28&sections=year",
     "compact": f"{HERE}&start=2026-11-26&end=2026-11-30&layout=compact",
 }
 GAP = 8  # px between cards
@@ -96,6 +97,7 @@ def parts(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[int]]:
         "typical": [round(one["stay"] + GAP) for one in found["typical"]],
         "astronomy": [round(one["astronomy"] + GAP) for one in nine],
         "guide": [round(one["guide"] + GAP) for one in nine],
+        "year": [round(one["year"] + GAP) for one in found["year"]],
         "compact": [round(one["page"]) for one in found["compact"]],
     }
 

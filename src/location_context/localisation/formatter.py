@@ -245,8 +245,9 @@ class Formatter:
         return _date(self.language, day, "LLL")
 
     def month_long(self, day: date) -> str:
-        """Return `August`, standing alone."""
-        return _date(self.language, day, "LLLL")
+        """Return `August`."""
+        # Babel 2.18 gives `LLLL` in the language that asked for it first
+        return _date(self.language, day, "MMMM")
 
     def month_narrow(self, day: date) -> str:
         """Return `A`, standing alone, for narrow columns in order."""

@@ -79,7 +79,7 @@
     const days = +given.get("days") || Math.round((Date.parse(given.get("end")) - start) / day) + 1 || 7;
     const names = given.get("sections") ? given.get("sections").split(",") : ["weather", "astronomy", "guide", "events"];
     const rows = days > 10 ? Math.ceil(days / 7) : days, far = start - Date.now() > 16 * day;
-    const cards = ["astronomy", "guide"].filter((name) => names.includes(name)).map(at);
+    const cards = ["astronomy", "guide", "year"].filter((name) => names.includes(name)).map(at);
     if (names.includes("weather")) cards.unshift(far && days <= 10 ? at("typical") : at("stay") + rows * at(names.includes("events") ? "row" : "bare"));
     else if (names.includes("events")) cards.unshift(at("typical"));
     return at("frame") + arranged(cards, width);

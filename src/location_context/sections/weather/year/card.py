@@ -72,11 +72,10 @@ class View:
 
     def rain(self, month: TypicalMonth) -> tuple[str, float]:
         """Return the wet days, or how much falls, and the height of its bar in px."""
-        name, digits = "wet_days" if self.body.years else "precipitation_total", 0
-        known = [getattr(one, name) for one in self.body.months]
-        value, most = getattr(month, name), 31.0
+        value, most, digits = month.wet_days, 31.0, 0
         if not self.body.years:
-            digits, most = int(self.body.units.precipitation != "mm"), max(known) or 1
+            value, digits = month.precipitation_total, int(self.body.units.precipitation != "mm")
+            most = max(one.precipitation_total or 0 for one in self.body.months) or 1
         if value is None:
             return "", 0
         return self.fmt.number(value, digits), round(TALLEST * value / most, 1)

@@ -45,8 +45,10 @@ class Year(section.Section[TypicalYear]):
         "else from months of an archive if all twelve are stored, else from the fallback grid's "
         "monthly means; then `degraded` is true. `source` says which."
     )
-    samples: ClassVar[section.Samples] = {"typical": section.PARIS}
-    card_height = 330
+    samples: ClassVar[section.Samples] = {
+        "typical": section.PARIS,
+        "not_applicable": section.AT_SEA,
+    }
 
     def __init__(self, context: section.SectionContext, archives: Archives) -> None:
         self._clock, self._archives = context.clock, archives
@@ -79,9 +81,7 @@ class Year(section.Section[TypicalYear]):
             elevation = await self._archives.repository.load_elevation((point.lat, point.lng))
         body = _body(query, found, found.grid.correction(elevation))
         midnight = point.next_midnight(now).astimezone(now.tzinfo)
-        return contract.SectionResult(
-            body, min(now + RETRY, midnight) if body.degraded else midnight
-        )
+        return contract.SectionResult(body, now + RETRY if body.degraded else midnight)
 
     async def run(self) -> None:
         """Record the use of stored months, so that they are not deleted as unused."""
@@ -131,19 +131,14 @@ def _body(query: contract.Query, found: Normals, kelvin: float | None) -> Typica
         comfort_rule=fmt.plain(rule.text(measure, fmt)),
         comfortable_months=comfortable,
         sentence=fmt.plain(comfort.sentence(comfortable, closest, fmt)),
-        months=[
-            TypicalMonth(
-                **_values(columns, n, measure), month=n + 1, comfortable=n + 1 in comfortable
-            )
-            for n in range(12)
-        ],
+        months=[_month(columns, n, measure, n in comfortable) for n in range(1, 13)],
     )
 
 
-def _values(columns: Columns, place: int, measure: Measure) -> dict[str, Any]:
-    """Return a month's fields in the requested units; None where a source has none."""
-    values: dict[str, Any] = dict.fromkeys(TypicalMonth.__struct_fields__[1:-1])
+def _month(columns: Columns, month: int, measure: Measure, comfortable: bool) -> TypicalMonth:
+    """Return a month in the requested units; what a source has not is None."""
+    values: dict[str, Any] = dict.fromkeys(TypicalMonth.__struct_fields__)
     for name, column in columns.items():
         convert = getattr(measure, _MEASURES.get(name, "temperature"))
-        values[name] = convert(float(column[place]))
-    return values
+        values[name] = convert(float(column[month - 1]))
+    return TypicalMonth(**values | {"month": month, "comfortable": comfortable})
