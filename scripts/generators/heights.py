@@ -1,8 +1,9 @@
 """Write src/location_context/widget/heights.json: how tall the parts of a widget are, by width.
 
 Chromium draws the sample sections of tests/widget, all folded, for a stay of three days and one of
-nine, one of eight without events, a typical one, the year and the compact card. `widget/embedding.py` and
-embed.js add the parts up. Run it after a change of looks; tests/widget/test_heights.py says when.
+nine, one of eight without events, a typical one, the year and the compact card.
+`widget/embedding.py` and embed.js add the parts up. Run it after a change of looks;
+tests/widget/test_heights.py says when.
 Each part is the lowest of three families of fonts: languages shorter than English are then near it.
 Needs Chromium, and Debian's fonts-dejavu-core, fonts-liberation and fonts-noto-core.
 """

@@ -116,7 +116,7 @@ def test_times_and_urls_have_their_format(document) -> None:
         if address:
             assert one.get("format") == "uri", name
             found["uri"] += 1
-    assert found == {"date-time": 28, "uri": 7}
+    assert found == {"date-time": 29, "uri": 7}
     event = document["components"]["schemas"]["Event"]["properties"]
     for field in ("start", "end"):  # a date or a moment: no format is both
         for text in ("2026-11-28", "2026-11-28T20:00:00+01:00", "2026-11-28T19:00:00.5Z"):

@@ -206,7 +206,7 @@ def test_half_of_the_year_is_day_at_a_pole(lat):
 
 
 def test_months_without_a_value_are_unknown_not_zero():
-    days = np.full((4, 10, 366), np.nan)
+    days = np.full((3, 10, 366), np.nan)
     days[:2] = 10.0
     columns = normals.of_days(days)
     assert np.isnan(columns["wet_days"]).all()

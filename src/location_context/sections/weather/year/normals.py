@@ -1,10 +1,11 @@
 """Normals: the twelve months of a point from stored data, metric; nothing is fetched.
 
 The best of three sources: a climate store, a provider's stored months, the fallback grid. The first
-two have the days of ten years; statistics are over the days of the month itself. Only sunshine in a
-climate store, which has statistics of each date, includes 15 days to either side.
+two have the days of ten years; statistics are over the days of the month itself. Only the second
+knows the sunshine.
 """
 
+from calendar import monthrange
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -17,12 +18,6 @@ from location_context.sections.contract import Attribution, Query
 from location_context.sections.weather import climatology, fallback_grid
 from location_context.sections.weather.climate import layout
 from location_context.sections.weather.climate.store import ClimateStore
-from location_context.sections.weather.climatology import (
-    HISTORY_FIELDS,
-    HISTORY_ROWS,
-    WET_MM,
-    YEAR_PLACES,
-)
 from location_context.sections.weather.fallback_grid import MONTH_DAYS, FallbackGrid
 from location_context.sections.weather.records import PAD_DAYS, ROW, Columns, Floats, Grid
 from location_context.sections.weather.retrieval.archives import Archives
@@ -30,7 +25,12 @@ from location_context.sections.weather.year.response import Source
 from location_context.stay import Stay
 
 YEAR = Stay(date(2024, 1, 1), date(2024, 12, 31))  # with 29 February
-_FIRSTS = [date(2024, month, 1).timetuple().tm_yday - 1 for month in range(2, 13)]
+_LENGTHS = np.array([monthrange(2024, month)[1] for month in range(1, 13)])[:, None]
+_DAYS = np.arange(31)
+# the places of each month's days in a year of 366, and the one after for days that it lacks
+_PLACES = np.where(
+    _DAYS < _LENGTHS, np.cumsum(_LENGTHS)[:, None] - _LENGTHS + _DAYS, climatology.YEAR_PLACES
+)
 _SUN = "sunshine_hours"
 _SUNRISE = np.sin(np.radians(-0.833))  # the upper edge on the horizon, with refraction
 _TILT = np.sin(np.radians(23.44))
@@ -55,18 +55,13 @@ def from_stores(stores: Iterable[ClimateStore], point: Point) -> Normals | None:
         if (found := store.find(point)) is None:
             continue
         slot, grid = found
-        manifest, last = store.manifest, YEAR_PLACES - 1
-        packed, dates = store.history.read(slot, 0, last), store.stats.read(slot, 0, last)
-        if packed is None or dates is None or (packed == layout.UNKNOWN).all():
+        manifest, packed = store.manifest, store.history.read(slot, 0, climatology.YEAR_PLACES - 1)
+        if packed is None or (packed == layout.UNKNOWN).all():
             continue
         days = layout.unpack(packed, manifest.history).transpose(2, 1, 0)
-        names = [one.name for one in manifest.fields]
-        stats = layout.unpack(dates, manifest.fields)
-        sun = stats[:, names.index(_SUN)] if _SUN in names else np.nan
-        sun = np.broadcast_to(sun, days.shape[1:])
         return Normals(
-            "climate_store", manifest.title, manifest.model, manifest.year_list,
-            of_days(np.stack([*days, sun])), grid, manifest.attribution,
+            "climate_store", manifest.title, manifest.model, manifest.year_list, of_days(days),
+            grid, manifest.attribution,
         )  # fmt: skip
     return None
 
@@ -80,7 +75,7 @@ async def from_archives(archives: Archives, query: Query) -> Normals | None:
             continue
         if found is not None:
             years, values = found
-            days = values[[*HISTORY_ROWS, ROW[_SUN]], :, PAD_DAYS:-PAD_DAYS]
+            days = values[[*climatology.HISTORY_ROWS, ROW[_SUN]], :, PAD_DAYS:-PAD_DAYS]
             return Normals(
                 "stored_months", archive.provider.title, archive.provider.model, years,
                 of_days(days), archive.grid(years), archive.provider.attribution(archive.today),
@@ -101,25 +96,24 @@ def from_grid(grid: FallbackGrid, point: Point) -> Normals | None:
 
 
 def of_days(days: Floats) -> Columns:
-    """Return the months' statistics of highs, lows, rain and sunshine (4 x years x 366)."""
-    months = [part.reshape(len(days), -1) for part in np.split(days, _FIRSTS, axis=-1)]
-    known = np.array([np.isfinite(part).sum(axis=1) for part in months]).T
-    totals = np.array([np.nansum(part, axis=1) for part in months]).T
-    wet = np.array([(part[2] >= WET_MM).sum() for part in months])
+    """Return the months' statistics of highs, lows, rain and maybe sunshine (… x years x 366)."""
+    padded = np.pad(days, ((0, 0), (0, 0), (0, 1)), constant_values=np.nan)
+    pooled = np.moveaxis(padded[:, :, _PLACES], 1, 2).reshape(len(days), 12, -1)
+    known = np.isfinite(pooled).sum(axis=-1)
     with np.errstate(invalid="ignore"):
-        high, low, rain, sun = totals / known
-        wet_share = wet / known[2]
+        high, low, rain, *sun = np.nansum(pooled, axis=-1) / known
+        wet = (pooled[2] >= climatology.WET_MM).sum(axis=-1) / known[2]
     columns = {
         "temperature_max": high,
         "temperature_min": low,
         "temperature_mean": (high + low) / 2,
         "precipitation_total": rain * MONTH_DAYS,
-        "wet_days": wet_share * MONTH_DAYS,
-        _SUN: sun,
+        "wet_days": wet * MONTH_DAYS,
     }
-    tenths = np.array([climatology.quantiles(part[:2], 0.1, 0.9) for part in months])
-    for row, name in enumerate(HISTORY_FIELDS[:2]):
-        columns[f"{name}_p10"], columns[f"{name}_p90"] = tenths[:, :, row].T
+    columns |= {_SUN: sun[0]} if sun else {}
+    p10, p90 = climatology.quantiles(pooled[:2], 0.1, 0.9)
+    for row, name in enumerate(climatology.HISTORY_FIELDS[:2]):
+        columns[f"{name}_p10"], columns[f"{name}_p90"] = p10[row], p90[row]
     return columns
 
 
@@ -128,12 +122,11 @@ def daylight(lat: float) -> Floats:
 
     The Sun's longitude is that of the Astronomical Almanac's low-precision formula, at noon UTC.
     """
-    ordinals = np.arange(365) + date(2027, 1, 1).toordinal()
-    day = ordinals - date(2000, 1, 1).toordinal()
+    place = np.arange(climatology.YEAR_PLACES)
+    day = place - (place > climatology.LEAP_PLACE) + (date(2027, 1, 1) - date(2000, 1, 1)).days
     anomaly = np.radians(357.528 + 0.9856003 * day)
     turn = 280.46 + 0.9856474 * day + 1.915 * np.sin(anomaly) + 0.02 * np.sin(2 * anomaly)
     sine, up = _TILT * np.sin(np.radians(turn)), np.radians(lat)
     turned = (_SUNRISE - np.sin(up) * sine) / (np.cos(up) * np.sqrt(1 - sine**2))
     hours = 24 / np.pi * np.arccos(np.clip(turned, -1, 1))
-    month = np.array([date.fromordinal(one).month for one in ordinals.tolist()])
-    return np.bincount(month, hours)[1:] / np.bincount(month)[1:]
+    return np.asarray(np.nanmean(np.append(hours, np.nan)[_PLACES], axis=1))

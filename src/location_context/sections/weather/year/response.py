@@ -1,27 +1,28 @@
 """The year's answer: twelve typical months, and those that a stated rule calls comfortable."""
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from location_context.sections.contract import Applicable, Text, meanings
+from location_context.sections.contract import Applicable, Quantity, Text
 from location_context.sections.weather.response import (
-    Hours,
     Precipitation,
     Temperature,
-    TemperatureError,
     TenthHigh,
     TenthLow,
 )
 
-Source = Literal["climate_store", "stored_months", "monthly_mean"]
-SOURCES: Mapping[Source, str] = {
-    "climate_store": "Days of ten years in the operator's climate store.",
-    "stored_months": "Days of eight to ten years from a provider's archive, stored earlier.",
-    "monthly_mean": "Means of the fallback grid: highs, lows and wet days are null.",
-}
+Source = Annotated[
+    Literal["climate_store", "stored_months", "monthly_mean"],
+    Meta(
+        description=(
+            "`climate_store`: days of ten years in the operator's store. `stored_months`: days of "
+            "eight to ten years, stored from a provider's archive. `monthly_mean`: means of the "
+            "fallback grid; highs, lows and wet days are null."
+        )
+    ),
+]
 Month = Annotated[int, Meta(ge=1, le=12, description="1 is January.")]
 
 
@@ -44,20 +45,27 @@ class TypicalMonth(msgspec.Struct, frozen=True, kw_only=True):
     daylight_hours: Annotated[
         float, Meta(ge=0, le=24, description="Hours a day from sunrise to sunset.")
     ]
-    sunshine_hours: Hours
+    sunshine_hours: Annotated[
+        Quantity | None, Meta(description="Hours of sunshine a day; null in a climate store.")
+    ]
     comfortable: Annotated[bool, Meta(description="True if it meets `comfort_rule`.")]
 
 
 class TypicalYear(Applicable, frozen=True, kw_only=True, tag="year"):
     """The typical weather of each month at a point."""
 
-    source: Annotated[Source, Meta(description=f"The data behind it. {meanings(SOURCES)}")]
+    source: Source
     provider: Annotated[Text, Meta(description="Name of the data's provider.")]
     model: Annotated[str | None, Meta(description="The model's name, as the provider states it.")]
     years: Annotated[
         list[int], Meta(max_length=10, description="Oldest first; empty for a monthly mean.")
     ]
-    temperature_correction: TemperatureError
+    temperature_correction: Annotated[
+        float | None,
+        Meta(
+            description="Added to temperatures for the point's height; null if that is not stored."
+        ),
+    ]
     comfort_rule: Annotated[Text, Meta(description="The rule in a sentence, localised.")]
     comfortable_months: Annotated[
         list[Month], Meta(max_length=12, description="Those that meet the rule, in order.")
