@@ -140,7 +140,7 @@ def test_reference_has_the_section_of_the_package(client: Client) -> None:
 def test_status_has_section_and_provider_of_the_package(client: Client) -> None:
     client.get("/v1/pulse/air_quality", STAY)
     sections = client.get("/v1/status", key=None).json()["sections"]
-    assert list(sections) == ["weather", "astronomy", "air_quality", "guide", "events"]
+    assert list(sections) == ["weather", "astronomy", "air_quality", "guide", "events", "year"]
     [provider] = sections["air_quality"]["providers"]
     assert (provider["name"], provider["status"]) == ("air_quality", "operational")
     assert "skyline" in [one["name"] for one in sections["weather"]["providers"]]

@@ -346,13 +346,21 @@ def test_sections_are_chosen_and_ordered_and_never_empty(builder):
     assert page.is_checked("input[value=guide]")
 
 
+def test_year_is_in_the_code_only_once_it_is_ticked(builder):
+    page = builder(java_script_enabled=False).page
+    assert "data-sections" not in page.inner_text("#code code")
+    page.check("input[value=year]")
+    page.click("button[value=year]")
+    assert 'data-sections="weather,astronomy,guide,year,events"' in page.inner_text("#code code")
+
+
 def test_section_buttons_work_without_javascript(builder):
     page = builder(java_script_enabled=False).page
     page.uncheck("input[value=weather]")
     page.click("button[value=guide]")
     assert 'data-sections="guide,astronomy,events"' in page.inner_text("#code code")
     names = [one.get_attribute("value") for one in page.query_selector_all("#sections input")]
-    assert names == ["guide", "astronomy", "events", "weather"]
+    assert names == ["guide", "astronomy", "events", "weather", "year"]
     page.check("input[value=weather]")
     page.press("#place", "Enter")
     assert 'data-sections="guide,astronomy,events,weather"' in page.inner_text("#code code")

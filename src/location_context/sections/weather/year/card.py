@@ -4,7 +4,7 @@ All columns stand on one scale, in the colours of the temperatures. Below stand 
 much falls where only that is known. Comfortable months have a ground of their own and a bold name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -16,6 +16,7 @@ from location_context.sections.weather.year.response import TypicalMonth, Typica
 
 TEMPLATE = "location_context.sections.weather.year:card.html"
 TOP, BOTTOM, TALLEST = 20, 116, 32  # px: the ends of the scale, and the height of all days wet
+LEAST = 15  # kelvin that the scale spans: a steady climate looks steady
 SHORT = 5  # characters of a month's name that fit into a column
 STYLE = (
     ".yr{container-type:inline-size;margin-top:8px}"
@@ -58,17 +59,19 @@ class View:
         found = [getattr(month, name) for month in self.body.months for name in names]
         known = [value for value in found if value is not None]
         fahrenheit = self.body.units.temperature == "°F"
-        return Scale(low=min(known), high=max(known) + 1, fahrenheit=fahrenheit)
+        spare = max(LEAST * (1.8 if fahrenheit else 1) - max(known) + min(known), 0) / 2
+        return Scale(low=min(known) - spare, high=max(known) + spare, fahrenheit=fahrenheit)
 
     def at(self, value: float) -> float:
         """Return px from the top of the drawing."""
         return round(BOTTOM - (BOTTOM - TOP) * self.scale.share(value) / 100, 1)
 
-    def names(self, month: TypicalMonth) -> tuple[str, str]:
-        """Return a letter for narrow columns, and a short name if the language has one."""
-        day, fmt = date(2027, month.month, 1), self.fmt
-        narrow, short = fmt.month_narrow(day), fmt.month(day)
-        return narrow, short if len(short) <= SHORT else narrow
+    def columns(self) -> Iterable[tuple[TypicalMonth, tuple[str, str]]]:
+        """Return each month with a letter, and a short name if the language has them."""
+        days = [date(2027, month.month, 1) for month in self.body.months]
+        letters, short = ([*map(name, days)] for name in (self.fmt.month_narrow, self.fmt.month))
+        names = short if len(max(short, key=len)) <= SHORT else letters
+        return zip(self.body.months, zip(letters, names, strict=True), strict=True)
 
     def rain(self, month: TypicalMonth) -> tuple[str, float]:
         """Return the wet days, or how much falls, and the height of its bar in px."""

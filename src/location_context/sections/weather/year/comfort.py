@@ -37,6 +37,7 @@ class Rule:
         """Return the rule as a sentence in the requested units."""
         low, high = (fmt.number(measure.temperature(limit) or 0) for limit in self.between)
         degrees = f"{low}{EN_DASH}{high}{NO_BREAK}{measure.body.temperature}"
+        degrees = fmt.bidi_isolate(degrees)
         if self is BY_DAY:
             text = fmt.gettext(
                 "Comfortable: average highs of {range} and at most {count} wet days a month."
