@@ -137,9 +137,7 @@ def test_header_has_nights_and_both_dates_in_each_language(gazetteer):
     for number in range(STAYS):
         start = TODAY + timedelta(chance.randint(-3, 400))
         stay, fmt = Stay(start, start + timedelta(chance.randint(0, 40))), FORMATTERS[number % 10]
-        head, other = (
-            content.header(parameters, stay, point, words) for words in (WORDS, fmt)
-        )
+        head, other = (content.header(parameters, stay, point, words) for words in (WORDS, fmt))
         nights = (stay.end - stay.start).days
         assert numbers(head.nights) == ([nights] if nights else [])
         said_alike(head.nights, other.nights, fmt)
