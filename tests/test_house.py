@@ -156,8 +156,8 @@ LINES = {
     "cli": 2600,  # `climate`: build, list, verify, map; `keys usage`; `copy`; guides, notices
     "gazetteer": 500,  # the name of a point's place
     "localisation": 550,  # names of months
-    "sections": 1650,  # what all sections share; when the data of each were renewed
-    "sections/astronomy": 2700,  # each field of the answer described in a sentence
+    "sections": 1700,  # what all sections share; when the data of each were renewed; calendars
+    "sections/astronomy": 2750,  # each field of the answer described in a sentence; its calendar
     "sections/events": 5550,  # foreign tables, lists in JSON, notices; made up for test keys
     "sections/guide": 2800,  # several guides; notes, coverage by country; made up for test keys
     "sections/weather": 7000,  # made-up weather for test keys; the section `year`
@@ -167,7 +167,7 @@ LINES = {
     "testing": 600,
     "upstream": 2200,
     "web": 2550,  # metrics and states in sentences; test keys; several sections in one call
-    "widget": 3350,  # days, joined; ways of dressing; PNG for mails; map links as place
+    "widget": 3550,  # days, joined; ways of dressing; PNG for mails; map links; the calendar
     "": 1950,  # the modules of no room; `days`, dressing, `guide` and `points` with their errors
 }
 

@@ -405,6 +405,7 @@ UNDATED_SECTION = (*POINT, "units", "lang")
 DATED_SECTION = (*POINT, "start", "end", "units", "lang")
 WIDGET = tuple(one.name for one in PARAMETERS if one is not POINTS)
 _KNOWN = frozenset(one.name for one in PARAMETERS)
+CALENDAR = (*POINT, *DATES, "lang", "place", "sections")
 PULSE = (*POINT, "points", *DATES, "units", "lang", "sections", "guide")
 
 

@@ -26,6 +26,7 @@ RUN_WHOLE = {  # pages whose blocks a test of their own runs, one after the othe
 NOT_RUN = {  # how a command begins: why no test runs it
     "./scripts/serve": "fetches dependencies; tests/test_scripts.py runs it without that",
     "./scripts/test": "is what runs the tests",
+    "./scripts/check calendars": "minutes; fetches packages from npm",
     "./scripts/check clients": "minutes; fetches generators from their registries",
     "./scripts/check hosts": "minutes; fetches packages from npm",
     "./scripts/check accessibility": "minutes; fetches engines from npm",

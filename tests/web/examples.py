@@ -99,6 +99,8 @@ def made(folder: Path) -> dict[str, Any]:
         begin = {name: document["info"][name] for name in ("title", "version", "summary")}
         files["openapi"] = {"beginning": {"openapi": document["openapi"], "info": begin}}
         files["docs"] = {"head": _head(client.get("/v1/docs"))}
+        calendar = client.get("/v1/pulse.ics", STAY, key=None).text
+        files["calendar"] = {"stay": calendar.replace("\r\n", "\n")}
         files["widget"] = {"head": _head(client.get("/v1/pulse", STAY, key=None))}
         _used_within_a_minute(files["status"]["operational"])
         client.served.app.draining = True

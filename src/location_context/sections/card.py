@@ -82,6 +82,33 @@ class Moment:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Entry:
+    """Something with a date, for the guest's calendar and for search engines.
+
+    Attributes:
+        id: the section's own; the same in every language and for every stay.
+        start, end: local dates, the last one included, or moments; `end` is None if unknown.
+        text: details, such as `Concert · from €45`.
+        place: the venue, with its address where known; empty if there is none.
+        position: its latitude and longitude.
+        url: a page about it, http or https.
+        settled: False if the date may still change.
+        price: the lowest and highest price and the currency, each None if unknown.
+    """
+
+    id: str
+    title: str
+    start: date | datetime
+    end: date | datetime | None = None
+    text: str = ""
+    place: str = ""
+    position: tuple[float, float] | None = None
+    url: str = ""
+    settled: bool = True
+    price: tuple[float | None, float | None, str | None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """A day of the stay, or several days of one kind, as measured.
 

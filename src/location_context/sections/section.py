@@ -21,7 +21,7 @@ import msgspec
 from location_context.errors import UpstreamUnavailable
 from location_context.localisation.language import Language
 from location_context.sections import contract
-from location_context.sections.card import Card, CardContext, PlainCard, facts
+from location_context.sections.card import Card, CardContext, Entry, PlainCard, facts
 from location_context.settings import Settings, read_table
 from location_context.stay import Clock
 from location_context.upstream.client import ProviderClient
@@ -312,6 +312,11 @@ class Section(ABC, Generic[Body]):
         """Return its card in the widget, or None. By default a plain one with the body's facts."""
         heading = context.fmt.capitalise(self.label(context.fmt.language))
         return PlainCard(heading=heading, facts=facts(body)).card()
+
+    def calendar(self, body: Body, context: CardContext) -> Sequence[Entry]:
+        """Return its entries for the guest's calendar; by default it has none."""
+        del body, context
+        return ()
 
     def rows(self, body: Body) -> int | None:
         """Return the rows on its card, which set its reserved height; None without a list."""

@@ -22,6 +22,7 @@ from location_context import __version__
 from location_context.errors import PUBLIC_ERRORS
 from location_context.exchange import Exchange, Route
 from location_context.parameters import (
+    CALENDAR,
     DATES,
     PARAMETERS,
     POINT,
@@ -85,6 +86,7 @@ def document(
     paths, shared = document["paths"], document["components"]
     for path in ("/v1/pulse", "/v1/pulse.svg", "/v1/pulse.png"):
         paths[path]["get"]["parameters"] = _parameters(WIDGET, optional=DATES)
+    paths["/v1/pulse.ics"]["get"]["parameters"] = _parameters(CALENDAR, optional=DATES)
     paths[pulse.PATH]["get"]["parameters"] = _parameters(PULSE, optional=(*POINT, *DATES))
     document["paths"] = {
         f"/v1/pulse/{section.name}": {"get": _operation(section, template["operation"])}

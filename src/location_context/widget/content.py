@@ -351,6 +351,8 @@ class Content:
     footer: Footer | None = None
     problem: ErrorView | None = None
     discovery: Markup | str = ""
+    calendar: str = ""  # the address of the stay's events as a calendar
+    structured: Markup | str = ""  # the same as JSON-LD
     data: Mapping[str, str] = field(default_factory=dict)  # for a parent page that requests them
 
     @property

@@ -32,15 +32,16 @@ from location_context.parameters import (
     parse,
 )
 from location_context.sections.cached_section import CachedSection
+from location_context.sections.card import CardContext
 from location_context.sections.contract import Query
 from location_context.sections.section import Section
 from location_context.service import Service, chosen
 from location_context.upstream.deadline import Deadline
-from location_context.widget import content, embedding, oembed
+from location_context.widget import calendar, content, embedding, oembed
 from location_context.widget import stay as stay_card
 from location_context.widget.builder import page as builder
 from location_context.widget.png import Painter, Picture
-from location_context.widget.render import Appearance, Page, Renderer
+from location_context.widget.render import FRAME_HEADERS, NEGOTIATED, Appearance, Page, Renderer
 from location_context.widget.static_card import StaticCard, read_and_draw
 
 PATH = "/v1/pulse"
@@ -49,16 +50,6 @@ PNG_PATH = "/v1/pulse.png"
 MAX_CARDS_SIZE = 8_000_000  # characters: 400 pages
 MAX_REFUSALS = 64
 _ANY_ID = "req_" + "0" * 24
-FRAME_HEADERS = {
-    "Cross-Origin-Embedder-Policy": "require-corp",  # hosts that send it show only frames with it
-    "Cross-Origin-Resource-Policy": "cross-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Robots-Tag": "noindex",
-}
-NEGOTIATED = {
-    "Vary": "Accept-Language",
-    "CDN-Cache-Control": "no-store",  # RFC 9213, for CDNs that ignore Vary, such as Cloudflare
-}
 _ACCENT = re.compile(r"#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 
 
@@ -73,6 +64,7 @@ def routes(service: Service) -> list[Route]:
     ]
     return [
         *pages,
+        calendar.route(service),
         *builder.routes(service, painter),
         *embedding.script_routes(),
         *oembed.routes(service),
@@ -201,7 +193,12 @@ class Widget:
         title = embedding.title(sections, parameters.place, query.language)
         rendered = [card for card in cards if card]
         offered = [(card.name, card.card) for card in rendered if card.card]
-        today = query.point.today(service.clock())
+        now = service.clock()
+        bodies = {
+            one.name: found[-1] for one in results.by_section if (found := results.bodies_of(one))
+        }
+        listed = calendar.groups(sections, bodies, CardContext(fmt=fmt, now=now))
+        today = query.point.today(now)
         room = stay_card.COMPACT if parameters.layout == "compact" else stay_card.FULL
         shown = content.Content(
             title=title,
@@ -214,7 +211,11 @@ class Widget:
             else "",
             late=results.late,
             sentence="" if rendered else fmt.gettext("Nothing to show for these dates."),
-            footer=content.footer(results, query.point, fmt, service.clock()),
+            footer=content.footer(results, query.point, fmt, now),
+            calendar=calendar.address(service.settings, parameters)
+            if any(one.entries for one in listed)
+            else "",
+            structured=calendar.structured(listed),
             data=content.page_data(results),
             discovery=oembed.discovery(service.settings, parameters, title),
         )

@@ -32,6 +32,16 @@ _FONTS: Mapping[Font, str] = {  # fonts of the visitor's system; nothing is load
     "serif": 'ui-serif,"Iowan Old Style",Palatino,Georgia,"Noto Serif","DejaVu Serif",serif',
     "rounded": 'ui-rounded,"Hiragino Maru Gothic ProN",Quicksand,system-ui,sans-serif',
 }
+FRAME_HEADERS = {
+    "Cross-Origin-Embedder-Policy": "require-corp",  # hosts that send it show only frames with it
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex",
+}
+NEGOTIATED = {
+    "Vary": "Accept-Language",
+    "CDN-Cache-Control": "no-store",  # RFC 9213, for CDNs that ignore Vary, such as Cloudflare
+}
 _COLOUR = re.compile(r"var\(--(\w+)")
 _ICON = re.compile(r'<svg viewBox="([^"]+)">(.*)</svg>', re.DOTALL)
 

@@ -4,12 +4,14 @@ They are ranked by visible effect: meteors an hour for showers, the covered shar
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from location_context.localisation.formatter import Formatter
 from location_context.sections.astronomy.highlights.highlights import LOST_TO_MOON
 from location_context.sections.astronomy.response import AstronomyBody, Details, Highlight
+from location_context.sections.card import Entry
 
 DOZENS = 24  # meteors an hour
 EQUAL = 3600  # seconds by which day and night of an equinox may differ
@@ -45,6 +47,27 @@ def highlight_views(body: AstronomyBody, fmt: Formatter, today: date) -> list[Hi
         for one in sorted(body.highlights, key=lambda one: one.at)
         if one.type not in _QUARTERS and first <= _day(one) <= body.stay.end
     ]
+
+
+def entries(body: AstronomyBody, fmt: Formatter) -> list[Entry]:
+    """Return the highlights for a calendar, without the quarters: eclipses and showers as spans."""
+    found, numbers = list[Entry](), Counter[str]()
+    for one in body.highlights:
+        if one.type in _QUARTERS:
+            continue
+        key = f"{one.type}-{one.at.date()}"
+        numbers[key] += 1  # two showers may peak in one night
+        start, end = (one.details.start, one.details.end) if one.details else (None, None)
+        found.append(
+            Entry(
+                id=key if numbers[key] == 1 else f"{key}-{numbers[key]}",
+                title=one.title,
+                start=start or one.at,
+                end=end,
+                text=_text(one, body, fmt),
+            )
+        )
+    return found
 
 
 def _view(one: Highlight, body: AstronomyBody, fmt: Formatter) -> HighlightView:

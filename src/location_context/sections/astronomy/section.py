@@ -16,12 +16,13 @@ from location_context.localisation.language import Language
 from location_context.sections import contract, section
 from location_context.sections.astronomy import card
 from location_context.sections.astronomy.day_records import day_records, required_span
+from location_context.sections.astronomy.highlight_views import entries
 from location_context.sections.astronomy.highlights.eclipses import Eclipses
 from location_context.sections.astronomy.highlights.highlights import Highlights, titles
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
 from location_context.sections.astronomy.sky.local_days import LocalDay, local_days
-from location_context.sections.card import Card, CardContext
+from location_context.sections.card import Card, CardContext, Entry
 from location_context.sections.units import Measure
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
@@ -125,6 +126,9 @@ class Astronomy(section.Section[AstronomyBody]):
 
     def summary(self, language: Language) -> str:
         return language.gettext("sun, moon, sky")
+
+    def calendar(self, body: AstronomyBody, context: CardContext) -> Sequence[Entry]:
+        return entries(body, context.fmt)
 
     def card(self, body: AstronomyBody, context: CardContext) -> Card:
         today = context.today(body.point.timezone)

@@ -3,7 +3,7 @@
 from datetime import date, datetime
 
 from location_context.localisation.formatter import Formatter
-from location_context.sections.card import Card, Fact, Moment
+from location_context.sections.card import Card, Entry, Fact, Moment
 from location_context.sections.events.response import Event, EventsBody
 
 MONTH = 28  # days in which a weekday with its number names one date
@@ -16,6 +16,30 @@ def card(body: EventsBody, fmt: Formatter, today: date) -> Card:
     return Card(
         facts=[one for one in (_holidays(body, fmt, today),) if one],
         moments=[_moment_of(event, day, body, fmt) for day, event in _placed(body)],
+    )
+
+
+def entries(body: EventsBody, fmt: Formatter) -> list[Entry]:
+    """Return every event for a calendar."""
+    return [_entry(event, fmt) for event in body.events]
+
+
+def _entry(event: Event, fmt: Formatter) -> Entry:
+    venue, price = event.venue, event.price
+    named = [part for part in (venue.name, venue.address) if part] if venue else []
+    lat, lng = (venue.lat, venue.lng) if venue else (None, None)
+    notes = (_status(event, fmt), category_name(event, fmt), _price(event, fmt), _doubt(event, fmt))
+    return Entry(
+        id=event.id,
+        title=event.title,
+        start=_moment(event.start) or day_of(event.start),
+        end=(_moment(event.end) or day_of(event.end)) if event.end else None,
+        text=" · ".join(note for note in notes if note),
+        place=", ".join(named),
+        position=None if lat is None or lng is None else (lat, lng),
+        url=event.url or "",
+        settled=event.status == "confirmed",
+        price=(price.min, price.max, price.currency) if price else None,
     )
 
 

@@ -14,7 +14,7 @@ import structlog
 from location_context.localisation.language import Language
 from location_context.sections import contract, registry, section
 from location_context.sections.addresses import web_address
-from location_context.sections.card import Card, CardContext
+from location_context.sections.card import Card, CardContext, Entry
 from location_context.sections.events import card
 from location_context.sections.events.fields import MAX_TITLE_LENGTH, single_line
 from location_context.sections.events.imports.importer import Feeds
@@ -185,6 +185,9 @@ class Events(section.Section[EventsBody]):
 
     def summary(self, language: Language) -> str:
         return language.gettext("holidays, events")
+
+    def calendar(self, body: EventsBody, context: CardContext) -> Sequence[Entry]:
+        return card.entries(body, context.fmt)
 
     def card(self, body: EventsBody, context: CardContext) -> Card:
         return card.card(body, context.fmt, context.today(body.point.timezone))

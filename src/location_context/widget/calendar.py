@@ -1,0 +1,184 @@
+"""`/v1/pulse.ics`: the events and sky highlights of a stay as a calendar; the events as JSON-LD.
+
+Times are in UTC, so that every program shows the same instant. A calendar without one of its
+sections would delete entries in programs that subscribe to it, so it is refused instead.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+import msgspec
+from markupsafe import Markup
+from starlette.responses import Response
+
+from location_context.errors import UpstreamUnavailable
+from location_context.exchange import Exchange, Route
+from location_context.freshness import Freshness
+from location_context.localisation.formatter import Formatter
+from location_context.parameters import CALENDAR, DEFAULT_ACCENT, DEFAULT_RADIUS, Parameters, parse
+from location_context.sections.cached_section import CachedSection
+from location_context.sections.card import CardContext, Entry
+from location_context.sections.contract import Applicable, Query
+from location_context.sections.section import Section
+from location_context.service import Service, chosen, read_pulse
+from location_context.settings import Settings
+from location_context.upstream.deadline import Deadline
+from location_context.widget import content, embedding
+from location_context.widget.render import FRAME_HEADERS, NEGOTIATED
+
+PATH = "/v1/pulse.ics"
+MAX_STRUCTURED = 10  # events in a page, which stays small enough for one round trip
+UNDATED = datetime(2026, 1, 1, tzinfo=UTC)  # the stamp of what is computed and never changes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The entries of one section, with the zone of their dates and the notices to show."""
+
+    section: str
+    body: Applicable
+    entries: Sequence[Entry]
+
+
+def route(service: Service) -> Route:
+    """Return the route of `/v1/pulse.ics`."""
+    listed = [one for one in service.sections if has_calendar(one)]
+    handle = partial(_handle, service, listed)
+    return Route(PATH, handle, sections=[one.section for one in listed])
+
+
+def has_calendar(cached: CachedSection) -> bool:
+    """Return True if the section has entries for calendars."""
+    return type(cached.section).calendar is not Section.calendar
+
+
+def address(settings: Settings, given: Parameters) -> str:
+    """Return the address of the calendar of a widget, whose look it does not depend on."""
+    plain = replace(
+        given, units="metric", theme="light", accent=DEFAULT_ACCENT, layout=None, guide="",
+        background="surface", font="system", radius=DEFAULT_RADIUS, title="show",
+    )  # fmt: skip
+    return embedding.public_url(settings, f"{PATH}?{embedding.widget_query(plain)}")
+
+
+async def _handle(service: Service, listed: Sequence[CachedSection], request: Exchange) -> Response:
+    given = parse(request.query, CALENDAR, service.languages, service.choices)
+    language = given.language or service.languages.accept(request.accept_language)
+    point, now, fmt = (
+        service.gazetteer.point(given.lat, given.lng),
+        service.clock(),
+        Formatter(language),
+    )
+    request.near = f"{point.lat:.1f},{point.lng:.1f}"
+    query = Query(point, given.stay_from(point.today(now)), given.units, language, public=True)
+    sections = [one for one in chosen(service.sections, given.sections) if one in listed]
+    deadline = Deadline(request.arrived_at + service.settings.widget_deadline)
+    pulse = await read_pulse(sections, query, deadline)
+    if pulse.missing:
+        raise UpstreamUnavailable("The calendar was not ready in time.", 5)
+    request.cache = query.read_as
+    request.freshness = Freshness.of(pulse.results.values(), "public")
+    if given.days:
+        midnight = point.next_midnight(now).timestamp()
+        request.freshness = request.freshness.until(midnight)
+    fmt = Formatter(language)
+    head = content.header(given, query.dates, point, fmt)
+    found = groups(sections, pulse.bodies, CardContext(fmt=fmt, now=now))
+    host = urlsplit(service.settings.public_url).hostname or "localhost"
+    headers = {
+        "Content-Language": language.tag,
+        "Content-Disposition": f'attachment; filename="stay-{query.dates.start}.ics"',
+        **FRAME_HEADERS,
+        **({} if given.language else NEGOTIATED),
+    }
+    body = encode(found, f"{head.place}, {head.dates}", host)
+    return Response(body, 200, headers, media_type="text/calendar; charset=utf-8")
+
+
+def groups(
+    sections: Iterable[CachedSection], bodies: Mapping[str, Applicable], context: CardContext
+) -> list[Group]:
+    """Return the entries of every section that is applicable."""
+    return [
+        Group(section=one.name, body=body, entries=one.section.calendar(body, context))
+        for one in sections
+        if (body := bodies.get(one.name))
+    ]
+
+
+def encode(found: Iterable[Group], name: str, host: str) -> bytes:
+    """Return the calendar; `name` is its title, `host` ends the id of each entry."""
+    import icalendar  # noqa: PLC0415  it costs a start 0.1 s
+
+    calendar = icalendar.Calendar()
+    calendar.add("prodid", "-//Location Context//EN")
+    calendar.add("version", "2.0")
+    calendar.add("x-wr-calname", name)
+    for group in found:
+        notices = "\n".join(one.text for one in group.body.attribution)
+        zone, stamp = ZoneInfo(group.body.point.timezone), group.body.as_of or UNDATED
+        for entry in group.entries:
+            start, end = span(entry, zone)
+            event = icalendar.Event()
+            digest = hashlib.blake2b(entry.id.encode(), digest_size=12).hexdigest()
+            event.add("uid", f"{group.section}-{digest}@{host}")  # an id may hold anything
+            event.add("dtstamp", stamp.astimezone(UTC).replace(microsecond=0))
+            event.add("dtstart", start)
+            if end is not None:
+                event.add("dtend", end)
+            event.add("summary", entry.title)
+            event.add("description", "\n\n".join(one for one in (entry.text, notices) if one))
+            if entry.place:
+                event.add("location", entry.place)
+            if entry.position:
+                event.add("geo", entry.position)
+            if entry.url:
+                event.add("url", entry.url)
+            event.add("status", "CONFIRMED" if entry.settled else "TENTATIVE")
+            event.add("transp", "TRANSPARENT")  # the guest stays free at that time
+            calendar.add_component(event)
+    return bytes(calendar.to_ical())
+
+
+def span(entry: Entry, zone: ZoneInfo) -> tuple[date | datetime, date | datetime | None]:
+    """Return start and exclusive end, both dates or both moments in UTC; the end may be unknown."""
+    start, end = entry.start, entry.end
+    if not isinstance(start, datetime):
+        last = end.astimezone(zone).date() if isinstance(end, datetime) else end
+        return start, max(start, last or start) + timedelta(days=1)
+    if end is None:
+        return start.astimezone(UTC), None
+    if not isinstance(end, datetime):
+        end = datetime.combine(end + timedelta(days=1), time(), zone)
+    return start.astimezone(UTC), end.astimezone(UTC) if end > start else None
+
+
+def structured(found: Iterable[Group]) -> Markup:
+    """Return the events that have a place as a block of JSON-LD; empty if there are none."""
+    events = [_structured(one) for group in found for one in group.entries if one.place]
+    if not events:
+        return Markup("")
+    data = msgspec.json.encode(
+        {"@context": "https://schema.org", "@graph": events[:MAX_STRUCTURED]}
+    )
+    text = data.decode().replace("<", "\\u003c")  # so that no title ends the block
+    return Markup(f'<script type="application/ld+json">{text}</script>')  # noqa: S704  see above
+
+
+def _structured(entry: Entry) -> dict[str, Any]:
+    event = {"@type": "Event", "name": entry.title, "startDate": entry.start}
+    if entry.end:
+        event["endDate"] = entry.end
+    event["location"] = {"@type": "Place", "name": entry.place}
+    if entry.url:
+        event["url"] = entry.url
+    if entry.price and entry.price[0] is not None and entry.price[2]:
+        low, _, currency = entry.price
+        event["offers"] = {"@type": "Offer", "price": low, "priceCurrency": currency}
+    return event
