@@ -46,7 +46,7 @@ def test_command_list_has_the_help_of_each_command(name: str) -> None:
 
 def test_command_list_is_complete(tmp_path: Path) -> None:
     package = Path(sys.modules["location_context.cli.main"].__file__ or "").parent
-    files = {path.stem for path in package.glob("*.py")} - {"__init__", "main", "console"}
+    files = {path.stem for path in package.glob("*.py")} - {"__init__", "main", "console", "notice"}
     assert files == {MODULES.get(name, name) for name in COMMANDS}
     shown = command(tmp_path, "--help").stdout
     assert all(f" {name} " in shown for name in COMMANDS)

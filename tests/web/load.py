@@ -9,11 +9,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 
 from tests.patience import PATIENCE_SECONDS
+
+ROOT = Path(__file__).parents[2]  # where `-m` finds the tests
 
 
 class Loaded(msgspec.Struct):
@@ -27,9 +30,11 @@ class Loaded(msgspec.Struct):
 
 def load(url: str, section: str, key: str, *, clients: int, seconds: float) -> Loaded:
     """Put `clients` of load on a section for some seconds."""
-    command = [sys.executable, __file__, url, section, key]
-    request = subprocess.Popen([*command, str(clients), str(seconds)], stdout=subprocess.PIPE)
-    health = subprocess.Popen([*command, "0", str(seconds)], stdout=subprocess.PIPE)
+    command = [sys.executable, "-m", __name__, url, section, key]
+    request, health = (
+        subprocess.Popen([*command, number, str(seconds)], stdout=subprocess.PIPE, cwd=ROOT)
+        for number in (str(clients), "0")
+    )
     loaded, beside = (
         msgspec.json.decode(process.communicate(timeout=PATIENCE_SECONDS)[0], type=Loaded)
         for process in (request, health)

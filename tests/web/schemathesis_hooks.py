@@ -11,6 +11,7 @@ import schemathesis
 
 from location_context.parameters import START
 
+WITH_DAYS = {f"/v1/pulse{kind}" for kind in ("", ".svg", ".png", ".ics", ".json")}
 GUIDE = "house"  # which the test imports
 VALID = re.compile(START.schema["pattern"])
 
@@ -41,8 +42,7 @@ def before_call(ctx, case, kwargs):
     is_positive = case.meta and case.meta.generation.mode.is_positive
     if is_positive and case.query and case.query.get("guide"):
         case.query = {**case.query, "guide": GUIDE}
-    is_widget = case.path in {"/v1/pulse", "/v1/pulse.svg", "/v1/pulse.png"}
-    if is_widget and is_positive:
+    if case.path in WITH_DAYS and is_positive:
         case.query = with_dates_or_days(case.query)
 
 

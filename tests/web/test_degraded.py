@@ -85,6 +85,7 @@ def real(settings, clock, fakes, fault: FakeResponse | None) -> Iterator[Client]
             settings, osrm_url=osrm.url, ticketmaster_url=seller.url, open_holidays_url="",
             ticketmaster_api_key=Secret(ticketmaster.KEY), log_level="error",
             json_deadline=2.0 if fault else 60.0,
+            widget_deadline=2.0 if fault else 60.0,
         )  # fmt: skip
         write_grid(settings.data_dir)
         load_guide(settings)

@@ -41,7 +41,7 @@ async def test_answer_without_an_event_of_a_calendar_lacks_its_notice(opened, pl
 
 async def test_calendar_without_an_attribution_adds_no_notice(opened):
     await opened.import_file(ICS % b"Choir", **HERE)
-    assert all(text.startswith(("Time zones", "Regions")) for text in await _notices(opened))
+    assert all(text.startswith(("Time zones", "Places")) for text in await _notices(opened))
 
 
 async def test_two_calendars_add_their_two_notices(opened):
