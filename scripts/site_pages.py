@@ -39,6 +39,23 @@ def on_files(files: Any, *, config: Any) -> Any:
     return files
 
 
+def on_post_page(output: str, *, page: Any, config: Any) -> str:
+    """Write the page's Markdown beside it, for agents."""
+    text = Path(config.site_dir, page.file.dest_uri).with_suffix(".md")
+    text.parent.mkdir(parents=True, exist_ok=True)
+    text.write_text(page.markdown, "utf-8")
+    return output
+
+
+def on_post_build(*, config: Any) -> None:
+    """Write llms.txt, which lists the pages of the site as Markdown."""
+    folder = Path(config.site_dir)
+    pages = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.md"))
+    links = "\n".join(f"- [{path.removesuffix('.md')}]({path})" for path in pages)
+    text = f"# {config.site_name}\n\n> {config.site_description}\n\n## Docs\n{links}\n"
+    (folder / "llms.txt").write_text(text, "utf-8")
+
+
 def published() -> list[str]:
     """Return the files of `PUBLISHED`, from the root of the repository."""
     paths = (path for pattern in PUBLISHED for path in ROOT.glob(pattern) if path.is_file())

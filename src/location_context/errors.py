@@ -239,11 +239,11 @@ class NotFound(InvalidRequest):
 
 class MethodNotAllowed(InvalidRequest):
     code = "method_not_allowed"
-    summary = "Only GET and HEAD; see Allow."
+    summary = "Only GET and HEAD, at `/mcp` only POST; see Allow."
     status = 405
 
-    def __init__(self, message: str, allow: str = "GET, HEAD") -> None:
-        super().__init__(message)
+    def __init__(self, allow: str) -> None:
+        super().__init__(f"This method is not allowed; accepted: {allow}.")
         self.allow = allow
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from starlette.responses import Response
-from starlette.types import Scope
+from starlette.types import Receive, Scope
 
 from location_context.access.quota import RateLimitResult
 from location_context.errors import PublicError
@@ -18,7 +18,7 @@ class Exchange:
     """One request, with what its answer and its line in the log need.
 
     Attributes:
-        scope: the request in ASGI's terms.
+        scope, receive: the request in ASGI's terms; only handlers of POST read its body.
         id: `req_` and 24 hexadecimal digits.
         method, path, query: from the request line; the query is unchanged.
         arrived_at: on the monotonic clock; deadlines count from it.
@@ -42,8 +42,8 @@ class Exchange:
     freshness: Freshness | None = None
     digest: str | None = None
 
-    def __init__(self, scope: Scope, request_id: str) -> None:
-        self.scope = scope
+    def __init__(self, scope: Scope, receive: Receive, request_id: str) -> None:
+        self.scope, self.receive = scope, receive
         self.id = request_id
         self.method: str = scope["method"]
         self.path: str = scope["path"]
@@ -86,6 +86,7 @@ class Route:
         sections: the sections that its responses are made of; a response may be cached until one
             of them changes.
         error_response: makes the response to an error; None for the JSON envelope.
+        methods: those that it accepts.
         limited: True if the route is refused while too many requests are in flight.
         cost: the number of requests that one counts as under the quota of its key; None: one.
     """
@@ -95,5 +96,6 @@ class Route:
     access: Literal["key", "address", "open"] = "address"
     sections: Sequence[Section[Any]] = ()
     error_response: ErrorResponse | None = None
+    methods: Sequence[str] = ("GET", "HEAD")
     limited: bool = True
     cost: Callable[[Exchange], int] | None = None

@@ -42,6 +42,15 @@ def test_the_site_has_every_page(site: Path) -> None:
     assert (site / "deploy" / "prometheus" / "alerts.yml").is_file()
 
 
+def test_each_page_of_the_site_is_beside_it_as_markdown(site: Path) -> None:
+    pages = [path for path in site.rglob("*.html") if path.name != "404.html"]
+    assert [page for page in pages if not page.with_suffix(".md").is_file()] == []
+    assert (site / "embedding.md").read_text("utf-8").startswith("# Embedding the widget")
+    listed = (site / "llms.txt").read_text("utf-8")
+    assert "- [api](api.md)" in listed
+    assert all((site / path).is_file() for path in re.findall(r"\((.*)\)", listed))
+
+
 def built(page: Path) -> Path:
     return page.with_name("index.html") if page.name == "README.md" else page.with_suffix(".html")
 

@@ -1,5 +1,6 @@
 """Health, status, the OpenAPI document and the documentation page."""
 
+import html
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -206,6 +207,36 @@ def test_embedding_page_names_this_service_and_its_links_resolve(
     assert len(inside) > 15
     assert {link for link in inside if f'id="{link[1:]}"' not in page.text} == set()
     assert "/v1/docs/embedding" in Page(whole.get("/v1/docs", key=None).text).links
+
+
+@pytest.mark.parametrize("path", ["/v1/docs", "/v1/docs/embedding", "/v1/docs/accuracy"])
+def test_page_is_markdown_with_md_after_its_path(whole: Client, path: str) -> None:
+    page, text = whole.get(path, key=None), whole.get(f"{path}.md", key=None)
+    assert text.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert text.headers["cache-control"] == page.headers["cache-control"]
+    headings = [html.unescape(one) for one in re.findall(r"<h[12][^>]*>([^<]+)</h[12]>", page.text)]
+    assert headings
+    assert [one for one in headings if f"# {one}\n" not in text.text] == []
+    assert "<td" not in text.text
+    assert len(text.content) < len(page.content)
+
+
+def test_markdown_of_the_reference_has_its_tables(whole: Client) -> None:
+    text = whole.get("/v1/docs.md", key=None).text
+    assert "| `units` | metric · imperial default `metric` | Units of every number" in text
+    assert '"message": "lat is \'91\'; accepted' in text
+    assert "[builder](/)" in text
+
+
+def test_llms_txt_lists_pages_that_exist(whole: Client) -> None:
+    answer = whole.get("/llms.txt", key=None)
+    assert answer.headers["cache-control"] == "public, max-age=3600"
+    assert answer.text.startswith("# Location Context Service\n\n> Sections for a geographic point")
+    service = whole.get("/v1/openapi.json", key=None).json()["servers"][0]["url"]
+    links = re.findall(r"\((http\S+)\)", answer.text)
+    assert f"{service}/mcp" in links
+    for link in set(links) - {f"{service}/mcp"}:
+        assert whole.get(link.removeprefix(service), key=None).status_code == 200, link
 
 
 def test_document_has_the_head_of_the_accuracy_page(whole: Client) -> None:

@@ -6,9 +6,11 @@ So 200, 304, 400 and HEAD count; 404 and 405 never come here; 401 and 429 are no
 
 from collections.abc import Sequence
 
+import msgspec
+
 from location_context.access.address import ClientPseudonymiser
 from location_context.access.key_cache import ApiKeyCache
-from location_context.access.keys import ApiKey, digest, is_well_formed
+from location_context.access.keys import ApiKey, digest, is_test, is_well_formed
 from location_context.access.quota import Counter, Limit, Limits, MemoryCounter, RateLimitResult
 from location_context.access.usage import KeyUsage
 from location_context.errors import InvalidApiKey, MissingApiKey, RateLimitExceeded
@@ -97,11 +99,27 @@ class Authenticator:
         """
         headers = authorization_headers
         key = self._verified(headers) or await self._verify(headers, key_in_query, client)
-        result = self.counter.consume_nowait(key.id, key.limits, cost)
+        return await self._count(key.id, key.limits, cost)
+
+    async def count_further(self, counted: RateLimitResult, more: int) -> RateLimitResult:
+        """Count a request as `more` requests besides what was counted for it.
+
+        Raises:
+            RateLimitExceeded: the quota has no room for them; then nothing of it is counted.
+        """
+        try:
+            result = await self._count(counted.subject, counted.limits, more)
+        except RateLimitExceeded:
+            await self.refund(counted)
+            raise
+        return msgspec.structs.replace(result, cost=counted.cost + more)
+
+    async def _count(self, key_id: str, limits: Limits, cost: int) -> RateLimitResult:
+        result = self.counter.consume_nowait(key_id, limits, cost)
         if result is None:
-            result = await self.counter.consume(key.id, key.limits, cost)
+            result = await self.counter.consume(key_id, limits, cost)
         if not result.allowed and (limit := result.used_up):
-            self.refusals["test" if key.test else limit.name] += 1
+            self.refusals["test" if is_test(key_id) else limit.name] += 1
             raise quota_exceeded(result, limit)
         self.usage.count(result, cost)
         return result

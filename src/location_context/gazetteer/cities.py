@@ -129,8 +129,10 @@ class Cities:
         chords: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
         return chords * np.float32(EARTH_RADIUS_KM)
 
-    def search(self, text: str, limit: int) -> list[City]:
+    def search(self, text: str, limit: int, *, whole: bool = False) -> list[City]:
         """Return cities with a name that begins with `text`, the most populous first.
+
+        With `whole`, a name is `text`: so "Como" does not return Comodoro Rivadavia.
 
         A match with an alternate name counts a twentieth, so that "new york" does not return
         Jakarta.
@@ -144,7 +146,7 @@ class Cities:
         exact, last = (
             bisect_left(count, prefix + end, first, key=self._key) for end in (b"\0", b"\xff")
         )
-        found = self._key_cities[first:last]
+        found = self._key_cities[first : exact if whole else last]
         full = found >= 0
         full[: exact - first] = True
         rows, firsts, inverse = np.unique(

@@ -55,9 +55,9 @@ class Gazetteer:
         """Return the country at these coordinates, ISO 3166-1 alpha-2."""
         return self.point(lat, lng).country
 
-    def search(self, text: str, limit: int = 8) -> list[City]:
-        """Return cities whose name begins with `text`, the most populous first."""
-        return self._cities.search(text, limit)
+    def search(self, text: str, limit: int = 8, *, whole: bool = False) -> list[City]:
+        """Return cities whose name begins with `text`, or is it; the most populous first."""
+        return self._cities.search(text, limit, whole=whole)
 
     def nearest_city(self, lat: float, lng: float) -> City | None:
         """Return the nearest city of any country."""

@@ -336,7 +336,7 @@ class Section(ABC, Generic[Body]):
         return {}
 
     def text(self, body: Body) -> Iterable[str | TextTable]:
-        """Yield its answer as `location-context read` prints it: lines and tables."""
+        """Yield its answer for `location-context read` and for agents: lines and tables."""
         for label, value in facts(body):
             yield f"{label}: {value}"
 

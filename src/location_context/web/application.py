@@ -11,6 +11,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 
 import structlog
 from starlette.responses import Response
@@ -36,7 +38,7 @@ from location_context.web.response_cache import FinishedResponse, Headers, Respo
 # A program that repeats refused requests at once would otherwise fill the event loop with them.
 REFUSAL_SECONDS = 0.25  # before a 401 or a 429 is sent
 LARGE = 300_000  # bytes
-METHODS = ("GET", "HEAD")
+MCP = "/mcp"
 NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 OF_TEST_KEY = (b"x-test", b"true")
 Answer = tuple[int, Headers, bytes]  # status, headers, body
@@ -84,7 +86,7 @@ class Application:
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Answer one request, or run the lifespan of the application."""
         if scope["type"] == "http":
-            return self._answer(Exchange(scope, f"req_{secrets.token_hex(12)}"), send)
+            return self._answer(Exchange(scope, receive, f"req_{secrets.token_hex(12)}"), send)
         if scope["type"] == "lifespan":
             return self._live(receive, send)
         return send({"type": "websocket.close", "code": 1000})
@@ -134,8 +136,8 @@ class Application:
         if route is None or self._admission is None:
             check_path(request)
             raise errors.NotFound("Nothing exists at this path; see /v1/docs.")
-        if request.method not in METHODS:
-            raise errors.MethodNotAllowed("This method is not allowed; accepted: GET, HEAD.")
+        if request.method not in route.methods:
+            raise errors.MethodNotAllowed(", ".join(route.methods))
         await self._admission.admit(request, route)
         if request.test and self._fixed is not None:
             return await self._fixed_answer(request, self._fixed)
@@ -149,7 +151,7 @@ class Application:
         public = route.access != "key"
         async with self.limiter.turn(public=public) if route.limited else nullcontext():
             made = await route.handle(request)
-        if made.status_code != 200 or "no-store" in made.headers.get("cache-control", ""):
+        if _is_final(made):
             return made.status_code, made.raw_headers, bytes(made.body)
         now = self._now()
         if len(made.body) > LARGE:  # packing would block the event loop for some 20 ms
@@ -165,6 +167,8 @@ class Application:
         """Answer a test key, whose answers are in no cache."""
         async with self.limiter.turn(public=False):
             made, now = await fixed.answer(request)
+        if _is_final(made):
+            return made.status_code, made.raw_headers, bytes(made.body)
         return FinishedResponse(request, made, now).answer(request, now)
 
     @staticmethod
@@ -203,26 +207,47 @@ class Application:
         self.log.answered(request, path, status_code)
 
 
+def _is_final(response: Response) -> bool:
+    """Return True for a response that is neither packed nor given an ETag."""
+    return response.status_code != 200 or "no-store" in response.headers.get("cache-control", "")
+
+
 def json_routes(service: Service, app: Application, oembed: type) -> list[Route]:
     """Return the routes of the JSON service; `oembed` is the Struct that `/v1/oembed` answers."""
     sections = [cached.section for cached in service.sections]
     public_url = service.settings.public_url
     pages = docs.all_pages(public_url, sections)
     document = cache(lambda: openapi.document(public_url, sections, oembed, pages))
+    keyed = keyed_routes(service)
+    mcp = any(route.path == MCP for route in keyed)
     return [
-        *keyed_routes(service),
+        *keyed,
         status.health_route(lambda: app.draining),
         status.ready_route(service, lambda: app.draining),
         status.status_route(service),
         openapi.route(document),
         *docs.routes(document, pages),
+        docs.llms_route(public_url, document, pages, mcp=mcp),
     ]
 
 
 def keyed_routes(service: Service) -> list[Route]:
     """Return the routes that need a key."""
     sections = [section_route(service, section) for section in service.sections]
-    return [pulse.route(service), *sections]
+    return [pulse.route(service), *sections, *agents_routes(service)]
+
+
+def agents_routes(service: Service) -> list[Route]:
+    """Return the route `/mcp` for agents; none without the extra that has its library."""
+    if find_spec("mcp") is None:
+        return []
+
+    async def handle(request: Exchange) -> Response:
+        mcp = await asyncio.to_thread(import_module, "location_context.web.mcp")  # 0.4 s, once
+        response: Response = await mcp.answer(service, request)
+        return response
+
+    return [Route(MCP, handle, access="key", methods=("POST",))]
 
 
 def section_route(service: Service, section: CachedSection) -> Route:

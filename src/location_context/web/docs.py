@@ -1,7 +1,8 @@
 """The documentation: the API reference, the guide to embedding, and sections' pages.
 
 The reference is made once from the OpenAPI document, the guide from docs/embedding.md with this
-service's address in its code. Each page is one file without a script.
+service's address in its code. Each page is one file without a script; with `.md` after its path it
+is Markdown, for agents, who begin at /llms.txt.
 """
 
 import asyncio
@@ -23,6 +24,7 @@ from location_context.errors import PUBLIC_ERRORS, StorageError
 from location_context.exchange import Exchange, Route
 from location_context.sections.contract import DEGRADED, NOT_APPLICABLE
 from location_context.sections.section import DocsPage, Section
+from location_context.web.markdown import from_html
 from location_context.web.openapi import Document
 
 PATH = "/v1/docs"
@@ -66,7 +68,40 @@ def routes(document: Callable[[], Document], pages: Sequence[DocsPage]) -> list[
     async def handle(_: Exchange) -> Response:
         return _response(await asyncio.to_thread(reference), style, MAX_AGE)
 
-    return [Route(PATH, handle), *(_page_route(document, page, pages) for page in pages)]
+    html = [Route(PATH, handle), *(_page_route(document, page, pages) for page in pages)]
+    return [*html, *map(_markdown_route, html)]
+
+
+def _markdown_route(page: Route) -> Route:
+    """Return the route of the same page as Markdown."""
+
+    async def handle(request: Exchange) -> Response:
+        html = await page.handle(request)
+        text = await asyncio.to_thread(from_html, bytes(html.body))
+        headers = {"Cache-Control": html.headers["cache-control"]}
+        return Response(text, 200, headers, media_type="text/markdown")
+
+    return Route(f"{page.path}.md", handle)
+
+
+def llms_route(
+    public_url: str, document: Callable[[], Document], pages: Sequence[DocsPage], *, mcp: bool
+) -> Route:
+    """Return the route of /llms.txt: the service in short for agents, with links to read on."""
+
+    @cache
+    def text() -> str:
+        template = Environment(undefined=StrictUndefined, trim_blocks=True).from_string(  # noqa: S701  no HTML
+            _asset("llms.txt")
+        )
+        base = public_url.rstrip("/")
+        return template.render(info=document()["info"], base=base, pages=pages, mcp=mcp)
+
+    async def handle(_: Exchange) -> Response:
+        headers = {"Cache-Control": f"public, max-age={MAX_AGE}"}
+        return Response(await asyncio.to_thread(text), 200, headers, media_type="text/plain")
+
+    return Route("/llms.txt", handle)
 
 
 def _page_route(

@@ -56,14 +56,12 @@ def route(service: Service) -> Route:
     """Return the route of `/v1/pulse.json`."""
     sections = [cached.section for cached in service.sections]
 
-    def cost(request: Exchange) -> int:
+    def cost_of(request: Exchange) -> int:
         """Return the number of requests that it counts as; one where it is refused."""
         try:
-            given = parse(request.query, PULSE, service.languages, service.choices)
+            return cost(service, parse(request.query, PULSE, service.languages, service.choices))
         except errors.InvalidRequest:
             return 1
-        points = len(set(given.points)) or 1
-        return points * len(chosen(service.sections, given.sections))
 
     async def handle(request: Exchange) -> Response:
         given = parse(request.query, PULSE, service.languages, service.choices)
@@ -90,19 +88,27 @@ def route(service: Service) -> Route:
         headers = {"Content-Language": query.language.tag, "Vary": "Authorization"}
         return Response(content, 200, headers, media_type=JSON)
 
-    return Route(PATH, handle, access="key", sections=sections, cost=cost)
+    return Route(PATH, handle, access="key", sections=sections, cost=cost_of)
+
+
+def cost(service: Service, given: Parameters) -> int:
+    """Return the number of requests that a call counts as: one for each section of each point."""
+    return (len(set(given.points)) or 1) * len(chosen(service.sections, given.sections))
 
 
 async def _read(service: Service, given: Parameters, deadline: Deadline) -> list[Pulse]:
     """Read the chosen sections of every point side by side; equal reads are joined."""
-    language = given.language or service.languages.english
-    now, sections = service.clock(), chosen(service.sections, given.sections)
+    sections = chosen(service.sections, given.sections)
+    reads = (read_pulse(sections, query, deadline) for query in queries(service, given))
+    return await asyncio.gather(*reads)
+
+
+def queries(service: Service, given: Parameters) -> list[Query]:
+    """Return the query for each point; they share the list of `reads`."""
+    language, now = given.language or service.languages.english, service.clock()
     points = [service.gazetteer.point(*one) for one in given.points or [(given.lat, given.lng)]]
     first = Query(points[0], None, given.units, language, given.guide)
-    queries = [  # which share the list of `reads`
-        replace(first, point=one, stay=given.stay_from(one.today(now))) for one in points
-    ]
-    return await asyncio.gather(*(read_pulse(sections, query, deadline) for query in queries))
+    return [replace(first, point=one, stay=given.stay_from(one.today(now))) for one in points]
 
 
 def _body(pulse: Pulse) -> PulseBody:

@@ -1,5 +1,6 @@
 """Year: the typical weather of each month, for the question "when shall we go?"."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Self
 
@@ -23,6 +24,16 @@ from location_context.sections.weather.year.response import TypicalMonth, Typica
 from location_context.upstream.deadline import Deadline
 
 RETRY = timedelta(minutes=1)  # until a better source may be stored
+_TEXT = {  # the columns of its text
+    "month": "month",
+    "temperature_max": "high {units.temperature}",
+    "temperature_min": "low",
+    "temperature_mean": "mean",
+    "precipitation_total": "{units.precipitation}",
+    "wet_days": "wet days",
+    "daylight_hours": "daylight h",
+    "sunshine_hours": "sunshine h",
+}
 _MEASURES = {  # how a month's fields are converted; the others are temperatures
     "precipitation_total": "precipitation",
     "wet_days": "count",
@@ -98,6 +109,22 @@ class Year(section.Section[TypicalYear]):
 
     def updated_at(self, body: TypicalYear) -> None:
         """Return None: `as_of` is the end of the last year."""
+
+    def text(self, body: TypicalYear) -> Iterator[str | section.TextTable]:
+        """Yield the comfortable months with their rule, the source, and a row for each month."""
+        yield f"{body.sentence} {body.comfort_rule}"
+        years = f", {body.years[0]} to {body.years[-1]}" if body.years else ""
+        yield f"{body.source.replace('_', ' ')} ({body.provider}{years})"
+        names = [name for name in TypicalMonth.__struct_fields__ if name in _TEXT]
+        columns = [_TEXT[name].format(units=body.units) for name in names]
+        rows = [
+            [
+                section.UNKNOWN if (value := getattr(one, name)) is None else f"{value:g}"
+                for name in names
+            ]
+            for one in body.months
+        ]
+        yield section.TextTable(columns=columns, rows=rows)
 
     def card(self, body: TypicalYear, context: CardContext) -> Card:
         return card.card(body, context.fmt)

@@ -1,0 +1,102 @@
+"""The endpoint /mcp: the Model Context Protocol over HTTP, with its official SDK (extra `mcp`).
+
+A request is admitted as any other; then the SDK reads its body and calls a tool. There are no
+sessions and no streams: each answer is one JSON document, so any process can answer any request.
+"""
+
+import asyncio
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, TextContent, Tool
+from starlette.responses import Response
+
+from location_context import __version__, errors
+from location_context.exchange import Exchange
+from location_context.service import Service
+from location_context.web import tools
+from location_context.web.error_responses import NO_STORE
+
+MAX_BODY = 65_536  # bytes
+BODY_SECONDS = 10.0  # in which a body must arrive, beyond the deadline of its answer
+INSTRUCTIONS = "Weather, sky, restaurants and events around a stay, and when to go where."
+
+
+async def answer(service: Service, request: Exchange) -> Response:
+    """Return the SDK's response to a request.
+
+    Raises:
+        PublicError: the quota is used up, or the body does not arrive.
+    """
+    calls, response = _Calls(service, request), Response()
+    server = Server(
+        "location-context",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=calls.list_tools,
+        on_call_tool=calls.call_tool,
+    )
+    # No page that rebinds a name has the key, and proxies may change the Host: any is allowed.
+    host = request.given.get(b"host", b"").decode("latin-1")
+    origin = service.settings.public_url.rstrip("/")
+    manager = StreamableHTTPSessionManager(  # one for each request: all its work ends with it
+        server,
+        json_response=True,
+        stateless=True,
+        security_settings=TransportSecuritySettings(allowed_hosts=[host], allowed_origins=[origin]),
+        max_request_body_size=MAX_BODY,
+    )
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            response.status_code = message["status"]
+            response.raw_headers = [*message["headers"], (b"cache-control", NO_STORE.encode())]
+        else:
+            response.body = bytes(response.body) + message.get("body", b"")
+
+    try:
+        async with asyncio.timeout(service.settings.json_deadline + BODY_SECONDS), manager.run():
+            await manager.handle_request(request.scope, request.receive, send)
+    except TimeoutError:
+        raise errors.MalformedRequest("The body of the request did not arrive in time.") from None
+    if calls.refused is not None:
+        raise calls.refused
+    return response
+
+
+class _Calls:
+    """Answers the SDK's calls for one request.
+
+    Attributes:
+        refused: an error that is the answer to the whole request.
+    """
+
+    def __init__(self, service: Service, request: Exchange) -> None:
+        self.refused: errors.PublicError | None = None
+        self._service, self._request = service, request
+
+    async def list_tools(self, *_: Any) -> ListToolsResult:
+        found = tools.offered(self._service).values()
+        return ListToolsResult(tools=[Tool.model_validate(one) for one in found])
+
+    async def call_tool(self, _: Any, params: CallToolRequestParams) -> CallToolResult:
+        """Return the answer, or the error as a sentence that the agent reads."""
+        service, request, given = self._service, self._request, params.arguments or {}
+        try:
+            text, is_error = await tools.answer(service, request, params.name, given), False
+        except (errors.InvalidRequest, errors.UpstreamUnavailable) as error:
+            text, is_error, request.code = error.message, True, error.code
+            if isinstance(error, errors.UpstreamUnavailable) and request.counted:
+                await service.authenticator.refund(request.counted)  # as a 5xx is
+                request.counted = None
+        except errors.PublicError as error:
+            text, is_error, self.refused = error.message, True, error
+        except Exception:  # noqa: BLE001  whatever it is, the SDK would answer with its words
+            structlog.get_logger().exception("request_failed", request_id=request.id)
+            self.refused = errors.InternalError("Something went wrong on our side.")
+            text, is_error = self.refused.message, True
+        return CallToolResult(content=[TextContent(type="text", text=text)], is_error=is_error)
