@@ -18,7 +18,7 @@ from location_context.widget.oembed import OEmbed
 ADDRESS = "http://127.0.0.1:8000"
 WIDTH = 110
 LANGUAGES = {"application/json": "json", "text/html": "html", "image/svg+xml": "xml",
-             "image/png": "text", "text/javascript": "js"}  # fmt: skip
+             "image/png": "text", "text/javascript": "js", "text/calendar": "text"}  # fmt: skip
 HEAD = """# API
 
 {description}
