@@ -29,6 +29,7 @@ NOT_RUN = {  # how a command begins: why no test runs it
     "./scripts/check calendars": "minutes; fetches packages from npm",
     "./scripts/check clients": "minutes; fetches generators from their registries",
     "./scripts/check hosts": "minutes; fetches packages from npm",
+    "./scripts/check mcp": "a minute; fetches its suite from npm",
     "./scripts/check accessibility": "minutes; fetches engines from npm",
     "./scripts/check deploy": "minutes; fetches its tools and the dependencies",
     "SITE=": "needs images; ./scripts/check deploy has the file read by podman-compose",
