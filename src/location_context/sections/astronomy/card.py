@@ -1,7 +1,7 @@
 """The sky card: the widget's text and drawing of Sun, Moon and night.
 
-The Sun's path is that of the first remaining day, with the Sun in the evening's best light. The
-best night has the most dark, moonless hours, weighted by meteors an hour.
+The drawing shows the Sun's path on the first remaining day, with the Sun in the evening's best
+light. The best night is the one with the most dark, moonless hours, weighted by meteors an hour.
 """
 
 import math
@@ -21,16 +21,16 @@ TEMPLATE = "location_context.sections.astronomy:card.html"
 NOTABLE_DRIFT = 10  # minutes by which the sunset moves before the text mentions it
 NIGHTS_AT_MOST = 35
 MONTH = 28  # days in which a weekday with its number names one date
-FAINTEST = 1.5  # magnitude: as bright as the brightest score of stars
+FAINTEST = 1.5  # magnitude: as bright as the twenty brightest stars
 FEWEST_HOURS = 1.0  # of dark, moonless sky that make a good night
 MOONLESS = 0.03  # share of the disc whose light is too weak to mention
 AURORA = 62.0  # degrees of geomagnetic latitude from which it is seen on many dark nights
 DIPOLE = (80.8, -72.7)  # the dipole's northern pole, IGRF-14 for 2025
-RARE, SEEN = 5, 2  # weights of the page's facts, and of the moments of a day
+RARE, SEEN = 5, 2  # least weight of a highlight among the page's facts, and in the row of its day
 
 
 def light(days: Sequence[Day], fmt: Formatter) -> str:
-    """Return one sentence on the Sun that is true for the first and the last day."""
+    """Return one sentence on the Sun's light that holds from the first day to the last."""
     sun = days[0].sun
     if change := _change(days, fmt):
         return change
@@ -60,13 +60,13 @@ def _sunset(days: Sequence[Day], sunset: datetime, fmt: Formatter) -> str:
 
 
 def _twilight(day: Day) -> tuple[datetime, datetime] | None:
-    """Return the hours of civil twilight of a day without sunrise."""
+    """Return begin and end of civil twilight on a day without sunrise; None if it has none."""
     dawn, dusk = day.sun.civil_dawn, day.sun.civil_dusk
     return (dawn, dusk) if dawn and dusk and dawn < dusk else None
 
 
 def _minutes(sunset: datetime) -> int:
-    """Return the minutes after noon, so that a sunset after midnight is a late one."""
+    """Return the minutes from noon to a sunset, so that one after midnight counts as late."""
     return (sunset.hour * 60 + sunset.minute - 720) % 1440
 
 
@@ -94,9 +94,10 @@ def _change(days: Sequence[Day], fmt: Formatter) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class NightView:
-    """One night as shown.
+    """One night as the template shows it.
 
-    `lit` is the drawing of the lit part around the centre, empty at new moon.
+    `lit` is the Moon's lit part as SVG path data around (0, 0), empty at new Moon; `turn` is its
+    rotation in degrees clockwise.
     """
 
     dates: str
@@ -123,7 +124,7 @@ def _night(day: Day, turn: int, dates: str, fmt: Formatter) -> NightView:
 
 
 def _night_of(evening: date, days: Sequence[Day], fmt: Formatter) -> str:
-    """Return a night by both its dates, with their months in a stay that repeats a day's name."""
+    """Return both dates of a night, with months in a stay so long that a day's name repeats."""
     name = fmt.day if len(days) < MONTH else fmt.date_short
     text = fmt.gettext("{first} to {second}")
     return text.format(first=name(evening), second=name(evening + timedelta(days=1)))
@@ -137,7 +138,7 @@ def _no_window(day: Day, fmt: Formatter) -> str:
 
 
 def _best(nights: Sequence[Day], found: Sequence[HighlightView]) -> int | None:
-    """Return the index of the night with most to see; None if no night is dark for long."""
+    """Return the index of the best night; None if it has less than an hour of dark sky."""
     meteors = {one.day: one.meteors for one in found if one.icon == "meteor_shower"}
     hours = [night.night.dark_hours * (1 + meteors.get(night.date, 0.0)) for night in nights]
     best = max(range(len(nights)), key=lambda n: hours[n])
@@ -265,7 +266,7 @@ def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter, today: date)
 
 
 def _brief(view: View, fmt: Formatter) -> Brief:
-    """Return the sentence on the Sun, and the best night with its Moon."""
+    """Return the short form for small pages: the sentence on the Sun, and the best night."""
     night, title, text = view.best or (None, "", "")
     remark = f"{title}\u00a0· {text}" if night else ""
     drawing = ""
@@ -277,10 +278,7 @@ def _brief(view: View, fmt: Formatter) -> Brief:
 
 
 def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
-    """Return the sights of the stay by day.
-
-    Sights of a night are listed on the day of its evening.
-    """
+    """Return the highlights to show in the rows of their days, without those of little weight."""
     return [
         Moment(
             day=one.day,
@@ -296,12 +294,12 @@ def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
 
 
 def _night_to(day: date, fmt: Formatter) -> str:
-    """Return the date of a time after midnight, which stands in the row of the evening."""
+    """Return the note that a highlight, listed on the evening before, comes after midnight."""
     return fmt.gettext("night before {date}").format(date=fmt.day(day))
 
 
 def _facts(days: Sequence[Day], found: Sequence[HighlightView], fmt: Formatter) -> list[Fact]:
-    """Return the facts of the sky: sunset or the polar light, and the rarest sight of the stay."""
+    """Return the facts of the sky: sunset or polar day or night, and the stay's rarest event."""
     facts, sun = list[Fact](), days[0].sun
     rare = max(found, key=lambda one: one.weight, default=None)
     if rare is not None and rare.weight >= RARE:
@@ -334,7 +332,7 @@ def _facts(days: Sequence[Day], found: Sequence[HighlightView], fmt: Formatter) 
 
 
 def _times(day: Day, fmt: Formatter) -> list[tuple[str, str]]:
-    """Return the line under the drawing: when the light begins, its length, when it ends."""
+    """Return (value, label) pairs for the line under the drawing: sunrise, daylight, sunset."""
     sun = day.sun
     if sun.sunrise and sun.sunset:
         begin, end = (sun.sunrise, fmt.gettext("sunrise")), (sun.sunset, fmt.gettext("sunset"))

@@ -1,13 +1,13 @@
 """The record of each date of a stay at a point: Sun, Moon, night and planets.
 
 Golden and blue hours belong to the date of their solar noon: the morning's lie between the Sun's
-lower transit and noon, the evening's between noon and the next lower transit. Where the Sun turns
-inside a band of altitudes, the transit bounds the hour.
-The night begins on the date, noon to noon. A window is dark while the Sun is below -18° and the
-Moon below the horizon. A planet is visible while it is at least 5° high with the Sun below -6° for
-20 minutes or more: `all_night` when that fills four fifths of the time the Sun is below -6°,
-otherwise `evening` or `morning` by the half of the night that holds its longest stretch.
-The Moon's phase is that of the midnight which ends the date.
+lower transit and noon, the evening's between noon and the next lower transit. If the Sun reaches
+its highest or lowest point inside the band of altitudes, that transit ends the hour.
+A date's night lasts from its noon to the next noon. A window is dark while the Sun is below -18°
+and the Moon below the horizon. A planet is visible if it is at least 5° high with the Sun below -6°
+for 20 minutes or more: `all_night` if that fills four fifths of the time with the Sun below -6°,
+otherwise `evening` or `morning`, the half of the night that holds its longest visible span.
+The Moon's phase is that at the midnight which ends the date.
 """
 
 from collections.abc import Sequence
@@ -82,7 +82,10 @@ def planets_of(day: LocalDay, horizon: Horizon) -> list[Planet]:
 
 
 def _visible(seen: Spans, night: Spans, lasts: int) -> Visible:
-    """Return when a planet is visible; `lasts` is how long the Sun is under -6°."""
+    """Return the part of the night in which a planet is visible.
+
+    `seen` are the spans at 5° or higher; `night`, in all `lasts` seconds, has the Sun below -6°.
+    """
     total, longest = 0, (0, 0)
     for start, end in seen:
         if end - start >= _LONG_ENOUGH:
@@ -145,7 +148,7 @@ def _angle(angles: dict[int, float], at: int | None) -> float | None:
 
 
 def _transits(meridian: Track, noon: int | None) -> tuple[int | None, int | None]:
-    """Return the lower transits before and after a noon."""
+    """Return the moments of the Sun's lower transit before and after its noon."""
     if noon is None:
         return None, None
     before = meridian.first(True, noon - _HALF_DAY, noon)
@@ -153,7 +156,7 @@ def _transits(meridian: Track, noon: int | None) -> tuple[int | None, int | None
 
 
 def _inside(day: LocalDay, band: Track, start: int | None, end: int | None) -> Span | None:
-    """Return the first stretch inside a band of altitudes between two transits."""
+    """Return the first span between two transits with the Sun inside a band of altitudes."""
     found = band.spans(start, end) if start is not None and end is not None else []
     return _span(day, found[0]) if found else None
 
@@ -165,7 +168,10 @@ LUNATION_DAYS = 31  # no new moon is further back
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Phase angle (degrees) and sunlit share at the end of each date; principal phases around."""
+    """The Moon's phase angle (degrees) and sunlit share (0 to 1) at the end of each date.
+
+    `principal` are the new, full and quarter Moons of the stay and of the lunation before.
+    """
 
     angles: list[float]
     illuminations: list[float]
@@ -173,7 +179,7 @@ class Phases:
 
     @classmethod
     def of(cls, days: Sequence[LocalDay], sky: Sky, moments: Sequence[SkyEvent]) -> Self:
-        """Build the phases; `moments` must reach back a lunation before the first midnight."""
+        """Build the phases; `moments` must begin a lunation before the first midnight."""
         position = sky.position_of(np.array([day.end for day in days], float))
         places = interpolate(sky.positions[[SUN, MOON]], position)
         sun, moon = longitudes(places, interpolate(sky.obliquity, position))
@@ -203,7 +209,7 @@ _AROUND = 50400  # seconds: half a day, and the samples that the polynomials rea
 
 
 def required_span(days: Sequence[LocalDay]) -> tuple[float, float]:
-    """Return the span for which the ephemeris must hold the sky."""
+    """Return the first and last moment that `day_records` needs from the ephemeris."""
     return days[0].start - LUNATION_DAYS * DAY, days[-1].next_noon + _AROUND
 
 

@@ -1,12 +1,12 @@
 """Drawings of the sky card: the Sun's path over a day, and the Moon as it is lit and tilted.
 
-The Sun's path comes from the record of the day. Altitude at a moment is sin(a) = sin(lat) sin(d) +
-cos(lat) cos(d) cos(H), H the hour angle from solar noon and d the declination that follows from the
-noon altitude; d moves at most 0.2° in the hours drawn, far under a pixel. The drawing is 320 by
-72 units.
-The lit part of the Moon is half a circle and half an ellipse whose half-axis is
-r |cos(phase angle)|, turned as the Moon leans when it is seen from the point: at the moment nearest
-to midnight at which it stands above the horizon of a dark sky, else at midnight.
+The Sun's path is computed from the record of the day. The altitude a follows from sin(a) =
+sin(lat) sin(d) + cos(lat) cos(d) cos(H). H is the hour angle from solar noon; d is the declination,
+which follows from the noon altitude and changes by at most 0.2° in the hours drawn, far less than a
+pixel. The drawing is 320 by 72 units.
+The outline of the Moon's lit part is half a circle and half an ellipse with a half-axis of
+r |cos(phase angle)|. It is rotated as the Moon appears from the point at the moment nearest to
+midnight at which the Moon is above 5° and the Sun below -6°; if there is none, at midnight.
 """
 
 import math
@@ -37,9 +37,10 @@ _NEAREST_FIRST = np.array([0, *(side * n for n in range(1, 21) for side in (-1, 
 
 @dataclass(frozen=True, kw_only=True)
 class SunPath:
-    """Path data in the drawing's units: above and below the horizon, and in the best light.
+    """The Sun's path as SVG path data: above and below the horizon, and in the best light.
 
-    In the polar night the best light is civil twilight. `disc` is where the Sun is drawn.
+    `golden` is the best light; in the polar night it is civil twilight. `disc` is the (x, y) of the
+    Sun, `horizon` the y of the horizon.
     """
 
     above: str
@@ -54,7 +55,7 @@ class SunPath:
 
 @dataclass(frozen=True)
 class _Frame:
-    """Turns moments, in hours from noon, and altitudes into points of the drawing."""
+    """A converter of moments (hours from noon) and altitudes (degrees) to points of the drawing."""
 
     begin: float
     end: float
@@ -62,7 +63,7 @@ class _Frame:
     bottom: float
 
     def line(self, hours: Floats, altitudes: Floats) -> str:
-        """Return points as path data, to a tenth of a unit."""
+        """Return a line through points as SVG path data, rounded to a tenth of a unit."""
         x = WIDTH * (hours - self.begin) / (self.end - self.begin)
         share = (altitudes - self.bottom) / (self.top - self.bottom)
         y = HEIGHT - FOOT - share * (HEIGHT - FOOT - HEAD)
@@ -74,7 +75,7 @@ class _Frame:
 
 
 def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
-    """Return the drawing of a day; None when its noon is not known."""
+    """Return the drawing of the Sun's path on a day; None if its solar noon is not known."""
     sun, noon = day.sun, day.sun.solar_noon
     if noon is None or sun.noon_altitude is None:
         return None
@@ -114,7 +115,10 @@ def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
 
 
 def _best_light(day: Day, noon: datetime) -> tuple[float, float] | None:
-    """Return the evening's golden hour, in polar night civil twilight, in hours from noon."""
+    """Return begin and end of the best light in hours from noon; None if there is none.
+
+    This is the golden hour of the evening; in the polar night it is civil twilight.
+    """
     sun, span = day.sun, day.sun.golden_hour_evening
     if sun.status != "polar_night":
         return (_hours(span.start, noon), _hours(span.end, noon)) if span else None
@@ -128,14 +132,17 @@ def _hours(moment: datetime, noon: datetime) -> float:
 
 
 def _declination(day: date, lat: float, noon_altitude: float) -> float:
-    """Return the declination in radians: of the two for this altitude, that of the season."""
+    """Return the Sun's declination in radians, from its altitude at noon.
+
+    Two declinations give that altitude; the one nearer to the season's is returned.
+    """
     season = -23.44 * math.cos(2 * math.pi * (day.timetuple().tm_yday + 10) / 365.24)
     zenith = 90.0 - noon_altitude
     return math.radians(min(lat - zenith, lat + zenith, key=lambda d: abs(d - season)))
 
 
 def altitude(lat: float, delta: Floats | float, turn: Floats) -> Floats:
-    """Return degrees, at a declination and hour angle in radians."""
+    """Return altitudes in degrees; the declination `delta` and hour angle `turn` are in radians."""
     phi = math.radians(lat)
     sine = math.sin(phi) * np.sin(delta) + math.cos(phi) * np.cos(delta) * np.cos(turn)
     degrees: Floats = np.degrees(np.arcsin(np.minimum(np.maximum(sine, -1.0), 1.0)))
@@ -143,7 +150,7 @@ def altitude(lat: float, delta: Floats | float, turn: Floats) -> Floats:
 
 
 def _area(moments: Floats, heights: Floats, frame: _Frame) -> str:
-    """Return the area between the curve and the horizon by day."""
+    """Return the area between curve and horizon while the Sun is up, as SVG path data."""
     lit = np.flatnonzero(heights > 0)
     if not lit.size:
         return ""
@@ -153,7 +160,7 @@ def _area(moments: Floats, heights: Floats, frame: _Frame) -> str:
 
 
 def _piece(start: float, end: float, frame: _Frame, lat: float, delta: float) -> str:
-    """Return the part of the curve from `start` to `end`, as far as it is drawn."""
+    """Return the curve from `start` to `end` (hours from noon) as SVG path data, cut to `frame`."""
     start, end = max(start, frame.begin), min(end, frame.end)
     if end <= start:
         return ""
@@ -176,7 +183,7 @@ def _spoken(day: Day, fmt: Formatter) -> str:
 
 
 def lit_part(phase_angle: float, illumination: float) -> str:
-    """Return the lit part with its lit limb on the right, for a Moon that waxes."""
+    """Return the lit part of the Moon as SVG path data, lit on the right; empty at new Moon."""
     if illumination < LEAST_LIT:
         return ""
     bulge = math.cos(math.radians(phase_angle))
@@ -187,7 +194,7 @@ def lit_part(phase_angle: float, illumination: float) -> str:
 
 
 def turns(ephemeris: Ephemeris, point: PointBody, evenings: Sequence[date]) -> list[int]:
-    """Return the degrees clockwise by which each night's disc is turned from "lit on the right"."""
+    """Return the degrees clockwise by which to rotate `lit_part` in the night of each evening."""
     zone, one_day = ZoneInfo(point.timezone), timedelta(days=1)
     midnights = [datetime.combine(evening + one_day, time(), zone) for evening in evenings]
     moments = np.array([midnight.timestamp() for midnight in midnights])[:, None] + _NEAREST_FIRST
@@ -202,10 +209,10 @@ def turns(ephemeris: Ephemeris, point: PointBody, evenings: Sequence[date]) -> l
 
 
 def moon_tilt(seen: Directions, steps: Ints) -> Floats:
-    """Return where the middle of the Moon's bright limb lies, in degrees clockwise from the top.
+    """Return the side of the Moon that is lit, in degrees clockwise from the top, for each step.
 
-    The limb faces the Sun. 90 is to the right (a waxing half Moon in the north), 180 below, 270 to
-    the left.
+    The lit side faces the Sun. 90 is right (a waxing half Moon in the north), 180 is the bottom,
+    270 is left.
     """
     sun, moon = (seen.towards(body)[:, steps] for body in (SUN, MOON))
     right = sun[1] * moon[2] - sun[2] * moon[1]  # of up, east and north

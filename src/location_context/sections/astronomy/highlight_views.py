@@ -1,6 +1,7 @@
-"""The highlights of the sky, each with its day and a few words of use.
+"""The highlights of the sky as the widget shows them, each with its day and a short useful text.
 
-They are ranked by visible effect: meteors an hour for showers, the covered share for eclipses.
+Their weight follows the visible effect: meteors an hour for showers, the covered share or the kind
+for eclipses.
 """
 
 import math
@@ -13,7 +14,7 @@ from location_context.sections.astronomy.highlights.highlights import LOST_TO_MO
 from location_context.sections.astronomy.response import AstronomyBody, Details, Highlight
 from location_context.sections.card import Entry
 
-DOZENS = 24  # meteors an hour
+DOZENS = 24  # meteors an hour from which the text says "dozens"
 EQUAL = 3600  # seconds by which day and night of an equinox may differ
 LITTLE_CHANGE = 1.0  # degrees of latitude within which all days are about equally long
 _QUARTERS = {"first_quarter", "last_quarter"}
@@ -24,9 +25,9 @@ _LUNAR = {"total": 6, "partial": 5, "penumbral": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class HighlightView:
-    """One highlight as shown in the row of its day. For a night, that is the day of its evening.
+    """One highlight, shown in the row of `day`; for an event of a night that is its evening's date.
 
-    `to` is the date after midnight if the highlight is best seen then, else None. `meteors` is the
+    `to` is the next date if the highlight is best seen after midnight, else None. `meteors` is the
     number seen in an hour.
     """
 
@@ -40,7 +41,7 @@ class HighlightView:
 
 
 def highlight_views(body: AstronomyBody, fmt: Formatter, today: date) -> list[HighlightView]:
-    """Return the highlights of the remaining days in time order, without the quarters."""
+    """Return the highlights of the remaining days in time order, without the Moon's quarters."""
     first = max(today, body.stay.start)
     return [
         _view(one, body, fmt)
@@ -89,9 +90,9 @@ def _view(one: Highlight, body: AstronomyBody, fmt: Formatter) -> HighlightView:
 
 
 def _day(one: Highlight) -> date:
-    """Return the date to list a highlight under: for a night, that of its evening.
+    """Return the date under which a highlight is listed.
 
-    For a clock change, the date before.
+    For an event of a night that is the evening's date, for a clock change the old clock's date.
     """
     if one.type in _SEASONS or one.type in {"solar_eclipse", "new_moon"}:
         return one.at.date()
@@ -101,7 +102,7 @@ def _day(one: Highlight) -> date:
 
 
 def _before_change(one: Highlight) -> datetime:
-    """Return the time that clocks show as they change, which is what is announced."""
+    """Return the time of a clock change by the old clock, which is how it is announced."""
     shift = one.details.shift_minutes if one.details else 0
     return one.at - timedelta(minutes=shift or 0)
 
@@ -139,13 +140,13 @@ def _weight(one: Highlight) -> int:
 
 
 def _meteors(details: Details) -> float:
-    """Return about how many meteors an hour a dark place sees at the best moment."""
+    """Return the approximate number of meteors an hour, seen from a dark place at the best time."""
     height = math.sin(math.radians(details.radiant_height or 0.0))
     return (details.rate or 0) * height * (1 - LOST_TO_MOON * (details.moonlight or 0.0))
 
 
 def _fact(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
-    """Return one fact of use about a phase or a season."""
+    """Return one useful sentence about a Moon phase, an equinox or a solstice, or nothing."""
     if one.type in {"june_solstice", "december_solstice"}:
         return _solstice(one, body, fmt)
     if one.type == "new_moon":
@@ -168,7 +169,7 @@ def _solstice(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
 
 
 def _share(share: float, fmt: Formatter) -> str:
-    """Return a share in per cent, with a decimal near the whole: 99.7 % is not 100 %."""
+    """Return a share (0 to 1) in percent, from 99 on with a decimal: 99.7 % is not 100 %."""
     percent = 100 * share
     if 99 <= percent < 100:
         whole = fmt.percent(99)

@@ -1,8 +1,9 @@
-"""The section `astronomy`: it answers for any point and stay, from data in the package.
+"""The section `astronomy`: Sun, Moon, night and planets for any point and stay, without a network.
 
-Months in memory are answered at once, a week in about a millisecond. Other months, and long stays,
-are computed on the section's worker thread, so that the event loop is not blocked. `run` makes the
-months from the last one to thirteen ahead while the server already answers.
+Everything is computed from an ephemeris in the package. The event loop answers a stay of at most 14
+days whose months are in memory; a week takes about a millisecond. Other stays are computed on the
+section's worker thread, so that the event loop is not blocked. While the server already answers,
+`run` computes the months from the last one to thirteen ahead.
 """
 
 import asyncio
@@ -70,21 +71,18 @@ class Astronomy(section.Section[AstronomyBody]):
 
     @cached_property
     def _ephemeris(self) -> Ephemeris:
-        """The ephemeris that the section was built with.
-
-        Created here if the section only shows samples.
-        """
+        """The ephemeris passed to `__init__`; created here if the section only shows samples."""
         return Ephemeris()
 
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return the usual answer, which is computed from the query alone."""
+        """Return the same answer as `read`, which depends on the query alone."""
         del now, failing
         return (await self.read(query, deadline)).body
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
-        """Return the sky of each date; the deadline bounds the wait for months to be computed."""
+        """Return the sky of each date; wait for the worker thread until the deadline at most."""
         days = local_days(query.dates, query.point.zone)
         if len(days) <= _AT_ONCE_DAYS and self._ephemeris.holds(*required_span(days)):
             body = self.answer(query, days)
@@ -95,7 +93,7 @@ class Astronomy(section.Section[AstronomyBody]):
         return contract.SectionResult(body, self._clock() + _FRESH)
 
     def answer(self, query: contract.Query, days: Sequence[LocalDay]) -> AstronomyBody:
-        """Return the body, computed in the caller's thread."""
+        """Compute the body of the answer in the calling thread."""
         point, stay = query.point, query.dates
         return AstronomyBody(
             point=contract.point_body(point),
@@ -111,7 +109,7 @@ class Astronomy(section.Section[AstronomyBody]):
         )
 
     async def run(self) -> None:
-        """Compute the months around the current date, one at a time, and keep them current."""
+        """Compute the months around the current date, one after another; repeat this every day."""
         loop = asyncio.get_running_loop()
         while True:
             now = self._clock()
@@ -135,7 +133,7 @@ class Astronomy(section.Section[AstronomyBody]):
         return card.card(body, self._ephemeris, context.fmt, today)
 
     def text(self, body: AstronomyBody) -> Iterator[str | section.TextTable]:
-        """Yield a line for each day, then the highlights."""
+        """Yield a table with a row for each day, then a line for each highlight."""
         rows = []
         for day in body.days:
             sun, moon = day.sun, day.moon

@@ -1,14 +1,16 @@
 """Eclipses at new and full moons, and the part of each that is visible from a point.
 
-Solar: the axis and cones of the Moon's shadow in Earth radii (Besselian geometry, the flattened
-Earth) everywhere; at a point the distance of both discs for that observer, clipped to the Sun being
-up. Magnitude is the share of the Sun's diameter covered, obscuration that of its disc.
-Lunar: the shadow's radii are enlarged by 1/50 for the air (Chauvenet's rule, as in NASA's catalogue
-of 2001 to 2100 and the Explanatory Supplement). An eclipse lasts from the first contact with the
-penumbra to the last; magnitude is the share of the Moon's diameter in the umbra, or in the penumbra
-while the umbra is not touched.
-Radii are in astronomical units. The Moon's is k Earth radii: 0.2725076 (IAU) for the penumbra and
-the whole disc, 0.272281 where the last sunlight through its valleys counts (NASA's catalogues).
+Solar: whether an eclipse occurs on Earth follows from the axis and cones of the Moon's shadow, in
+Earth radii (Besselian geometry, the flattened Earth). What a point sees follows from the distance
+of both discs for that observer, while the Sun is up. Magnitude is the covered share of the Sun's
+diameter, obscuration that of its area.
+Lunar: the radii of the Earth's shadow are enlarged by 1/50 for the air (Chauvenet's rule, as in
+NASA's catalogue of 2001 to 2100 and the Explanatory Supplement). An eclipse lasts from the first
+contact with the penumbra to the last. Magnitude is the share of the Moon's diameter in the umbra,
+or in the penumbra if the Moon does not touch the umbra.
+Radii are in astronomical units. The Moon's radius is k Earth radii. k is 0.2725076 (IAU) for the
+penumbra and the whole disc; it is 0.272281 for total and annular eclipses, where the last sunlight
+through valleys of the Moon's rim counts (NASA's catalogues).
 """
 
 import threading
@@ -57,7 +59,7 @@ _MEAN_EARTH = 0.998340  # the Earth's radius at 45°, in equatorial radii
 
 @dataclass(frozen=True, slots=True)
 class SeenEclipse:
-    """The part of an eclipse that can be seen from a point: moments in unix seconds."""
+    """The part of an eclipse that can be seen from a point; moments are Unix seconds."""
 
     kind: EclipseKind
     start: float
@@ -69,14 +71,14 @@ class SeenEclipse:
 
 @dataclass(frozen=True, slots=True)
 class Minutes:
-    """Functions of the sky's grid brought to every minute around a syzygy."""
+    """The sky at each minute of the twelve hours around a syzygy (a new or full Moon)."""
 
     start: float
     sky: Sky
 
     @classmethod
     def around(cls, ephemeris: Ephemeris, syzygy: float) -> Self:
-        """Build the hours around a new or full moon; the sky has a margin for interpolation."""
+        """Build the minutes around a syzygy (Unix seconds); `sky` has a margin to interpolate."""
         sky = ephemeris.sky(syzygy - AROUND - _REACH, syzygy + AROUND + _REACH)
         return cls(syzygy - AROUND, sky)
 
@@ -86,7 +88,7 @@ class Minutes:
         return self.of(self.sky.positions[[SUN, MOON]].reshape(6, -1)).reshape(2, 3, -1)
 
     def of(self, rows: Floats) -> Floats:
-        """Return rows on the sky's grid as rows on the minutes."""
+        """Interpolate rows with a value for each step of the sky to one for each minute."""
         times = self.start + _MINUTE * np.arange(_MINUTES, dtype=np.float64)
         return interpolate(rows, self.sky.position_of(times))
 
@@ -94,12 +96,12 @@ class Minutes:
         return self.start + _MINUTE * position
 
     def value(self, row: Floats, moment: float) -> float:
-        """Return a row of minutes at a moment between them."""
+        """Interpolate a row with a value for each minute at one moment (Unix seconds)."""
         position = np.array([(moment - self.start) / _MINUTE])
         return float(interpolate(row, position)[0])
 
     def track(self, row: Floats) -> Track:
-        """Return when a row is above zero, to the second."""
+        """Return when a row with a value for each minute crosses zero, to the second."""
         found = crossings(row[None])
         times = np.rint(self.start + _MINUTE * found.position).astype(np.int64)
         return Track(times.tolist(), found.up.tolist(), bool(row[2] > 0))
@@ -116,7 +118,7 @@ def length(vectors: Floats) -> Floats:
 
 
 def nearest(spans: list[tuple[int, int]], moment: float) -> tuple[int, int, float] | None:
-    """Return the span that comes closest to a moment, and its closest moment."""
+    """Return begin and end of the span closest to a moment, and the closest moment in it."""
     if not spans:
         return None
     best = min(spans, key=lambda span: abs(_clamped(moment, span) - moment))
@@ -129,7 +131,7 @@ def _clamped(moment: float, span: tuple[int, int]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LunarEclipse:
-    """An eclipse as the Earth's centre sees it, with both magnitudes at each minute."""
+    """A lunar eclipse for the Earth's centre, with umbral and penumbral magnitude by minute."""
 
     kind: EclipseKind
     greatest: float
@@ -138,7 +140,7 @@ class LunarEclipse:
     minutes: Minutes
 
     def visible(self, lat: float, lng: float) -> SeenEclipse | None:
-        """Return the part of an eclipse with the Moon above the horizon."""
+        """Return the part of the eclipse with the Moon up at a point; None if there is none."""
         minutes, seen = self.minutes, horizon.directions(self.minutes.sky, lat, lng)
         height = minutes.of(seen.towards(MOON)[0] - horizon.moon_line(seen.distance[MOON]))
         touched, up = minutes.track(self.penumbral), minutes.track(height)
@@ -154,7 +156,7 @@ class LunarEclipse:
 
 
 def lunar_eclipse(ephemeris: Ephemeris, full_moon: float) -> LunarEclipse | None:
-    """Return the eclipse at a full moon, if there is one."""
+    """Return the eclipse at a full Moon (Unix seconds); None if there is none."""
     minutes = Minutes.around(ephemeris, full_moon)
     away, umbral, penumbral = _shadow(*minutes.sun_and_moon)
     greatest = minutes.moment(lowest(away * away))
@@ -165,7 +167,10 @@ def lunar_eclipse(ephemeris: Ephemeris, full_moon: float) -> LunarEclipse | None
 
 
 def _shadow(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the Moon's distance from the shadow's axis (radians), and both magnitudes."""
+    """Return the Moon's distance from the shadow's axis (radians), then the magnitudes.
+
+    The first magnitude is in the umbra, the second in the penumbra.
+    """
     to_sun, to_moon = length(sun), length(moon)
     away = 2 * np.arcsin(length(sun / to_sun + moon / to_moon) / 2)
     parallax = _MEAN_EARTH * np.arcsin(horizon.EQUATOR_AU / to_moon) + np.arcsin(
@@ -185,13 +190,13 @@ def _lunar_kind(umbral: float) -> EclipseKind:
 
 @dataclass(frozen=True, slots=True)
 class SolarEclipse:
-    """An eclipse somewhere on Earth."""
+    """A solar eclipse that is visible somewhere on Earth."""
 
     greatest: float
     minutes: Minutes
 
     def visible(self, lat: float, lng: float) -> SeenEclipse | None:
-        """Return the part of an eclipse that a point sees with the Sun up."""
+        """Return the part of the eclipse with the Sun up at a point; None if there is none."""
         minutes, seen = self.minutes, horizon.directions(self.minutes.sky, lat, lng)
         to_sun, to_moon = seen.towards(SUN), seen.towards(MOON)
         apart = length(to_sun - to_moon)
@@ -214,7 +219,7 @@ class SolarEclipse:
 
 
 def solar_eclipse(ephemeris: Ephemeris, new_moon: float) -> SolarEclipse | None:
-    """Return the eclipse at a new moon, if the penumbra meets the Earth."""
+    """Return the eclipse at a new Moon (Unix seconds); None if the penumbra misses the Earth."""
     minutes = Minutes.around(ephemeris, new_moon)
     away, deep, penumbra = _shadow_of_moon(*(minutes.sun_and_moon / horizon.EQUATOR_AU))
     position = lowest(away**2)
@@ -225,10 +230,11 @@ def solar_eclipse(ephemeris: Ephemeris, new_moon: float) -> SolarEclipse | None:
 
 
 def _shadow_of_moon(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return where the Moon's shadow passes the Earth's centre at each minute, in Earth radii.
+    """Return how the Moon's shadow passes the Earth: three values at each minute, in Earth radii.
 
-    The axis's distance from the centre; that distance for the flattened Earth, less than 1 where
-    the axis meets it; and the radius of the penumbra there.
+    The values are the distance of the shadow's axis from the Earth's centre; that distance scaled
+    for the flattened Earth, so that it is below 1 while the axis meets the Earth; and the radius
+    of the penumbra there.
     """
     between = sun - moon
     apart = length(between)
@@ -242,10 +248,7 @@ def _shadow_of_moon(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 class Eclipses:
-    """A cache of the eclipses at new and full moons, which do not depend on a place.
-
-    Any thread may use it.
-    """
+    """A thread-safe cache of the eclipses at new and full Moons, which do not depend on a place."""
 
     def __init__(self, ephemeris: Ephemeris) -> None:
         self._ephemeris = ephemeris
@@ -254,7 +257,7 @@ class Eclipses:
         self._lock = threading.Lock()
 
     def of(self, event: SkyEvent) -> SolarEclipse | LunarEclipse | None:
-        """Return the eclipse at that moment; None for moments of other kinds too."""
+        """Return the eclipse at a new or full Moon; None if there is none, or for other events."""
         find = _FINDERS.get(event.type)
         if find is None:
             return None
@@ -272,9 +275,10 @@ _FINDERS = {"new_moon": solar_eclipse, "full_moon": lunar_eclipse}
 
 
 def _discs(apart: float, sun: float, moon: float) -> tuple[EclipseKind, float, float]:
-    """Return kind, magnitude and obscuration from the distance and radii of two discs (radians).
+    """Return kind, magnitude and obscuration of a solar eclipse.
 
-    The covered share of the Sun's disc is two circular segments over the disc.
+    `apart` is the distance between the two centres; `sun` and `moon` are the radii, in radians. The
+    covered area of the Sun's disc is the sum of two circular segments.
     """
     inner = moon * MOON_INNER_AU / MOON_AU
     magnitude = (sun + moon - apart) / (2 * sun)

@@ -1,9 +1,9 @@
 """The highlights of a stay: special events on its dates at the point, in time order.
 
-At the best moment of a meteor shower most of its meteors are seen, within twelve hours of the peak:
-it is still active, its radiant stands high, and the Moon lights little. The Sun is under -18° then,
-or under -12° where it does not sink so low. A shower whose radiant stays under 10° then is not
-mentioned: too few of its meteors come.
+The best moment of a meteor shower is the one at which most meteors are visible, within twelve hours
+of the peak. Their number depends on the shower's activity, the height of its radiant and the
+moonlight. The Sun must be below -18°, or below -12° if it does not sink to -18°. If the radiant is
+below 10° at the best moment, the shower is left out, since few of its meteors are visible.
 """
 
 from bisect import bisect_left
@@ -32,15 +32,15 @@ from location_context.sections.astronomy.sky.horizon import directions, moon_lin
 from location_context.sections.astronomy.sky.local_days import J2000, JULIAN_YEAR, LocalDay
 
 _HALF_DAY = 43200  # seconds; two clock changes are never closer
-_DARK = np.sin(np.radians([-18, -12]))  # the lower where the Sun does not sink so low
-LOST_TO_MOON = 0.8  # of the meteors under a full Moon: it hides all that are faint
-_NEARLY = 0.75  # of the best rate: below it the watch ends
+_DARK = np.sin(np.radians([-18, -12]))  # the second where the Sun does not sink to the first
+LOST_TO_MOON = 0.8  # share of the meteors that a full Moon hides, the faint ones
+_NEARLY = 0.75  # share of the best rate that bounds the best time
 _SOLAR_DEGREES = 360 / 365.24 / 86400  # of solar longitude in a second
 _LOWEST = 10.0
 
 
 def titles(language: Language) -> dict[str, str]:
-    """Return titles of highlights by type, of eclipses by kind, of showers by name."""
+    """Return localised titles by highlight type, kind of eclipse or clock change, and shower."""
     _ = language.gettext
     return {
         "new_moon": _("New Moon"),
@@ -76,14 +76,14 @@ def titles(language: Language) -> dict[str, str]:
 
 
 class ClockChange(NamedTuple):
-    """The time of a clock change (unix seconds), and the seconds by which clocks go forward."""
+    """The moment of a clock change (Unix seconds), and the time by which clocks go forward."""
 
     at: int
     forward: timedelta
 
 
 def clock_changes(days: Sequence[LocalDay]) -> list[ClockChange]:
-    """Return every change on the dates, those at their first midnight included."""
+    """Return every clock change on these dates, including one at the first midnight."""
     zone = days[0].zone
     start, end = days[0].start - 1, days[-1].end - 1
     probes = [*range(start, end, _HALF_DAY), end]
@@ -100,13 +100,16 @@ def _offset(seconds: int, zone: ZoneInfo) -> timedelta:
 
 
 def _instant(before: int, after: int, zone: ZoneInfo) -> int:
-    """Return the first second with the new offset."""
+    """Return the first second, from `before` to `after`, that has the offset of `after`."""
     new, seconds = _offset(after, zone), range(before, after + 1)
     return seconds[bisect_left(seconds, True, key=lambda at: _offset(at, zone) == new)]
 
 
 def _of_date(shower: Shower, moment: float) -> tuple[float, float]:
-    """Return the radiant in the equinox of date (precession 46.12" + 20.04" sin a tan d a year)."""
+    """Return a radiant's right ascension and declination in radians, in the equinox of date.
+
+    Precession in right ascension is 46.12" + 20.04" sin a tan d a year.
+    """
     years = (moment - J2000) / JULIAN_YEAR
     alpha, delta = np.radians(shower.right_ascension), np.radians(shower.declination)
     east = 46.12 + 20.04 * np.sin(alpha) * np.tan(delta)
@@ -193,7 +196,7 @@ class Highlights:
         height = float(np.degrees(np.arcsin(sine[best])))
         if height < _LOWEST:
             return
-        moonlit = (light > 0) & (light[best] == 0)  # which a moonless best time leaves out
+        moonlit = (light > 0) & (light[best] == 0)  # not in a moonless best time
         poor = np.flatnonzero((many < _NEARLY * many[best]) | moonlit)
         first = int(poor[poor < best].max(initial=-1)) + 1
         last = int(poor[poor > best].min(initial=many.size)) - 1

@@ -1,9 +1,10 @@
-"""Zero crossings of smooth functions sampled on an even grid, all of them at once.
+"""The zero crossings of many smooth functions at once, each sampled at even steps.
 
-Around each sign change a polynomial of degree five through six samples is solved by Newton's
-method. Sky functions on a 20-minute grid are off by less than 1e-8 that way, about 1 ms of time.
-Pairs of crossings between two samples (grazing events near the poles) show as a local extremum
-close to zero: the polynomial's own extremum decides whether they are real.
+A polynomial of degree five is laid through the six samples around each sign change; Newton's method
+finds its root. For functions of the sky in steps of 20 minutes the error is below 1e-8, which is
+about 1 ms of time.
+Two crossings may hide between samples of one sign (grazing events near the poles). They show as a
+local extremum close to zero, and are real if the polynomial's extremum has the other sign.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,14 +18,18 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """Crossings of one line in time order (unix seconds); `begins_up` before the first."""
+    """The times (Unix seconds, ascending) at which a body crosses one line, such as the horizon.
+
+    `ups[n]` is True if it rises above the line at `times[n]`. `begins_up` is True if it is above
+    the line before the first crossing.
+    """
 
     times: list[int]
     ups: list[bool]
     begins_up: bool
 
     def first(self, up: bool, start: float, end: float) -> int | None:
-        """Return the first crossing in that direction with start <= time < end."""
+        """Return the first time with start <= time < end of a crossing up, or else down."""
         times, ups = self.times, self.ups
         for index in range(bisect_left(times, start), len(times)):
             if times[index] >= end:
@@ -38,7 +43,7 @@ class Track:
         return self.ups[index - 1] if index else self.begins_up
 
     def spans(self, start: int, end: int, *, up: bool = True) -> list[tuple[int, int]]:
-        """Return the parts of start..end that are above the line, or below it."""
+        """Return (begin, end) of the parts of start..end above the line; if not `up`, below it."""
         times, index = self.times, bisect_right(self.times, start)
         inside = (self.ups[index - 1] if index else self.begins_up) is up
         found, begin = [], start
@@ -52,7 +57,7 @@ class Track:
 
 
 def between(low: Track, high: Track) -> Track:
-    """Return the track that is up where the one is up and the other is not."""
+    """Return the track of the band between two lines: up while `low` is up and `high` is not."""
     edges = [*zip(low.times, low.ups, repeat(True)), *zip(high.times, high.ups, repeat(False))]
     above, under = low.begins_up, not high.begins_up
     begins = inside = above and under
@@ -70,7 +75,7 @@ def between(low: Track, high: Track) -> Track:
 
 
 def both(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the moments that lie in a span of each list."""
+    """Return the overlaps of the spans in one list with those in the other."""
     return [(max(c, a), min(d, b)) for a, b in one for c, d in other if a < d and c < b]
 
 
@@ -87,20 +92,26 @@ _BISECTIONS = 50
 
 @dataclass(frozen=True, slots=True)
 class Crossings:
-    """Row, position on the grid and direction of each crossing, by row and then position."""
+    """Zero crossings in parallel arrays, sorted by row and then by position.
+
+    `position` counts samples, with a fraction; `up` is True where the values rise.
+    """
 
     row: Ints
     position: Floats
     up: NDArray[np.bool_]
 
     def by_row(self, rows: int) -> list[slice]:
-        """Return the slices of the crossings of each row."""
+        """Return one slice of the arrays for each of `rows` rows."""
         bounds = np.searchsorted(self.row, np.arange(rows + 1)).tolist()
         return [slice(first, last) for first, last in pairwise(bounds)]
 
 
 def crossings(values: Floats, *, grazing: bool = False) -> Crossings:
-    """Return every zero of every row; with `grazing`, for sines of altitudes, close pairs too."""
+    """Return the zero crossings of each row of `values` (rows x samples).
+
+    `grazing` also finds pairs between neighbouring samples of one sign, in sines of altitudes.
+    """
     positive = values > 0
     turns = positive[:, 1:] != positive[:, :-1]
     turns[:, :BEFORE] = turns[:, values.shape[1] - AFTER :] = False
@@ -113,7 +124,7 @@ def crossings(values: Floats, *, grazing: bool = False) -> Crossings:
 
 
 def interpolate(values: Floats, position: Floats) -> Floats:
-    """Return the rows at each position of the grid, shape (rows, positions)."""
+    """Return the value of each row at each position (in samples), shape (rows, positions)."""
     highest = values.shape[-1] - AFTER - 1
     index = np.clip(np.floor(position).astype(np.intp), BEFORE, highest)
     weights = np.vander(position - index, 6, increasing=True) @ _TO_POLYNOMIAL.T
@@ -123,7 +134,7 @@ def interpolate(values: Floats, position: Floats) -> Floats:
 
 
 def _polynomials(values: Floats, row: Ints, index: Ints) -> Floats:
-    """Return coefficients, lowest power first, around each (row, index): shape (6, n)."""
+    """Return a polynomial around each of n samples: coefficients (6, n), lowest power first."""
     samples = values[row, index + _REACH[:, None]]
     result: Floats = _TO_POLYNOMIAL.T @ samples
     return result
@@ -140,7 +151,7 @@ def _slope(c: Floats, x: Floats) -> Floats:
 
 
 def _solve(c: Floats) -> Floats:
-    """Return the root in 0..1 of polynomials whose ends have unlike signs."""
+    """Return the root in 0..1 of each polynomial, whose values at 0 and 1 differ in sign."""
     end = c.sum(axis=0)
     x: Floats = c[0] / (c[0] - end)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -162,7 +173,7 @@ def _bisect(c: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _grazing(values: Floats, positive: NDArray[np.bool_]) -> Iterator[tuple[int, float, bool]]:
-    """Yield pairs of crossings hidden between samples of one sign, as (row, position, up)."""
+    """Yield crossings that hide in pairs between samples of one sign: (row, position, up)."""
     inner = slice(BEFORE + 1, values.shape[1] - AFTER - 1)
     row, index = np.nonzero(np.abs(values[:, inner]) < _CLOSE)
     index += BEFORE + 1
@@ -186,7 +197,7 @@ def _pair(values: Floats, index: int, row: int) -> list[tuple[int, float, bool]]
 
 
 def lowest(values: Floats) -> float:
-    """Return the position of the least value, between samples where it is not at an edge."""
+    """Return the position (in samples) of the lowest value, interpolated except near the ends."""
     index = int(values.argmin())
     if not BEFORE <= index < values.size - AFTER:
         return float(index)
@@ -195,7 +206,7 @@ def lowest(values: Floats) -> float:
 
 
 def _turn(c: Floats) -> Floats:
-    """Return where polynomials turn, within a step of their middle."""
+    """Return the position of a polynomial's extremum, between -1 and 1 samples."""
     x = np.clip(-c[1] / (2 * c[2]), -1.0, 1.0) if c[2, 0] else np.zeros(1)
     for _ in range(_NEWTON_STEPS):
         bend = 2 * c[2] + x * (6 * c[3] + x * (12 * c[4] + x * 20 * c[5]))

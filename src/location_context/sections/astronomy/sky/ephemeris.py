@@ -1,16 +1,19 @@
-"""Ephemeris: positions of Sun, Moon and planets, cached by month since no place matters to them.
+"""Positions of Sun, Moon and planets, cached by month, since they do not depend on the place.
 
-Source: JPL's DE421 (skyfield-data, offline, 1899 to 2053) read by skyfield, built-in timescale.
-A month holds apparent geocentric positions (light time, deflection, aberration) in the true
-equator and equinox of date, taken every twelve hours and brought to a 20-minute grid by polynomials
-of degree seven: within 0.001" of skyfield, Moon and nutation included (0.02" beside a leap second,
-the Earth's turn 0.3"). Polar motion (0.3") is left out. The number of cached months is bounded; the
-least used are dropped first.
+Source: JPL's DE421 (from skyfield-data, offline, 1899 to 2053), read by skyfield with its built-in
+timescale.
+A month holds apparent geocentric positions (light time, deflection, aberration) in the true equator
+and equinox of date. They are computed every twelve hours and interpolated to a 20-minute grid by
+polynomials of degree seven. They are within 0.001" of skyfield's own, for the Moon too and with
+nutation. Near a leap second they are within 0.02", and the Earth's rotation angle within 0.3".
+Polar motion (0.3") is left out. The number of cached months is limited; the least recently used
+month is dropped first.
 A month also holds the events that are the same everywhere: phases, equinoxes, solstices, shower
-peaks. Each is where the sine or cosine of an apparent ecliptic longitude of date crosses zero: the
-Moon's less the Sun's for the phases, the Sun's for the seasons. A shower's peak is defined by the
-Sun's longitude in the equinox of J2000, from which general precession leads to the date. They are
-within half a minute of the almanacs' phases and seasons, 1900 to 2050.
+peaks. A phase is the moment at which the sine or cosine of an angle crosses zero: the Moon's minus
+the Sun's apparent ecliptic longitude of date. For a season the angle is the Sun's longitude. For a
+shower's peak it is counted from the Sun's longitude at the peak, which is defined in the equinox of
+J2000; general precession converts it. Phases and seasons are within half a minute of the almanacs',
+1900 to 2050.
 """
 
 import math
@@ -49,10 +52,10 @@ STEP = 1200.0
 _NODE = 43200.0
 _PER_NODE = int(_NODE / STEP)
 _POINTS = 8
-_LEFT, _RIGHT = 3, 4  # further nodes before and after a month, for the polynomials
+_LEFT, _RIGHT = 3, 4  # nodes that the polynomials need before and after a month
 _TURN = 2 * np.pi
 _SIDEREAL_RATE = _TURN * 1.00273790935 / local_days.DAY
-CACHED_MONTHS = 36  # of 0.5 MB; fourteen around now are made ahead
+CACHED_MONTHS = 36  # of 0.5 MB each; fourteen around now are computed in advance
 
 Month = tuple[int, int]  # year and month, UTC
 
@@ -65,10 +68,11 @@ _WEIGHTS = np.vander(
 
 @dataclass(frozen=True)
 class Sky:
-    """Positions on an even grid of `STEP` seconds that begins at `start` (unix seconds).
+    """The sky from `start` (Unix seconds) on, in steps of `STEP` seconds.
 
-    `positions` (7 bodies, 3 axes, steps) in astronomical units, true equator and equinox of date;
-    `sidereal` Greenwich apparent sidereal time and `obliquity` in radians; `magnitudes` (5, steps).
+    `positions` (7 bodies, 3 axes, steps) are in astronomical units, in the true equator and equinox
+    of date. `sidereal` is Greenwich apparent sidereal time; it and `obliquity` are in radians.
+    `magnitudes` (5 planets, steps) are visual.
     """
 
     start: float
@@ -87,13 +91,13 @@ class Sky:
         return result
 
     def magnitudes_at(self, moment: float) -> list[float | None]:
-        """Return the planets' magnitudes, None where the formula does not reach."""
+        """Return each planet's magnitude at a moment; None where its formula does not apply."""
         step = round((moment - self.start) / STEP)
         values: list[float] = self.magnitudes[:, step].tolist()
         return [round(value, 1) if math.isfinite(value) else None for value in values]
 
     def position_of(self, seconds: Floats) -> Floats:
-        """Return moments as positions on the grid."""
+        """Convert moments (Unix seconds) to positions on the grid, in steps from its start."""
         return (seconds - self.start) / STEP
 
     def cut(self, start: float, end: float) -> "Sky":
@@ -111,12 +115,13 @@ class Sky:
 
 @dataclass(frozen=True, slots=True)
 class Shower:
-    """One shower: degrees, meteors an hour, and the first and last active (month, day).
+    """One meteor shower: angles in degrees, `rate` in meteors an hour.
 
-    `rise` and `decline` are the slopes B of its activity before and after the peak: ZHR = ZHRmax *
-    10^(-B * degrees of solar longitude from the peak), from table 3b of Jenniskens (1994), Astron.
-    Astrophys. 287, 990. The steeper slopes of table 3c hold only on top of a background. For the
-    Draconids of a usual year, which are in neither table, 1 is assumed.
+    `active` is the first and the last (month, day) of its activity. `rise` and `decline` are the
+    slopes B of the activity before and after the peak: ZHR = ZHRmax * 10^(-B * degrees of solar
+    longitude from the peak), from table 3b of Jenniskens (1994), Astron. Astrophys. 287, 990. The
+    steeper slopes of table 3c hold only on top of a background. The Draconids of a usual year are
+    in neither table; a slope of 1 is assumed for them.
     """
 
     name: str
@@ -145,7 +150,7 @@ SHOWERS = (
     Shower("ursids", 270.7, 217.0, 76.0, 10, 0.61, 0.61, ((12, 17), (12, 26))),
 )
 
-_TURNS: tuple[tuple[HighlightType, HighlightType], ...] = (  # when a row climbs, when it sinks
+_TURNS: tuple[tuple[HighlightType, HighlightType], ...] = (  # where a row rises, where it falls
     ("new_moon", "full_moon"),
     ("last_quarter", "first_quarter"),
     ("march_equinox", "september_equinox"),
@@ -155,7 +160,7 @@ _PRECESSION = np.radians(50.29 / 3600) / local_days.JULIAN_YEAR  # radians a sec
 
 
 class SkyEvent(NamedTuple):
-    """An instant (unix seconds) and what happens; `shower` is an index into `SHOWERS`."""
+    """An event and its moment (Unix seconds); `shower` is an index into `SHOWERS`, or -1."""
 
     at: float
     type: HighlightType
@@ -163,14 +168,14 @@ class SkyEvent(NamedTuple):
 
 
 def longitudes(positions: Floats, obliquity: Floats) -> Floats:
-    """Return ecliptic longitudes of date in radians: (bodies, 3, n) to (bodies, n)."""
+    """Convert positions (bodies, 3, n) to ecliptic longitudes of date in radians (bodies, n)."""
     x, y, z = positions[:, 0], positions[:, 1], positions[:, 2]
     result: Floats = np.arctan2(np.cos(obliquity) * y + np.sin(obliquity) * z, x)
     return result
 
 
 def illumination(places: Floats) -> Floats:
-    """Return sunlit share of the Moon's disc from positions of Sun and Moon, (2, 3, n) to (n)."""
+    """Convert positions of Sun and Moon (2, 3, n) to the sunlit share of the Moon's disc (n)."""
     sun, moon = places
     to_sun = sun - moon
     along = -(moon * to_sun).sum(axis=0)
@@ -180,7 +185,10 @@ def illumination(places: Floats) -> Floats:
 
 
 def find_sky_events(sun: Floats, moon: Floats, start: float, step: float) -> list[SkyEvent]:
-    """Return all moments among longitudes that begin at `start`, one each `step` seconds."""
+    """Return all events in order of time.
+
+    `sun` and `moon` are apparent longitudes in radians, from `start` on in steps of `step` seconds.
+    """
     ahead = moon - sun
     times = start + step * np.arange(sun.size)
     fixed = sun - _PRECESSION * (times - local_days.J2000)
@@ -202,7 +210,7 @@ def _named(rows: list[int], times: list[float], ups: list[bool]) -> Iterator[Sky
 
 @dataclass(frozen=True)
 class MonthCache:
-    """The cached data of a month: its sky, and the moments that are the same everywhere."""
+    """The cached data of a month: its sky, and the events that are the same everywhere."""
 
     sky: Sky
     sky_events: list[SkyEvent]
@@ -230,7 +238,7 @@ def next_month(month: Month) -> Month:
 
 
 def months_between(start: float, end: float) -> Iterator[Month]:
-    """Yield the UTC months that touch start..end, both included."""
+    """Yield the UTC months from that of `start` to that of `end` (Unix seconds)."""
     first = datetime.fromtimestamp(start, UTC)
     month = (first.year, first.month)
     while month_start(month) <= end:
@@ -250,16 +258,16 @@ class Ephemeris:
         self._lock = threading.Lock()
 
     def holds(self, start: float, end: float) -> bool:
-        """Return True if every month of start..end is computed."""
+        """Return True if every month from `start` to `end` is in memory."""
         return all(month in self._months for month in months_between(start, end))
 
     def sky(self, start: float, end: float) -> Sky:
-        """Return the sky from `start` to `end`; missing months are computed, 0.05 s each."""
+        """Return the sky from `start` to `end`; compute missing months, at 0.05 s each."""
         parts = [self.month(month).sky for month in months_between(start, end)]
         return joined([part.cut(start, end) for part in parts])
 
     def sky_events(self, start: float, end: float) -> list[SkyEvent]:
-        """Return the events everywhere with start <= at < end, in time order."""
+        """Return the events that are the same everywhere with start <= at < end, in time order."""
         made = (self.month(month) for month in months_between(start, end))
         return [moment for month in made for moment in month.sky_events if start <= moment.at < end]
 
@@ -293,7 +301,7 @@ class Ephemeris:
         return MonthCache(sky, [moment for moment in found if start <= moment.at < end])
 
     def _observe(self, t: Time) -> tuple[Floats, Floats]:
-        """Return positions (7, 3, nodes) and planets' magnitudes (5, nodes)."""
+        """Return the bodies' positions (7, 3, nodes) and the planets' magnitudes (5, nodes)."""
         earth = self._kernel["earth"].at(t)
         positions, magnitudes = [], []
         for name in _TARGETS:
@@ -307,19 +315,19 @@ class Ephemeris:
 
 
 def _let_others_go_on() -> None:
-    """Release the interpreter's lock, for which the event loop would wait 5 ms."""
+    """Release the interpreter's lock (GIL); the event loop would otherwise wait 5 ms for it."""
     time.sleep(0)
 
 
 def _obliquity(t: Time) -> Floats:
-    """Return the true obliquity, from the turn between equator and ecliptic of date."""
+    """Return the true obliquity in radians, from the rotation between equator and ecliptic."""
     turn = np.einsum("ijt,kjt->ikt", ecliptic_frame.rotation_at(t), t.M)
     result: Floats = np.arcsin(turn[1, 2])
     return result
 
 
 def _drift(sidereal: Floats, elapsed: Floats) -> tuple[Floats, float]:
-    """Return sidereal time less its even growth: a small smooth rest, and the constant."""
+    """Return sidereal time minus its even growth, as a small smooth remainder and a constant."""
     rest = sidereal - _SIDEREAL_RATE * elapsed
     offset = float(rest[0])
     wrapped: Floats = (rest - offset + np.pi) % _TURN - np.pi
@@ -327,7 +335,7 @@ def _drift(sidereal: Floats, elapsed: Floats) -> tuple[Floats, float]:
 
 
 def _dense(nodes: Floats) -> Floats:
-    """Return rows of half-daily nodes brought to the grid."""
+    """Interpolate rows with a value every twelve hours to the 20-minute grid."""
     windows = sliding_window_view(nodes, _POINTS, axis=1)
     dense: Floats = windows @ _WEIGHTS.T
     return dense.reshape(nodes.shape[0], -1)

@@ -1,12 +1,12 @@
-"""The horizon of one point: every rise, set, twilight and transit in a stretch of sky, at once.
+"""The rises, sets, twilights and transits of all bodies at one point, computed at once.
 
-Method: the positions of the month are turned by sidereal time and moved to the observer on the
-WGS84 ellipsoid at sea level (topocentric); the sine of each altitude less that of each threshold
-is one row of an array, and `crossings` finds the zeros of all rows together. A rise or set is
-that of the upper limb with 34' of refraction: the Sun's radius is the almanac's 16', the Moon's
-its true one, planets are points.
-Accuracy reached: within 0.2 s of skyfield's own topocentric altitudes; see the tests for the
-almanacs. Refraction of real air moves a real sunrise by far more.
+Method: the positions of a period are turned by sidereal time and moved to the observer on the WGS84
+ellipsoid at sea level (topocentric). Each row of an array is the sine of a body's altitude minus
+the sine of a threshold; `crossings` finds the zeros of all rows together. A rise or set is that of
+the upper limb with 34' of refraction. The Sun's radius is the almanac's 16', the Moon's its true
+one; planets are points.
+Accuracy reached: within 0.2 s of skyfield's own topocentric altitudes; the tests compare with
+almanacs. The refraction of real air shifts a real sunrise by far more.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ SUN_RADIUS = np.radians(16 / 60)
 
 
 class AltitudeThreshold(IntEnum):
-    """A threshold to cross; each is a row of the array."""
+    """A threshold that a body crosses; the value is its row in the array of `_rows`."""
 
     SUN = 0
     SUN_PLUS_6 = 1
@@ -54,14 +54,15 @@ class AltitudeThreshold(IntEnum):
 
 
 _SUN_ALTITUDES = np.sin(np.append(-REFRACTION - SUN_RADIUS, np.radians([6, -4, -6, -12, -18])))
-SUN_LINE = float(_SUN_ALTITUDES[0])  # sine of its altitude when the upper limb touches the horizon
+SUN_LINE = float(_SUN_ALTITUDES[0])  # sine of the Sun's altitude at sunrise and sunset
 
 
 @dataclass(frozen=True, slots=True)
 class Directions:
-    """Directions of bodies for an observer: arrays (bodies, steps) in astronomical units.
+    """Vectors from an observer to each body: arrays (bodies, steps) in astronomical units.
 
-    `meridian` and `east` lie in the equator's plane, `axis` along the Earth's.
+    `meridian` and `east` are components in the plane of the equator, `axis` is the one along the
+    Earth's axis. `phi` is the observer's latitude in radians.
     """
 
     phi: float
@@ -72,13 +73,13 @@ class Directions:
 
     @property
     def up(self) -> Floats:
-        """Sines of the altitudes."""
+        """The sine of each body's altitude: (bodies, steps)."""
         along = np.cos(self.phi) * self.meridian + np.sin(self.phi) * self.axis
         sines: Floats = along / self.distance
         return sines
 
     def towards(self, body: int) -> Floats:
-        """Return unit vectors to a body: up, east and north, (3, steps)."""
+        """Return unit vectors to a body with components up, east and north: (3, steps)."""
         sin, cos = np.sin(self.phi), np.cos(self.phi)
         meridian, east, axis = self.meridian[body], self.east[body], self.axis[body]
         up, north = cos * meridian + sin * axis, cos * axis - sin * meridian
@@ -99,7 +100,7 @@ def directions(sky: Sky, lat: float, lng: float) -> Directions:
 
 
 def observer(lat: float) -> tuple[float, float]:
-    """Return distances from the Earth's axis and the equator's plane in AU (WGS84)."""
+    """Return an observer's distances from the Earth's axis and the equator's plane (AU, WGS84)."""
     sin, cos = float(np.sin(np.radians(lat))), float(np.cos(np.radians(lat)))
     squeeze = (1 - FLATTENING) ** 2
     c = 1 / float(np.sqrt(cos * cos + squeeze * sin * sin))
@@ -107,22 +108,22 @@ def observer(lat: float) -> tuple[float, float]:
 
 
 def moon_line(distance: Floats) -> Floats:
-    """Return the sine of the altitude of the Moon's centre with its upper limb on the horizon."""
+    """Return the sine of the Moon's altitude (of its centre) when its upper limb rises or sets."""
     line: Floats = -np.sin(REFRACTION + np.arcsin(MOON_RADIUS_AU / distance))
     return line
 
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """Every crossing over one stretch of sky, as a `Track` per line.
+    """All times in a period at which bodies cross the thresholds: a `Track` for each of `_rows`.
 
-    `firsts` holds by line and direction the first crossing on each day.
+    `firsts[row][up][day]` is the first crossing on a day, downward (0) or upward (1).
     """
 
     sky: Sky
     tracks: list[Track]
     golden: Track  # up while the Sun is between -4° and +6°
-    blue: Track  # up while it is between -6° and -4°
+    blue: Track  # up while the Sun is between -6° and -4°
     firsts: list[list[list[int]]]
     sun_azimuths: dict[int, float]  # degrees, at each sunrise and sunset
     noon_altitudes: dict[int, float]  # degrees, at each transit of the Sun
@@ -151,7 +152,7 @@ class Horizon:
         )
 
     def first(self, line: int, up: bool, day: LocalDay) -> int | None:
-        """Return the first crossing on a day in that direction."""
+        """Return the time of the first crossing on a day, up or else down; None without one."""
         at = self.firsts[line][up][day.index]
         return None if at == _NEVER else at
 
@@ -161,7 +162,7 @@ def _firsts(
 ) -> list[list[list[int]]]:
     starts = np.array([day.start for day in days])
     day = np.searchsorted(starts, seconds, side="right") - 1
-    inside = np.flatnonzero((day >= 0) & (seconds < days[-1].end))[::-1]  # the first written last
+    inside = np.flatnonzero((day >= 0) & (seconds < days[-1].end))[::-1]  # the first overwrites
     firsts = np.full((rows, 2, len(days)), _NEVER)
     firsts[found.row[inside], found.up[inside].astype(np.intp), day[inside]] = seconds[inside]
     table: list[list[list[int]]] = firsts.tolist()

@@ -1,12 +1,12 @@
-"""Local dates of a zone as intervals of civil time.
+"""Local dates of a time zone as intervals between moments.
 
-A date begins at its first midnight on the clock: after a missing hour at midnight it begins at
-01:00, a repeated hour belongs to the date it repeats, and a date that a zone skipped (Samoa,
-30 December 2011) has no length.
-Instants are seconds since 1970-01-01 of the clock at Greenwich (Unix seconds), as `datetime` counts
-them. That clock is UT1 before 1972, when civil time followed the Earth, and UTC after it, with the
-leap seconds known today; none is expected, as their end by 2035 was resolved (CGPM 2022). The
-Earth's rotation is skyfield's table of Delta T and its forecast (Morrison et al. 2021).
+A date begins at the first midnight that the local clock shows. If clocks skip that hour, the date
+begins at 01:00. A repeated hour belongs to the date that the clock shows. A date that a zone
+skipped (Samoa, 30 December 2011) has no length.
+Moments are Unix seconds: seconds since 1970-01-01 on the clock of Greenwich, as `datetime` counts
+them. That clock is UT1 before 1972, when civil time followed the Earth, and UTC from then on, with
+the leap seconds known today. No more are expected: the CGPM resolved in 2022 to end them by 2035.
+The Earth's rotation follows skyfield's table of Delta T and its forecast (Morrison et al. 2021).
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ TT_MINUS_TAI = 32.184
 
 
 def skyfield_time(ts: Timescale, seconds: NDArray[np.float64]) -> Time:
-    """Return the same moments as skyfield's times, in Terrestrial Time."""
+    """Convert Unix seconds to skyfield's times, in Terrestrial Time (TT)."""
     days = seconds / DAY
     whole = np.floor(days)
     ahead = tt_ahead(ts, seconds)
@@ -38,7 +38,7 @@ def skyfield_time(ts: Timescale, seconds: NDArray[np.float64]) -> Time:
 
 
 def tt_ahead(ts: Timescale, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return seconds by which TT is ahead of the clock at Greenwich."""
+    """Return the seconds by which Terrestrial Time is ahead of the clock of Greenwich."""
     days = UNIX_EPOCH_JD + seconds / DAY
     delta_t = ts.tt_jd(days).delta_t
     steps = np.searchsorted(ts.leap_dates, days, side="right") - 1
@@ -47,10 +47,10 @@ def tt_ahead(ts: Timescale, seconds: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def local_time(seconds: int, zone: tzinfo) -> datetime:
-    """Return a moment with the local offset.
+    """Convert Unix seconds to a local time with its offset from UTC.
 
-    Before 1972 some clocks used local mean time; ISO 8601 has no seconds in an offset, so there
-    the offset is rounded to the minute, and the moment stays the same.
+    Before 1972 some clocks used local mean time. ISO 8601 has no seconds in an offset, so such an
+    offset is rounded to the minute; the moment stays the same.
     """
     moment = datetime.fromtimestamp(seconds, zone)
     if seconds > MEAN_TIME_ENDS:
@@ -64,9 +64,9 @@ def local_time(seconds: int, zone: tzinfo) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class LocalDay:
-    """The local date with that place in the stay, from `start` to `end`.
+    """One local date of a stay, `index` days after the first; times are Unix seconds.
 
-    Its night lies from `noon` to `next_noon`.
+    The date lasts from `start` to `end`, its night from `noon` to `next_noon`.
     """
 
     index: int
@@ -80,7 +80,7 @@ class LocalDay:
     def local(self, seconds: int | None) -> datetime | None:
         if seconds is None:
             return None
-        if seconds > MEAN_TIME_ENDS:  # at once: it is called twenty times a day
+        if seconds > MEAN_TIME_ENDS:  # a short cut, as this runs twenty times for each date
             return datetime.fromtimestamp(seconds, self.zone)
         return local_time(seconds, self.zone)
 
