@@ -47,7 +47,7 @@ def test_the_production_page_sets_up_a_service_behind_tls_with_a_backup(made: Ma
     assert said.count('{"status":"ready","awaited":[]}') == 5  # both, through TLS, both upgraded
     for name in ("/weather", "/astronomy", "/guide", "/events", ""):
         assert f"/v1/pulse{name}: 200 " in said
-    assert re.search(r"key_\w+ +first key +live +revoked", said)
+    assert re.search(r"key_\w+ +live +first key +revoked", said)
     assert re.search(r"✓ keys: 2 in all", said)
     assert re.search(r"✓ database: PostgreSQL", said)
     assert re.search(r"✓ redis: answers; uses \d+ of 268 MB", said)

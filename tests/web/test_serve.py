@@ -9,12 +9,13 @@ import sys
 import threading
 import time
 from collections import Counter
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import pytest
 
-from location_context.cli.serve import HTTP1_SETTINGS
+from location_context.cli.serve import HTTP1_SETTINGS, Supervisor, server
 from location_context.localisation.language import Languages
 from location_context.widget import png
 from tests.databases import OwnRedis
@@ -236,6 +237,19 @@ def test_starting_server_ends_cleanly_on_a_signal(
         assert "Traceback" not in printed
         assert "Unexpected exit" not in printed
         assert "Killing" not in printed  # of a worker that ignored the signal
+
+
+def test_worker_ends_on_a_signal_that_comes_before_it_has_a_handler() -> None:
+    supervisor = server("a:b", "127.0.0.1", 1, 1, kind=partial(Supervisor, lambda _: None))
+    before = signal.signal(signal.SIGTERM, supervisor.signal_handler_interrupt)
+    try:
+        if not (worker := os.fork()):
+            os.kill(os.getpid(), signal.SIGTERM)
+            os._exit(7)  # it went on
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]) == 0
+    assert not supervisor.interrupt_signal
 
 
 def test_server_logs_notices_and_a_worker_s_death_as_json(prepared, own_redis: OwnRedis) -> None:

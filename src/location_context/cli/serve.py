@@ -97,6 +97,13 @@ class Supervisor(MPServer):
     def __init__(self, opened: Callable[[Sequence[str]], None], target: str, **given: Any) -> None:
         super().__init__(target, **given)
         self._opened = opened
+        self._process = os.getpid()
+
+    def signal_handler_interrupt(self, *given: Any, **more: Any) -> None:
+        """Heed a signal; a worker that it reaches before `_load` has this handler too, and ends."""
+        if os.getpid() != self._process:
+            os._exit(0)
+        super().signal_handler_interrupt(*given, **more)
 
     def _spawn_workers(self, spawn_target: Any, target_loader: Any) -> None:
         here, there = multiprocessing.Pipe(duplex=False)
