@@ -103,7 +103,7 @@ class Supervisor(MPServer):
         """Heed a signal; a worker that it reaches before `_load` has this handler too, and ends."""
         if os.getpid() != self._process:
             os._exit(0)
-        super().signal_handler_interrupt(*given, **more)
+        super().signal_handler_interrupt(*given, **more)  # type: ignore[no-untyped-call]  # has none
 
     def _spawn_workers(self, spawn_target: Any, target_loader: Any) -> None:
         here, there = multiprocessing.Pipe(duplex=False)
