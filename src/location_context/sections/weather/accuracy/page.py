@@ -31,7 +31,7 @@ class PageView:
 
 
 def docs_page(scorekeeper: Scorekeeper) -> DocsPage:
-    """Return the page, which is as old as the scorekeeper's report."""
+    """Return the page, which shows the scorekeeper's latest report."""
 
     async def read() -> PageView:
         return PageView(await scorekeeper.report())

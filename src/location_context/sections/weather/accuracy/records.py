@@ -1,7 +1,7 @@
-"""The forecasts that the score stores, as guests received them.
+"""The forecasts that are stored to be scored, as guests received them.
 
-A forecast is one row for a provider, a cell and a day of issue: 13 columns for 16 leads in int16.
-°C and percent.
+A row is the forecast of one provider for one cell, issued on one day: 13 columns of 16 leads (days
+ahead) as int16, in °C and percent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,10 +29,10 @@ class ForecastRow(msgspec.Struct, frozen=True):
     """The first forecast of a day for a cell: `data` are `FORECAST_COLUMNS` by lead, packed.
 
     Attributes:
-        provider: its title.
+        provider: the provider's title.
         cell: the key of the forecast's cell.
-        issued_on: the local date it was fetched on.
-        elevation: the height in m that its temperatures are for, where it is known.
+        issued_on: the local date of issue, which is lead 0.
+        elevation: the height in m for which the temperatures hold; None if unknown.
     """
 
     provider: str
@@ -45,7 +45,7 @@ class ForecastRow(msgspec.Struct, frozen=True):
     def pack(
         cls, provider: str, cell: str, issued_on: date, elevation: float | None, columns: Columns
     ) -> Self:
-        """Build a row from columns of 16 leads at most; missing values are unknown."""
+        """Build a row from columns of at most 16 leads; missing columns and leads are unknown."""
         values = np.full((len(FORECAST_COLUMNS), LEADS), np.nan)
         for place, name in enumerate(FORECAST_COLUMNS):
             if name in columns:
@@ -61,7 +61,7 @@ def given_columns(series: WeatherSeries, kelvin: float) -> Columns:
 
     Args:
         series: a forecast, calibrated or not.
-        kelvin: the correction of its `typical` to the height of the forecast.
+        kelvin: what to add to `series.typical` for the height of the forecast.
     """
     given, issued = series.columns, series.issued or series.columns
     typical = series.typical.columns if series.typical is not None else {}
@@ -104,7 +104,7 @@ class AccuracyStore(Protocol):
     """A store of forecasts as guests received them; all its errors are `StorageError`s."""
 
     async def save_forecasts(self, rows: Sequence[ForecastRow]) -> None:
-        """Store rows; one that is stored already for its provider, cell and day stays."""
+        """Store rows, except where the provider, cell and day have a row already."""
         ...
 
     async def load_forecasts(self, since: date) -> list[ForecastRow]:
@@ -112,7 +112,7 @@ class AccuracyStore(Protocol):
         ...
 
     async def cells(self) -> dict[str, CellExtent]:
-        """Return the extent of what is stored of each forecast cell, by its key."""
+        """Return the days and the number of rows stored for each cell, by the cell's key."""
         ...
 
     async def prune(self, oldest: date, dropped: Sequence[str]) -> None:

@@ -28,7 +28,7 @@ BINS = np.array([0.0, 10.0, 30.0, 50.0, 70.0, 90.0, 100.0])  # of the chance of 
 
 
 class Errors(NamedTuple):
-    """The errors (forecast minus observed) by lead; NaN where there are no pairs."""
+    """The errors (forecast minus observed) by lead: the number of pairs, and means or NaN."""
 
     pairs: NDArray[np.int_]
     mean: Floats
@@ -42,7 +42,7 @@ class Errors(NamedTuple):
 
 
 def errors(forecast: Floats, observed: Floats) -> Errors:
-    """Return mean error, mean absolute error and mean squared error."""
+    """Return the errors of forecasts (rows x leads) against the observed values."""
     wrong = forecast - observed
     return Errors(
         np.isfinite(wrong).sum(axis=0),
@@ -53,7 +53,7 @@ def errors(forecast: Floats, observed: Floats) -> Errors:
 
 
 def coverage(low: Floats, high: Floats, observed: Floats) -> tuple[NDArray[np.int_], Floats]:
-    """Return the number of pairs, and the share (0 to 1) of them within the band, ends included."""
+    """Return by lead the number of pairs, and the share (0 to 1) of them from `low` to `high`."""
     with np.errstate(invalid="ignore"):
         inside = ((low <= observed) & (observed <= high)).astype(float)
     known = np.isfinite(low) & np.isfinite(high) & np.isfinite(observed)
@@ -61,13 +61,13 @@ def coverage(low: Floats, high: Floats, observed: Floats) -> tuple[NDArray[np.in
 
 
 def brier(chance: Floats, wet: Floats) -> tuple[NDArray[np.int_], Floats]:
-    """Return the number of pairs, and the Brier score: chance in percent, `wet` 0 or 1."""
+    """Return the number of pairs and the Brier score by lead; chance in percent, `wet` 0 or 1."""
     wrong = chance / 100 - wet
     return np.isfinite(wrong).sum(axis=0), _mean(wrong**2)
 
 
 def reliability(chance: Floats, wet: Floats) -> list["ReliabilityBin"]:
-    """Return the bins of `BINS` that hold pairs, over all rows and leads supplied."""
+    """Return those bins of chance (`BINS`) that hold pairs, over all rows and leads together."""
     known = np.isfinite(chance) & np.isfinite(wet)
     chances, outcomes = chance[known], wet[known]
     place = np.clip(np.searchsorted(BINS, chances, side="right") - 1, 0, len(BINS) - 2)
@@ -88,16 +88,16 @@ def _mean(values: Floats) -> Floats:
 
 
 class TemperatureScore(msgspec.Struct, frozen=True, kw_only=True):
-    """Highs or lows at one lead.
+    """The accuracy of highs, or of lows, at one lead.
 
     Attributes:
         lead: days from the day of issue; 0 is the same day.
-        pairs: forecasts of which the day is known.
-        coverage: share of days within the 80 % band.
-        mean_error, mae, rmse: of the best estimate.
-        issued_mean_error, issued_rmse: of the provider's own forecast.
-        typical_pairs: those pairs for which the climatology was held.
-        typical_mae, typical_rmse: of the climatology, over `typical_pairs`.
+        pairs: the number of forecasts whose day has been observed.
+        coverage: the share of days within the 80 % band.
+        mean_error, mae, rmse: the errors of the best estimate.
+        issued_mean_error, issued_rmse: the errors of the provider's own forecast.
+        typical_pairs: how many of the pairs have a stored climatology.
+        typical_mae, typical_rmse: the errors of the climatology, over `typical_pairs`.
     """
 
     lead: int
@@ -114,7 +114,7 @@ class TemperatureScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RainScore(msgspec.Struct, frozen=True, kw_only=True):
-    """The chance of a wet day at one lead, by its Brier score (0 is perfect)."""
+    """The accuracy of the chance of a wet day at one lead, as Brier scores (0 is perfect)."""
 
     lead: int
     pairs: int
@@ -126,7 +126,7 @@ class RainScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
-    """Chances of one bin: their mean, and on how many of the days it rained, in percent."""
+    """The chances in one bin: their mean, and the share of days that were wet, in percent."""
 
     pairs: int
     chance: float
@@ -134,7 +134,7 @@ class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reliability(msgspec.Struct, frozen=True, kw_only=True):
-    """The bins of some leads together."""
+    """The bins of all leads from `first_lead` to `last_lead` together."""
 
     first_lead: int
     last_lead: int
@@ -142,7 +142,7 @@ class Reliability(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProviderScore(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything about one provider's forecasts."""
+    """The accuracy of one provider's forecasts."""
 
     provider: str
     cells: int
@@ -156,14 +156,14 @@ class ProviderScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The score of an installation; without providers nothing is stored yet."""
+    """The score of an installation; `providers` is empty while no forecasts are stored."""
 
     wet_mm: float
     providers: list[ProviderScore]
 
     @property
     def verified(self) -> bool:
-        """True if any outcome is known yet."""
+        """True if at least one day of a stored forecast has been observed."""
         return any(score.pairs for one in self.providers for score in one.temperature_max)
 
 
@@ -171,7 +171,7 @@ FindDays = Callable[[str], ObservedDays | None]  # by the key of a forecast's ce
 
 
 def make_report(rows: Sequence[ForecastRow], find: FindDays) -> Report:
-    """Return the report of forecasts; `rows` are in order of provider."""
+    """Return the report on stored forecasts; `rows` must be in order of provider."""
     providers = [
         _provider_score(provider, list(group), find)
         for provider, group in groupby(rows, lambda row: row.provider)
@@ -180,7 +180,7 @@ def make_report(rows: Sequence[ForecastRow], find: FindDays) -> Report:
 
 
 def observed_at(rows: Sequence[ForecastRow], find: FindDays) -> Mapping[str, Floats]:
-    """Return the observed highs and lows at the forecast's height, and rain, by lead."""
+    """Return the observed `max`, `min` (at the forecast's height) and `rain`, each rows x leads."""
     known: dict[str, ObservedDays | None] = {}
     values = np.full((len(rows), len(OBSERVED), LEADS), np.nan)
     for place, row in enumerate(rows):

@@ -1,8 +1,8 @@
 """Scorekeeper: stores the forecasts that guests received, and reports their accuracy.
 
-The first forecast of a day for a cell is stored, after the guest's answer. Fifty cells have a
-place, which is freed a week after the last request for the cell. Forecasts are stored for 120 days.
-A store that cannot be read or written costs the score, never an answer.
+The first forecast of a day for a cell is stored, after the guest was answered. There are places for
+fifty cells; a week after the last request for a cell, its place is free again. Forecasts are stored
+for 120 days. If the store cannot be read or written, only the score suffers, never an answer.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from location_context.stay import Clock, Stay
 from location_context.upstream.deadline import WriteBehind
 
 IDLE_DAYS = 7  # a cell that is requested weekly retains its place
-PASS_SECONDS = 3600.0  # one cell is verified in each
+PASS_SECONDS = 3600.0  # between two passes, of which each verifies one cell
 MAX_WAITING = 500  # forecasts of some kB that came within a quarter of a second
 SCORED_CELLS = 50
 MAX_REMEMBERED = 5_000  # cells whose forecast of the day is known to be stored
@@ -74,13 +74,13 @@ class Scorekeeper:
         elevation: float | None,
         columns: GetColumns,
     ) -> None:
-        """Store the first forecast of a day for a cell, soon.
+        """Store the first forecast of a day for a cell, in the background.
 
         Args:
-            provider: its title.
-            cell: the forecast's own.
-            issued_on: the local date there, which is lead 0.
-            elevation: the height in m that the temperatures are for.
+            provider: the provider's title.
+            cell: the forecast's cell.
+            issued_on: the local date of issue, which is lead 0.
+            elevation: the height in m for which the temperatures hold.
             columns: returns `FORECAST_COLUMNS` for the 16 leads; called after the guest's answer.
         """
         key = (provider, cell.key, issued_on)
@@ -89,7 +89,7 @@ class Scorekeeper:
             self._writes.start()
 
     async def _has_place(self, cell: str, today: date) -> bool:
-        """Return True if the cell's forecasts are stored; a new cell takes a free place."""
+        """Return True if the cell has a place; a new cell takes one if any is free."""
         if self._cells is None:
             try:
                 self._cells = await self._store.cells()
@@ -107,7 +107,7 @@ class Scorekeeper:
         return True
 
     async def _write(self) -> bool:
-        """Write the forecasts that wait; those that a store does not take are lost."""
+        """Write the waiting forecasts, which are lost if that fails; return True if more came."""
         waiting, self._waiting = self._waiting, {}
         rows = []
         for (provider, cell, issued_on), (elevation, columns) in waiting.items():
@@ -144,7 +144,7 @@ class Scorekeeper:
         return await asyncio.to_thread(make_report, rows, found.get)
 
     async def run(self) -> None:
-        """Verify and prune until cancelled; the workers of one start begin at different times."""
+        """Run a pass every hour until cancelled; workers begin at random times, to spread load."""
         await asyncio.sleep(PASS_SECONDS * random.uniform(0.1, 1))  # noqa: S311  spread, no secret
         while True:
             try:
@@ -154,7 +154,7 @@ class Scorekeeper:
             await asyncio.sleep(PASS_SECONDS)
 
     async def pass_once(self) -> bool:
-        """Write what is pending, prune, and verify one cell; return whether one was fetched."""
+        """Write what is pending, prune, verify one cell; return True if the archive was called."""
         await self.flush()
         try:
             cells = await self._prune()
@@ -164,10 +164,10 @@ class Scorekeeper:
             return False
 
     async def _prune(self) -> dict[str, CellExtent]:
-        """Delete what is too old or has lost its place; return the remaining cells.
+        """Delete old forecasts, and cells in excess of the places; return the remaining cells.
 
-        If more have come than there is room for (several workers at once), those that are requested
-        and have the longest record stay.
+        Several workers at once may add more cells than there are places. Then cells that were
+        requested within a week stay first, and among them those with most rows.
         """
         now = self._clock()
         oldest = now.date() - timedelta(RETENTION_DAYS)
@@ -180,17 +180,17 @@ class Scorekeeper:
         return self._cells
 
     async def flush(self) -> None:
-        """Write the recorded forecasts, as far as that is possible now."""
+        """Try to write the recorded forecasts now."""
         if self._waiting or self._writes.active:
             await self._writes.flush()
 
     async def close(self) -> None:
-        """End what is under way, and write what is pending."""
+        """Finish writes under way, and write what is pending."""
         await self.flush()
 
 
 class Recorder:
-    """A recorder that passes forecasts to the score as guests of all their days receive them."""
+    """A recorder that passes forecasts to the score, calibrated for all days as for guests."""
 
     def __init__(self, score: Scorekeeper, sources: Sources, estimator: Estimator) -> None:
         self._score = score
@@ -216,7 +216,7 @@ class Recorder:
         self._score.record(provider.title, cell, issued, forecast.grid.elevation, columns)
 
     async def _given(self, query: Query, provider: ForecastProvider, forecast: Forecast) -> Columns:
-        """Return the columns that a guest receives, in the form to store; nothing is fetched."""
+        """Return the `FORECAST_COLUMNS` that a guest receives; nothing is fetched."""
         series = self._sources.forecasts.part_of(provider, query, forecast)
         typical = await self._sources.archives.load(query)
         given = self._estimator.estimate(query, replace(series, typical=typical), None)
@@ -225,7 +225,7 @@ class Recorder:
 
 
 def by_month(stay: Stay) -> Iterator[Stay]:
-    """Return the parts of a stay within each calendar month."""
+    """Yield the part of a stay that lies in each calendar month."""
     first = stay.start
     while first <= stay.end:
         after = date(first.year + first.month // 12, first.month % 12 + 1, 1)

@@ -1,9 +1,9 @@
 """Verification: the archive's values for the days of stored forecasts.
 
-It runs after all guests: one request an hour at most in a process, of about 4 weighted units, only
-while half of every window of the provider's budget is free, and for a cell once in five days. ERA5
-lags five days; values six days old are settled enough for a score. The months that come are stored
-with those of the climatology.
+Guests come first. So a process makes at most one request an hour, which costs about 4 units, and
+only while half of every window of the provider's budget is free. A cell is fetched once in five
+days. ERA5 lags five days; values six days old are final enough for a score. The fetched months are
+stored with those of the climatology.
 """
 
 from collections.abc import Sequence
@@ -39,9 +39,9 @@ OBSERVED = [ROW["temperature_max"], ROW["temperature_min"], ROW["precipitation_s
 
 @dataclass(frozen=True, slots=True)
 class ObservedDays:
-    """Highs, lows (°C) and rain (mm) from `first` on, 3 x days, NaN where unknown.
+    """Observed highs, lows (°C) and rain (mm) from `first` on: 3 x days, NaN where unknown.
 
-    `elevation` is the height in m that the temperatures are for.
+    `elevation` is the height in m for which the temperatures hold.
     """
 
     first: date
@@ -50,7 +50,7 @@ class ObservedDays:
 
     @classmethod
     def of(cls, months: Sequence[Month], first: date, last: date) -> "ObservedDays":
-        """Return the days that the months contain; of two values the later fetched is right."""
+        """Return the days from `first` to `last` in these months; later fetches take precedence."""
         values, elevation = np.full((len(OBSERVED), (last - first).days + 1), np.nan), None
         for month in sorted(months, key=lambda month: month.fetched_at):
             new = np.full_like(values, np.nan)
@@ -60,14 +60,14 @@ class ObservedDays:
         return cls(first, elevation, values)
 
     def on(self, first: date, days: int) -> Floats:
-        """Return 3 x `days` from another first date on, NaN where nothing is known."""
+        """Return the values (3 x `days`) from another first date on, NaN where unknown."""
         found = np.full((len(OBSERVED), days), np.nan)
         copy_days(self.values, self.first, found, first)
         return found
 
 
 class Verification:
-    """A fetcher of the days of forecasts from the preferred archive."""
+    """A fetcher of observed values for the days of forecasts, from the preferred archive."""
 
     def __init__(self, archives: Archives, clock: Clock) -> None:
         self._archives = archives.providers
@@ -77,12 +77,12 @@ class Verification:
 
     @property
     def archive(self) -> ArchiveProvider | None:
-        """The preferred archive of the plan; its source names the stored months."""
+        """The preferred archive that the key's plan includes; None if there is none."""
         usable = (one for one in self._archives if one.client.is_in_plan)
         return next(usable, None)
 
     async def find_all(self, cells: Sequence[str]) -> dict[str, ObservedDays]:
-        """Return what is stored of the days at each of these forecast cells.
+        """Return the stored observed days of each forecast cell, by the cell's key.
 
         Raises:
             StorageError: the store cannot be read.
@@ -100,7 +100,7 @@ class Verification:
         return found
 
     async def verify_next(self, cells: dict[str, CellExtent]) -> bool:
-        """Fetch the first cell with unknown days, of those requested most lately.
+        """Fetch the unknown days of one cell: the one requested last among those that have any.
 
         Returns:
             True if the archive was called.
@@ -127,10 +127,10 @@ class Verification:
     async def _unknown_days(
         self, archive: ArchiveProvider, cell: Cell, extent: CellExtent
     ) -> list[date]:
-        """Return days with forecasts that the archive should know and the store does not.
+        """Return the days with forecasts that the archive should have and the store lacks.
 
-        None while the cell was fetched lately, by any process. A day that the archive left out is
-        fetched again for a month, and then given up.
+        Return no days if any process fetched the cell within five days. A day that the archive
+        left out is fetched again for a month, and then given up.
         """
         now = self._clock()
         first = max(extent.first, now.date() - timedelta(RETENTION_DAYS))
@@ -162,13 +162,13 @@ class Verification:
 
 
 def months_around(first: date, last: date) -> list[YearMonth]:
-    """Return the fewest months that cover these dates with the fortnight that comes with each."""
+    """Return the fewest months that cover these dates; each brings 15 days on either side."""
     wanted: list[YearMonth] = []
     day = first
     while day <= last:
         month = (day.year, day.month)
         after = (day.year + day.month // 12, day.month % 12 + 1)
-        if month_span(*after)[0] <= day:  # it has fewer days that nobody needs
+        if month_span(*after)[0] <= day:  # fewer days that are not needed
             month = after
         wanted.append(month)
         day = month_span(*month)[1] + timedelta(1)
@@ -176,6 +176,6 @@ def months_around(first: date, last: date) -> list[YearMonth]:
 
 
 def archive_cell(archive: ArchiveProvider, key: str) -> Cell:
-    """Return the archive's cell at the centre of a forecast's cell, in the same days."""
+    """Return the archive's cell at the centre of the forecast's cell with this key."""
     lat, lng, timezone = key.split(",", 2)
     return archive.cell(Point(float(lat), float(lng), timezone))

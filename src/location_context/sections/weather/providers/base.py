@@ -1,7 +1,7 @@
 """The base classes of weather providers: forecasts of a cell, and archives of past years.
 
 A provider defines its own parts: its address and limits, its parameters, its licence, and a
-table of native fields with their units. `read_columns` turns native values into ours.
+table of its fields with their units. `read_columns` converts its values to our fields and units.
 """
 
 import math
@@ -25,7 +25,7 @@ from location_context.stay import Stay
 from location_context.upstream.client import ProviderClient
 
 ARCHIVE_DEGREES = 0.25  # ERA5's grid
-FORECAST_DEGREES = 0.1  # the finer of the models that forecasts are mixed of
+FORECAST_DEGREES = 0.1  # the grid of the finer models that a forecast combines
 MAX_DAYS = 6000  # in one response: ten years with their pads are 3,700
 MAX_NUMBER = 1e9  # a JSON integer may have 400 digits
 LOWEST, HIGHEST = -430, 9000  # m: the shore of the Dead Sea, and above Mount Everest
@@ -47,24 +47,24 @@ UNITS: Mapping[str, tuple[float, float]] = {
 
 
 class Native(NamedTuple):
-    """One of our fields as a provider has it: its name there, and a key of `UNITS`."""
+    """A provider's name for one of our fields, and the provider's unit, a key of `UNITS`."""
 
     path: str
     unit: str = ""
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Return True for a JSON number in the range of nature; a bool is refused."""
+    """Return True for a JSON number smaller in size than `MAX_NUMBER`; False for a bool."""
     return type(value) in (int, float) and abs(value) < MAX_NUMBER
 
 
 def read_elevation(value: Any) -> float | None:
-    """Return an elevation in m, 0.0 at sea; None if it is not a possible one."""
+    """Return an elevation in m, 0.0 at sea; None if the value is not a possible elevation."""
     return float(value) if is_number(value) and LOWEST <= value <= HIGHEST else None
 
 
 def read_grid(cell: records.Cell, lat: Any, lng: Any, elevation: Any) -> records.Grid:
-    """Return the grid cell that an answer names, or the requested one if it names no place."""
+    """Return the grid cell that an answer names; the requested cell if its coordinates are bad."""
     if not (is_number(lat) and is_number(lng) and abs(lat) <= 90 and abs(lng) <= 180):
         lat, lng = cell.lat, cell.lng
     return records.Grid(float(lat), float(lng), read_elevation(elevation))
@@ -76,14 +76,15 @@ def read_columns(
     table: Mapping[str, Native],
     fields: Sequence[str] = records.FORECAST_FIELDS,
 ) -> tuple[date, records.Columns]:
-    """Return the first date and our columns of `fields`, a value for each date that follows.
+    """Convert a provider's daily values to the first date and an array for each of `fields`.
 
-    Values that are missing, implausible or not numbers are NaN, as is all of a missing column.
+    Each array has one value for each day from the first date on. Values that are missing,
+    implausible or not numbers are NaN; a column that is missing is all NaN.
 
     Args:
         native: the provider's values by its own names, each as long as `dates`.
-        dates: in any order, none twice.
-        table: our fields as the provider has them.
+        dates: the dates of the values, in any order, none twice.
+        table: the provider's name and unit for each of our fields.
         fields: the fields to return.
 
     Raises:
@@ -124,7 +125,7 @@ def read_columns(
 
 @lru_cache(maxsize=64)
 def _scales(units: tuple[str, ...]) -> records.Floats:
-    """Return the factor and the offset of each row."""
+    """Return the factors and the offsets that convert rows in these units, one for each row."""
     return np.array([UNITS[unit] for unit in units]).T[..., None]
 
 
@@ -141,12 +142,13 @@ def read_numbers(values: Sequence[Any]) -> records.Floats:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Daily columns from `first` on, as a provider gave them.
+    """A provider's forecast: daily values from the date `first` on.
 
     Attributes:
-        columns: by the names in `FORECAST_FIELDS`; highs and lows must come, whatever else is
-            missing is answered as null.
-        fresh_until: the time of the next fetch.
+        columns: arrays by the names in `FORECAST_FIELDS`; highs and lows are required, other
+            missing values are null in the answer.
+        grid: the grid cell; its height is the one for which the temperatures hold.
+        fresh_until: when the forecast must be fetched again.
         issued_at: when the model's run was published, where the provider says so.
     """
 
@@ -172,12 +174,12 @@ class Forecast:
         return self.first + timedelta(int(days[-1]) if days.size else -1)
 
     def pack(self) -> bytes:
-        """Return the bytes that other processes share."""
+        """Return the forecast as bytes, to share it with other processes."""
         return msgspec.msgpack.encode(self, enc_hook=lambda values: values.astype("<f4").tobytes())
 
     @classmethod
     def unpack(cls, data: bytes) -> Self | None:
-        """Return a forecast that was packed; None where the data are damaged."""
+        """Return the forecast that `pack` packed; None if the data are damaged."""
 
         def read_column(_: Any, raw: bytes) -> records.Floats:
             return np.frombuffer(raw, "<f4").astype(np.float64)
@@ -192,11 +194,11 @@ class Provider(ABC):
     """The common base of forecast and archive providers.
 
     Attributes:
-        name: of its entry point.
+        name: the name of the provider's entry point.
         title: the owner of the data, as `basis.provider` shows it.
         model: the model's name, as the provider states it.
-        order: its place among the providers; the lowest is tried first.
-        client: its HTTP client; without an address it is not configured, and never called.
+        order: the provider's rank among all providers; the lowest is tried first.
+        client: the HTTP client; a provider whose client has no address is never called.
     """
 
     name: str
@@ -206,12 +208,12 @@ class Provider(ABC):
     client: ProviderClient
 
     def __init__(self, context: SectionContext) -> None:
-        """Set the clock; a provider makes its `client` besides."""
+        """Set the clock; a subclass must also create its `client`."""
         self._clock = context.clock
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
-        """Return the provider of a process."""
+        """Create the provider; by default the constructor is called with the context alone."""
         return cls(context)
 
 
@@ -219,15 +221,16 @@ class ForecastProvider(Provider):
     """A source of daily forecasts, registered in `location_context.forecast_providers`.
 
     Attributes:
-        attribution: the notices that its licence requires.
-        product: the kind of its highs and lows. `raw`: a model's run unchanged, or the best of
-            several, whose anomalies are as large as the weather's at every lead; they are weighed
-            by how much of them usually comes true. `damped`: the mean of an ensemble, or output
-            of statistics, which already regresses towards climatology, and retains its
-            weight for as long as it has skill. In doubt `raw`: the wrong `damped` is too sure.
-        cell_degrees: points within a cell of so many degrees share a forecast.
-        at_point: True if it is fetched at the first point of a cell, whose height the grid of
-            the forecast names; else at the cell's centre.
+        attribution: the notices that the provider's licence requires.
+        product: the kind of its highs and lows. `raw` is the unchanged run of a model, or of the
+            best of several. Its departures from the climatology are as large as the weather's at
+            every lead, so they are reduced to the share that usually comes true. `damped` is the
+            mean of an ensemble, or output of statistics. It already regresses towards the
+            climatology and keeps its weight as long as it has skill. In doubt choose `raw`: a
+            wrong `damped` makes the range too narrow.
+        cell_degrees: the size of a cell in degrees; all points in a cell share a forecast.
+        at_point: True if a cell's forecast is fetched for the first point that is requested in
+            it; the grid of the forecast then names that point's height. False: for the centre.
 
     Example:
         >>> from location_context.sections.contract import Attribution
@@ -278,15 +281,15 @@ class ForecastProvider(Provider):
     async def fetch_forecast(
         self, cell: records.Cell, today: date, past_days: int, *, public: bool
     ) -> Forecast:
-        """Fetch a fresh forecast of 16 days, or as many as it has.
+        """Fetch a fresh forecast of 16 days, or of as many as the provider has.
 
-        All temperatures are those at the height that the forecast's grid names.
+        All temperatures must hold for the height that the forecast's grid names.
 
         Args:
-            cell: the place, and the zone of its days.
-            today: the date there.
-            past_days: days before today to begin with, 0 to 92, if it can.
-            public: widget traffic, to be passed on to the client.
+            cell: the place, and the time zone of the days.
+            today: the local date at the place.
+            past_days: how many days before today to include, 0 to 92, if the provider can.
+            public: True for widget traffic; pass this on to the client.
 
         Raises:
             ProviderError: no forecast came.
@@ -297,10 +300,11 @@ class ArchiveProvider(Provider):
     """A source of daily values of past years, in `location_context.archive_providers`.
 
     Attributes:
-        source: names its months in the store, for ever: a new name loses what is stored.
-        representativeness: standard error in K of highs and of lows of a cell, brought to a
-            place's height, as those of the place: coasts, cities and valleys within the cell. It
-            widens the range of the climatology. In doubt name more.
+        source: the key of the provider's months in the store. Never change it: months that were
+            stored under the old key are then lost.
+        representativeness: two standard errors in K, of highs and of lows: how far a cell's
+            values, corrected for height, are from those of a place in it (coasts, cities,
+            valleys). They widen the range of the climatology. In doubt state larger errors.
 
     Example:
         >>> from location_context.sections.contract import Attribution
@@ -338,23 +342,23 @@ class ArchiveProvider(Provider):
 
     @abstractmethod
     def cell(self, point: Point) -> records.Cell:
-        """Return the cell of its grid that holds the point."""
+        """Return the cell of the provider's grid that holds the point."""
 
     @abstractmethod
     def attribution(self, today: date) -> Sequence[Attribution]:
-        """Return the notices that its licence requires."""
+        """Return the notices that the provider's licence requires for use on this date."""
 
     @abstractmethod
     async def fetch_months(
         self, cell: records.Cell, wanted: Sequence[records.YearMonth], today: date, *, public: bool
     ) -> list[records.Month]:
-        """Fetch the wanted months, and others that come with them, in one request.
+        """Fetch the wanted months in one request; more months may be returned with them.
 
         Args:
-            cell: as `cell` returned it.
-            wanted: (year, month), each with 15 days to either side.
-            today: the date there.
-            public: widget traffic, to be passed on to the client.
+            cell: a result of the method `cell`.
+            wanted: pairs (year, month); each month needs 15 more days on either side.
+            today: the local date in the cell.
+            public: True for widget traffic; pass this on to the client.
 
         Raises:
             ProviderError: no months came.
@@ -362,7 +366,10 @@ class ArchiveProvider(Provider):
 
 
 def intervals(wanted: Iterable[records.YearMonth]) -> list[tuple[date, date]]:
-    """Return the spans of months with their pads, one for each run of consecutive months."""
+    """Return (first, last) of the days to fetch for months with 15 more days on either side.
+
+    Consecutive months share one span.
+    """
     runs: list[list[records.YearMonth]] = []
     for year, month in sorted(set(wanted)):
         last = runs[-1][-1] if runs else None
@@ -379,7 +386,10 @@ def months_from(
     grid: records.Grid,
     fetched_at: datetime,
 ) -> list[records.Month]:
-    """Return months with their pads, cut out of blocks of days (first date, fields x days)."""
+    """Cut months, each with 15 more days on either side, out of blocks of days.
+
+    A block is its first date and its values (fields x days).
+    """
     months = []
     for year, month in wanted:
         first, last = records.month_span(year, month)

@@ -1,15 +1,15 @@
-"""MET Norway's Locationforecast 2.0 `complete`: the second forecast, about nine days.
+"""MET Norway's Locationforecast 2.0 `complete`: the second forecast provider, about nine days.
 
-Its terms: an identifying User-Agent with a contact (without one it is not configured), at most four
-decimals, no request before `Expires`, `If-Modified-Since` after, redirects followed, and a
-203 (a product about to end) logged for the operator.
+Its terms require a User-Agent with a contact (without a contact the provider is not configured),
+coordinates with at most four decimals, no request before `Expires`, `If-Modified-Since` after that,
+and that redirects are followed. Status 203 means that the product will end, and is logged.
 
-Its steps of 1, 6 and 12 hours become local days. A step lasts until the next one, and is described
-by the block of that length; the last is an instant only. An instant belongs to its own local date,
-and counts in the means for as long as its step lasts. The rain of a block over midnight is divided
-by hours; what cannot be divided (extremes, chance, code) belongs to the date with most of them. A
-day is known when steps cover at least 18 of its hours, or, today, 6 of those left. Codes: the most
-severe of the day, as Open-Meteo does.
+The forecast has steps of 1, 6 and 12 hours, which become local days. A step lasts until the next
+one; the block of that length (`next_6_hours`) describes it. The last step is only an instant. An
+instant belongs to its own local date, and counts in means for the length of its step. The rain of a
+block that spans midnight is divided by hours. Extremes, chance and code cannot be divided; they
+belong to the date with most of the hours. A day is known if steps cover at least 18 of its hours,
+or at least 6 if it is today. A day's code is its most severe one, as at Open-Meteo.
 """
 
 import cmath
@@ -78,7 +78,7 @@ _CODES: Mapping[str, int] = {  # by symbol without its _day, _night or _polartwi
 
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """An answer as it came, its expiry, and the validators for the next request."""
+    """A cached answer: its decoded body, when it expires, and its `Last-Modified`."""
 
     body: Any
     expires_at: datetime
@@ -86,7 +86,7 @@ class _Cached:
 
 
 class MetNorway(ForecastProvider):
-    """The provider. `past_days` are never known to it."""
+    """The provider `met_norway`. It has no past days, so it ignores `past_days`."""
 
     name = "met_norway"
     title = "MET Norway"
@@ -130,7 +130,7 @@ class MetNorway(ForecastProvider):
         )  # fmt: skip
 
     def _read(self, response: HttpResponse, cached: _Cached | None) -> _Cached:
-        """Return the answer to cache, read from a response."""
+        """Return what to cache of a response; after a 304, the cached body with a new expiry."""
         expires_at = self._expires_at(response.headers)
         if response.status == 304 and cached is not None:
             return replace(cached, expires_at=expires_at)
@@ -140,11 +140,11 @@ class MetNorway(ForecastProvider):
         return _Cached(response.json(), expires_at, response.headers.get("last-modified"))
 
     def _expires_at(self, headers: Mapping[str, str]) -> datetime:
-        """Return the moment of its `Expires`, limited to 5 minutes to 2 hours from now."""
+        """Return the time in the header `Expires`, limited to 5 minutes to 2 hours from now."""
         now = self._clock()
         try:
             moment = parsedate_to_datetime(headers["expires"])
-        except (KeyError, ValueError, OverflowError):  # of a huge number, by Python's version
+        except (KeyError, ValueError, OverflowError):  # the last for huge numbers, by version
             return now + MIN_TTL
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
@@ -161,7 +161,7 @@ class MetNorway(ForecastProvider):
 
 @dataclass(slots=True)
 class _Day:
-    """The values of one local day; `samples` are values with their hours, by field."""
+    """The values of one local day; `samples` has pairs (value, hours) for each field."""
 
     samples: defaultdict[str, list[tuple[float, float]]] = field(
         default_factory=lambda: defaultdict(list)
@@ -174,7 +174,7 @@ class _Day:
     wind: complex = 0j  # north and east, by hours
 
     def add(self, block: Any, table: Mapping[str, Native], hours: float = 1.0) -> None:
-        """Add the values of a block that the table names."""
+        """Add a block's values for the fields in the table, each with a weight in hours."""
         for name, (path, unit) in table.items():
             if (value := _number(block, path)) is not None:
                 self.samples[name].append((value * base.UNITS[unit][0], hours))
@@ -185,7 +185,7 @@ class _Day:
             self.wind += cmath.rect(speed * hours, math.radians(origin))
 
     def add_rain(self, block: Any, length: int, hours: float) -> None:
-        """Add the part of a block that falls on this day, in hours."""
+        """Add the rain of a block of `length` hours, of which `hours` belong to this day."""
         self.hours += hours
         self.hourly = self.hourly and length == 1
         if (rain := _number(block, "precipitation_amount")) is not None:
@@ -194,7 +194,7 @@ class _Day:
             self.wet_hours += hours if rain >= 0.1 else 0.0
 
     def values(self) -> dict[str, float]:
-        """Return our fields, as far as they are known."""
+        """Return the day's values by our fields, without unknown ones."""
         found = {name: _reduce(name, samples) for name, samples in self.samples.items()}
         if self.rain_hours >= 0.75 * self.hours:
             found["precipitation_sum"] = self.rain
@@ -206,7 +206,7 @@ class _Day:
 
 
 def aggregate_to_days(steps: Sequence[Any], timezone: str, today: date) -> tuple[date, Columns]:
-    """Return the first local date and the columns of all days that the steps cover well enough."""
+    """Return the first known local date, and each field's values from it on; NaN if unknown."""
     zone, days = ZoneInfo(timezone), defaultdict[date, _Day](_Day)
     moments = [datetime.fromisoformat(step["time"]).astimezone(UTC) for step in steps]
     for begin, end, step in zip(moments, [*moments[1:], None], steps, strict=True):
@@ -237,7 +237,7 @@ def aggregate_to_days(steps: Sequence[Any], timezone: str, today: date) -> tuple
 
 
 def _length(begin: datetime, end: datetime | None) -> float:
-    """Return the hours of a step; 0 if they are missing or not a valid length."""
+    """Return the length of a step in hours; 0 if it has no end or no valid length."""
     hours = (end - begin) / timedelta(hours=1) if end else 0.0
     return hours if 0 < hours <= PERIODS[-1] else 0.0
 
@@ -253,7 +253,10 @@ def _shares(begin: datetime, hours: float, zone: ZoneInfo) -> Iterator[tuple[dat
 
 
 def _add_period(shares: Sequence[tuple[_Day, float]], data: Any, hours: float) -> None:
-    """Add the values for the hours of a step, by the shortest block that holds them."""
+    """Add a step's values to its days, from the shortest block (`next_1_hours`, …) that covers it.
+
+    `shares` are the days that the step touches, each with its number of hours; `data` is the step.
+    """
     holding = (n for n in PERIODS if n >= hours and data.get(f"next_{n}_hours"))
     length = next(holding, PERIODS[-1])
     block = data.get(f"next_{length}_hours") or {}
@@ -261,14 +264,14 @@ def _add_period(shares: Sequence[tuple[_Day, float]], data: Any, hours: float) -
         day.add_rain(block, length, share)
         if share >= hours / 2:
             day.add(block, PERIOD)
-            if hours > 1:  # an hourly step has it in its instant; six hours may reach into tomorrow
+            if hours > 1:  # an hour has its UV index in the instant; six may reach into tomorrow
                 day.add(data.get("next_6_hours"), SIX_HOURS)
             if (code := _code((block.get("summary") or {}).get("symbol_code"))) is not None:
                 day.samples["weather_code"].append((code, 1.0))
 
 
 def _reduce(name: str, samples: Sequence[tuple[float, float]]) -> float:
-    """Return the mean of a field, weighted by hours, or its lowest or highest value."""
+    """Return a field's value of the day: its mean weighted by hours, its lowest or its highest."""
     if name.endswith("_mean"):
         hours = sum(weight for _, weight in samples)
         return sum(value * weight for value, weight in samples) / hours if hours else math.nan
@@ -276,7 +279,7 @@ def _reduce(name: str, samples: Sequence[tuple[float, float]]) -> float:
 
 
 def _number(block: Any, path: str) -> float | None:
-    """Return a value in the details of a block, or None."""
+    """Return the value with this name in a block; None if it is missing or not a number."""
     value = ((block or {}).get("details") or {}).get(path)
     return float(value) if base.is_number(value) else None
 

@@ -1,7 +1,8 @@
-"""NASA POWER, daily point: the second archive (MERRA-2), half-degree cells, no key.
+"""NASA POWER's daily data of a point: the second archive provider, without a key.
 
-Ten whole years come in one request and are stored for every month. Days are of local solar time;
--999 means missing; wind comes in m/s. It has no codes: `code_without` derives them.
+The data are MERRA-2 in cells of half a degree. One request fetches ten whole years, and every month
+of them is stored. Days are days of local solar time, -999 means missing, and wind is in m/s. There
+are no weather codes; `code_without` derives them.
 """
 
 import re
@@ -48,7 +49,7 @@ NASA_POWER = Attribution(
 
 
 class NasaPower(ArchiveProvider):
-    """The provider."""
+    """The provider `nasa_power`."""
 
     name = "nasa_power"
     title = "NASA POWER"
@@ -65,7 +66,7 @@ class NasaPower(ArchiveProvider):
             host=context.host(self.name),
             limits=ClientLimits(timeout=30.0, max_in_flight=2),
         )  # fmt: skip
-        self._version = "2.x.x"  # of its service, until an answer names it
+        self._version = "2.x.x"  # of the service, until an answer names it
 
     def cell(self, point: Point) -> Cell:
         return Cell.of(point, CELL_DEGREES, "solar")
@@ -76,7 +77,7 @@ class NasaPower(ArchiveProvider):
     async def fetch_months(
         self, cell: Cell, wanted: Sequence[records.YearMonth], today: date, *, public: bool
     ) -> list[Month]:
-        """Return all months of the wanted years, in one request."""
+        """Fetch all months of the wanted years, not only the wanted months, in one request."""
         years = sorted({year for year, _ in wanted})
         first, last = month_span(years[0], 1)[0], month_span(*max(wanted))[1]
         last = min(max(last, month_span(years[-1], 12)[1]), today - timedelta(days=2))
@@ -103,7 +104,7 @@ class NasaPower(ArchiveProvider):
 
 
 def _read_values(series: Mapping[str, Mapping[str, Any]], first: date, last: date) -> Floats:
-    """Return ARCHIVE_FIELDS x days; missing values, -999 and implausible ones are NaN."""
+    """Return values as ARCHIVE_FIELDS x days, NaN where missing, -999 or implausible."""
     dates = [first + timedelta(n) for n in range((last - first).days + 1)]
     keys = [f"{day:%Y%m%d}" for day in dates]
     native = {
@@ -137,10 +138,11 @@ def _version(body: Any) -> str | None:
 
 
 def code_without(rain: Floats, cloud: Floats, mean: Floats) -> Floats:
-    """Return codes from daily rain in mm, cloud in percent and mean temperature in °C.
+    """Return weather codes from daily rain in mm, cloud in percent and mean temperature in °C.
 
-    At least 10 mm is heavy, 1 mm rain, 0.3 mm drizzle; frozen up to 0 °C in the mean and sleet up
-    to 1.5 °C; dry days by cloud: to 25 % clear, to 65 % partly cloudy, else cloudy.
+    From 10 mm on a day has heavy rain, from 1 mm rain, from 0.3 mm drizzle. With a mean of at most
+    0 °C this is snow; from 1 mm on and with at most 1.5 °C it is sleet. A day with less than 0.3 mm
+    is clear with up to 25 % of cloud, partly cloudy with up to 65 %, else cloudy.
     """
     with np.errstate(invalid="ignore"):
         dry = np.select([cloud <= 25, cloud <= 65, cloud <= 100], [0.0, 2.0, 3.0], np.nan)
@@ -152,9 +154,9 @@ def code_without(rain: Floats, cloud: Floats, mean: Floats) -> Floats:
 
 
 def nasa_power(accessed: date, version: str = "2.x.x") -> Attribution:
-    """Return the two notices that NASA POWER requires.
+    """Return the attribution with the two notices that NASA POWER requires.
 
-    The second names service, version and date.
+    The second notice names the service, its version and the date of access.
     """
     service = f"The data was obtained from the POWER Project's Daily {version} version on "
     text = f"{NASA_POWER.text} {service}{accessed:%Y/%m/%d}."

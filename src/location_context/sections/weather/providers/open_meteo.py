@@ -1,8 +1,9 @@
-"""Open-Meteo: the shared parts of its forecast, its archive and its elevations.
+"""Open-Meteo's forecast and archive, and what they share with its elevations.
 
-No request sends an `elevation`: the server then brings every model it mixes to the height of its
-90 m terrain at the requested coordinates, which the answer names, so that one correction from there
-to a point's own height holds for all days. Dates are read from the answer, never from positions.
+No request sends an `elevation`. The server then corrects every model that it combines to the height
+of its 90 m terrain model at the requested coordinates, and names that height in the answer. So one
+correction, from that height to the point's own, holds for all days. Dates are read from the answer,
+never derived from the position of a value.
 """
 
 import math
@@ -73,7 +74,7 @@ NORTHERNMOST = 89.9999
 
 
 class OpenMeteoClient:
-    """A client of one Open-Meteo address for `fields`, with the key."""
+    """A client of one Open-Meteo address that requests `fields`, with the key."""
 
     def __init__(
         self, client: ProviderClient, context: SectionContext, fields: Sequence[str]
@@ -92,15 +93,16 @@ class OpenMeteoClient:
         *,
         public: bool,
     ) -> T:
-        """Return what `parse` makes of the JSON for a cell, which must not be an error in disguise.
+        """Fetch the JSON for a cell, and return what `parse` makes of it.
 
-        A zone that the provider does not know is sent once; from then on it chooses the zone.
+        If the provider rejects the cell's time zone, the call is repeated without it. From then on
+        the provider chooses the zone of such cells (`auto`).
 
         Args:
             cell: the place and its zone.
             more: parameters besides place, fields and zone.
             parse: reads the JSON.
-            days: the lengths of the intervals, which the call is charged by.
+            days: the lengths of the requested intervals in days; the provider charges by them.
             public: see `ProviderClient.get`.
 
         Raises:
@@ -125,14 +127,14 @@ class OpenMeteoClient:
 
 
 def _checked(body: Any) -> Any:
-    """Return the body unless it is an error: a fault during writing comes with status 200."""
+    """Return the body, or raise if it is an error: a late error comes with status 200."""
     if isinstance(body, dict) and body.get("error"):
         raise ProviderResponseInvalid(NAME, "answered with an error")
     return body
 
 
 def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Columns]:
-    """Return the first date of an answer, and a column for each field from it on.
+    """Return the first date of an answer, and an array of daily values from it on by field.
 
     Raises:
         ProviderResponseInvalid: dates or columns are not as expected.
@@ -149,16 +151,16 @@ def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Columns]:
 
 
 def read_grid(body: Any, cell: Cell) -> Grid:
-    """Return the cell that the answer names; else the requested cell."""
+    """Return the grid cell that the answer names; else the requested cell."""
     block = body if isinstance(body, dict) else {}
     values = (block.get(name) for name in ("latitude", "longitude", "elevation"))
     return base.read_grid(cell, *values)
 
 
 def coordinates(lat: float, lng: float) -> dict[str, str]:
-    """Return the parameters of a place, moved off the edges that the terrain model leaves out.
+    """Return the coordinates as parameters, moved off places without a height.
 
-    It knows no height at the north pole and on the meridian of +180 degrees.
+    The terrain model has no height at the north pole and on the meridian of +180 degrees.
     """
     return {
         "latitude": f"{min(lat, NORTHERNMOST):.4f}",
@@ -185,7 +187,7 @@ FORECAST_DAYS = 16
 
 
 class OpenMeteoForecast(ForecastProvider):
-    """The forecast: 16 days from today, and up to 92 before."""
+    """The provider `open_meteo_forecast`: 16 days from today on, and up to 92 days before."""
 
     name = "open_meteo_forecast"
     title = NAME
@@ -204,12 +206,12 @@ class OpenMeteoForecast(ForecastProvider):
     async def fetch_forecast(
         self, cell: Cell, today: date, past_days: int, *, public: bool
     ) -> Forecast:
-        """Fetch a fresh forecast with one temperature at least.
+        """Fetch a fresh forecast, in which at least one high is known.
 
         Raises:
-            ProviderError: none came.
+            ProviderError: no such forecast came.
         """
-        del today  # the days of the answer begin at the place's own
+        del today  # the answer's days begin at the local date of the place
         return await self._open_meteo.get(
             cell,
             {"forecast_days": str(FORECAST_DAYS), "past_days": str(past_days)},
@@ -231,9 +233,9 @@ MAX_WAITING = 4  # a call takes seconds; later calls go to the second archive
 
 
 class OpenMeteoArchive(base.ArchiveProvider):
-    """The archive. On free access one call at a time, and few that wait.
+    """The provider `open_meteo_archive`. Without a key, only one call at a time is made.
 
-    A cell is fetched at its centre, so that all months of a cell are at one height.
+    A cell is fetched for its centre, so that all months of a cell hold for one height.
     """
 
     name = "open_meteo_archive"
@@ -261,10 +263,10 @@ class OpenMeteoArchive(base.ArchiveProvider):
     async def fetch_months(
         self, cell: Cell, wanted: Sequence[YearMonth], today: date, *, public: bool
     ) -> list[Month]:
-        """Fetch the wanted months in one request; refused where too many calls wait already.
+        """Fetch the wanted months in one request.
 
         Raises:
-            ProviderError: they did not come.
+            ProviderError: the months did not come, or too many calls are waiting already.
         """
         last = today - timedelta(days=NEWEST_DAYS)
         spans = [(start, min(end, last)) for start, end in base.intervals(wanted) if start <= last]

@@ -1,10 +1,10 @@
-"""ArchiveRepository: available months of the archive, in memory before the store.
+"""The repository of archive months: a cache in memory in front of the store.
 
-A store that cannot be read costs a request to the provider, never the answer; a failed write is
-retried until it succeeds. Damaged rows count as missing. Months that other workers or `warm`
-stored meanwhile are read before a provider is called. Elevations are written with the months. The
-use of a cell is noted in memory and written behind, once a week for each: unused cells are deleted
-from the store (`storage/retention.py`).
+If the store cannot be read, the provider is called instead; answers do not fail. A failed write is
+retried until it succeeds. Damaged rows count as missing. Before a provider is called, the store is
+read, as other workers or `warm` may have stored the months meanwhile. Elevations are written with
+the months. The use of a cell is noted in memory and written later, once a week for each cell:
+unused cells are deleted from the store (`storage/retention.py`).
 """
 
 import asyncio
@@ -63,7 +63,7 @@ class ArchiveRepository:
         return found
 
     async def load(self, source: str, cell: str, first: date, last: date) -> list[Month]:
-        """Return every month stored that holds a date from `first` to `last`, settled or not.
+        """Return every stored month that covers a date from `first` to `last`, settled or not.
 
         Raises:
             StorageError: the store cannot be read.
@@ -80,7 +80,7 @@ class ArchiveRepository:
         return found
 
     def _touch(self, cell: ArchiveCell) -> None:
-        """Note the use of a cell, unless that was noted in the last week."""
+        """Note that a cell was used today, unless a use was noted in the last week."""
         today, noted = self._clock().date(), self._touched.get(cell)
         if noted is None or not 0 <= (today - noted).days < TOUCH_DAYS:
             self._touched.put(cell, today)
@@ -97,7 +97,7 @@ class ArchiveRepository:
         return found
 
     async def _read(self, source: str, cell: str, names: Sequence[int]) -> None:
-        """Read months of a cell into memory."""
+        """Read months (1 to 12) of a cell from the store into memory, for all years."""
         try:
             rows = await self._store.load(source, cell, names)
         except StorageError as error:
@@ -123,7 +123,7 @@ class ArchiveRepository:
             self._months.put(key, {**(self._months.get(key) or {}), month.year: month})
 
     def put(self, source: str, cell: str, months: Sequence[Month]) -> None:
-        """Store months: in memory at once, in the store soon; a locked store delays no answer."""
+        """Cache months now and write them to the store later, so that no answer waits for it."""
         self.hold(source, cell, months)
         self._pending_months += [(source, cell, month) for month in months]
         self._pending_months = self._pending_months[-MAX_PENDING:]
@@ -139,12 +139,12 @@ class ArchiveRepository:
             return None
 
     def put_elevation(self, spot: Spot, elevation: float) -> None:
-        """Store the elevation of a point, soon."""
+        """Store the elevation of a point in m; it is written in the background."""
         self._pending_elevations[spot] = elevation
         self._writes.start()
 
     async def _write(self) -> bool:
-        """Write pending rows; return True if more came meanwhile. Failed writes stay pending."""
+        """Write pending rows; return True if new ones came meanwhile. Failed ones stay pending."""
         months, elevations = list(self._pending_months), dict(self._pending_elevations)
         touches, self._pending_touches = self._pending_touches, {}  # noted again in a week
         try:
@@ -177,6 +177,6 @@ class ArchiveRepository:
             await self.flush()
 
     async def flush(self) -> None:
-        """Write pending rows, as far as that is possible now."""
+        """Try to write pending rows now."""
         if self.pending or self._pending_touches or self._writes.active:
             await self._writes.flush()

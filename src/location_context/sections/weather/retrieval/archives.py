@@ -1,13 +1,13 @@
-"""Archives: the climatology of a stay from a provider's archive; stored months are not fetched.
+"""Archives: the climatology of a stay from a provider's archive; only missing months are fetched.
 
-A month of a cell is fetched once, in one request for all ten years. One request for a cell is
-under way at a time, whatever its months; if a stay is near, it is for all that forecasts of the
-cell need. A year that lacks over a fifth of its window is replaced by the next older one, as far as
-two more requests reach.
-`Prefetch` fetches the climatology of a forecast's dates after its guest's answer, for the next
-guest: one cell after the other, all the months that forecasts may need now, in one call of the
+One request fetches a month of a cell for all ten years. For each cell only one request is under way
+at a time. If the stay begins within the forecast horizon, the request includes all months that
+forecasts in the cell need. A year that lacks over a fifth of its window is replaced by the next
+older year; this takes at most two more requests.
+After a forecast was answered, `Prefetch` fetches the climatology of its dates for the next guest.
+It fetches one cell after the other: all months that forecasts may need now, in one call of the
 first available archive, and only while half of the budget is left for waiting guests.
-`ArchiveBuilder` fills the store for many places ahead of their guests, as far as the budget allows.
+`ArchiveBuilder` fills the store for many places in advance, as far as the budget allows.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ from location_context.upstream.deadline import GATHER_SECONDS, Deadline, SingleF
 from location_context.upstream.fallback_chain import FallbackChain
 from location_context.upstream.shared_cache import SharedCache
 
-JUST_FETCHED = timedelta(minutes=1)  # many times what passes until it is in the store
+JUST_FETCHED = timedelta(minutes=1)  # far more than it takes to store the months
 SETTLE_WINDOW = 0.5  # seconds for which a climatology waits for one of a preferred provider
 SERIES_TTL = timedelta(days=1)
 MAX_OLDER_REQUESTS = 2
@@ -55,7 +55,7 @@ LONGEST_SECONDS = 60.0  # of one call with its turn in the queue
 BUDGET_SHARE = 0.5  # spent by all callers in any window: the rest is for waiting guests
 AGAIN = timedelta(hours=1)  # after a call that left something missing
 AGAIN_AFTER_FAILURE = timedelta(minutes=10)
-AGAIN_AFTER_REFUSAL = timedelta(minutes=1)  # by our budget or queue, or a backoff without its end
+AGAIN_AFTER_REFUSAL = timedelta(minutes=1)  # by our budget or queue, or a backoff of unknown end
 MAX_REMEMBERED = 5_000
 
 
@@ -64,7 +64,7 @@ CellMonths = tuple[str, str, tuple[int, ...]]  # source, cell, months of the yea
 
 @dataclass(frozen=True)
 class _CellFetch:
-    """The months to fetch of a cell, of which one call is under way at a time."""
+    """The months to fetch of a cell; keys of one cell are equal, so that it has one call a time."""
 
     source: str
     cell: str
@@ -81,7 +81,7 @@ class Archives:
         clock: Clock,
         shared: SharedCache,
     ) -> None:
-        """Set the parts; `shared` gives other processes fetched months before they are stored."""
+        """Set the parts; `shared` passes fetched months to others until they are stored."""
         self.providers = [one for one in providers if one.client.configured]
         self.repository = repository
         self.clock = clock
@@ -123,8 +123,8 @@ class Archives:
     def queries(self, query: Query) -> list["ArchiveQuery"]:
         """Return a query for each provider, in order of preference.
 
-        An archive that the plan behind the key lacks comes last, until its day of backoff is over:
-        its earlier months are stored.
+        An archive that the key's plan lacks comes last while its backoff of a day lasts. It is not
+        left out, as months from an earlier plan may be stored.
         """
 
         def not_in_plan(provider: ArchiveProvider) -> bool:
@@ -186,7 +186,7 @@ def _unpack(data: bytes) -> tuple[list[Month], datetime] | None:
 
 
 class ArchiveQuery:
-    """One provider's answer to one query."""
+    """The climatology for one query from one provider."""
 
     def __init__(self, archives: Archives, provider: ArchiveProvider, query: Query) -> None:
         self.provider = provider
@@ -198,22 +198,25 @@ class ArchiveQuery:
         self._months: dict[YearMonth, Month] = {}
 
     async def series(self, deadline: Deadline | None) -> WeatherSeries | None:
-        """Return the climatology; without a deadline nothing is fetched.
+        """Return the climatology; None if months are missing and there is no deadline to fetch.
 
         Raises:
-            ProviderError: the provider could not be called, or has nothing for this cell.
+            ProviderError: the provider could not be called, or has no data for this cell.
         """
         found = await self.years(deadline)
         return None if found is None else self.summarise(*found)
 
     async def years(self, deadline: Deadline | None) -> tuple[list[int], Floats] | None:
-        """Return the years to use, oldest first, with their windows; None if a fetch is needed."""
+        """Return the years to use, oldest first, and their `climatology.windows`.
+
+        Return None if months are missing and there is no deadline to fetch them.
+        """
         years: list[int] = []
         parts: list[Floats] = []
         wanted = list(climatology.latest(climatology.last_year(self.today)))
         for _ in range(1 + MAX_OLDER_REQUESTS):
             if not await self._gather(wanted, deadline):
-                wanted = [year for year in wanted if self._holds(year)]  # which has to do
+                wanted = [year for year in wanted if self._holds(year)]  # these must do
                 if len(years) + len(wanted) < MIN_HELD_YEARS:
                     return None
                 if not wanted:
@@ -232,7 +235,10 @@ class ArchiveQuery:
         return years, parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     async def _gather(self, years: Sequence[int], deadline: Deadline | None) -> bool:
-        """Load the months of the years, or fetch them; return False if no fetch is allowed."""
+        """Load the months of these years; fetch missing ones if there is a deadline.
+
+        Return False if months are missing and there is no deadline.
+        """
         wanted = [month for year in years for month in climatology.months_of(self.stay, year)]
         repository, source = self._archives.repository, self.provider.source
         along = self._months_along() if deadline is not None else []
@@ -246,7 +252,10 @@ class ArchiveQuery:
         return not absent or deadline is not None
 
     def _months_along(self) -> list[YearMonth]:
-        """Return what forecasts of the cell need, for the same call if the stay is near."""
+        """Return the months that forecasts in the cell need, to fetch them in the same call.
+
+        Return none if the stay begins after the forecast horizon.
+        """
         is_near = self.stay.start <= horizon(self.today)
         return climatology.months_to_horizon(self.stay, self.today) if is_near else []
 
@@ -254,11 +263,11 @@ class ArchiveQuery:
         return all(month in self._months for month in climatology.months_of(self.stay, year))
 
     def grid(self, years: Sequence[int]) -> records.Grid:
-        """Return the cell of the months that `years` returned."""
+        """Return the grid cell of the months of these years."""
         return self._months[climatology.months_of(self.stay, years[-1])[0]].grid
 
     def summarise(self, years: Sequence[int], values: Floats) -> WeatherSeries:
-        """Return the climatology from the windows of these years."""
+        """Return the climatology computed from the windows of these years."""
         return WeatherSeries(
             mode="climatology",
             kind="reanalysis",
@@ -277,7 +286,7 @@ class ArchiveQuery:
 
 
 class Prefetch:
-    """A queue of cells to fetch after guests' answers, with the time to retry failed ones."""
+    """A queue of cells to fetch after guests were answered; it limits when a cell is retried."""
 
     def __init__(self, archives: Archives) -> None:
         self._archives = archives
@@ -286,10 +295,10 @@ class Prefetch:
         self._again_at: LRUCache[CellMonths, datetime] = LRUCache(MAX_REMEMBERED)
 
     def start(self, query: Query) -> "asyncio.Future[None] | None":
-        """Fetch the climatology of the stay soon, with that of other stays until the horizon.
+        """Queue a fetch of the climatology for this stay and for others within the horizon.
 
         Returns:
-            A future that is done when it has come or failed; None if no fetch is allowed now.
+            A future that is done when the fetch succeeded or failed; None if none is allowed now.
         """
         archive = next(filter(_may_prefetch, self._archives.queries(query)), None)
         if archive is None:
@@ -316,10 +325,7 @@ class Prefetch:
             self._again_at.put(key, self._archives.clock() + pause)
 
     async def _fetch(self, archive: ArchiveQuery, wanted: Sequence[YearMonth]) -> timedelta:
-        """Fetch the missing months once.
-
-        Return the time to wait before the cell is fetched again.
-        """
+        """Fetch the missing months once; return how long to wait before the next try."""
         if not _may_prefetch(archive):
             return AGAIN_AFTER_REFUSAL
         try:
@@ -344,14 +350,14 @@ class Prefetch:
 
 
 def _may_prefetch(archive: ArchiveQuery) -> bool:
-    """Return True if its provider is available, and budget is left for waiting guests."""
+    """Return True if the provider is available and at most half of its budget is spent."""
     client = archive.provider.client
     return client.available and client.host.budget.spent_share() <= BUDGET_SHARE
 
 
 @dataclass
 class BuildReport:
-    """The progress of a build, in cells."""
+    """The progress of a build in cells; `held` are the cells that were already stored."""
 
     cells: int = 0
     held: int = 0
@@ -361,10 +367,11 @@ class BuildReport:
 
 @dataclass(frozen=True)
 class ArchiveBuilder:
-    """A filler of the repository from one archive, one request of about 400 units per cell.
+    """A builder that fills the repository from one archive.
 
-    Stored months are never fetched again: an interrupted build resumes where it stopped.
-    `pause` waits so many seconds.
+    A cell takes one request, which counts as about 400 units of the budget. Stored months are never
+    fetched again: an interrupted build resumes where it stopped. `pause` waits for a number of
+    seconds, `say` prints a line.
     """
 
     archive: ArchiveProvider
@@ -374,7 +381,7 @@ class ArchiveBuilder:
     pause: Callable[[float], Awaitable[None]]
 
     async def build(self, points: Iterable[Point]) -> BuildReport:
-        """Build every cell that holds a point; count and skip a cell that fails.
+        """Fetch every cell that holds a point; count and skip a cell that fails.
 
         Raises:
             OperatorError: the provider could not be reached several times in a row.
@@ -396,7 +403,10 @@ class ArchiveBuilder:
         return built
 
     async def _fetch(self, cell: Cell, missing: list[YearMonth], today: date) -> bool:
-        """Fetch until the cell is stored; wait for the budget, or as the provider requires."""
+        """Fetch and store a cell; return False after three failures.
+
+        Wait as long as the budget or the provider requires.
+        """
         attempts = unreached = 0
         while attempts < MAX_ATTEMPTS:
             try:
@@ -428,7 +438,7 @@ class ArchiveBuilder:
 
 
 def all_months(today: date) -> list[YearMonth]:
-    """Return every month of the ten years, and those after that a stay over New Year reaches."""
+    """Return all months of the ten years, and January to March after them for New Year's stays."""
     years = climatology.latest(climatology.last_year(today))
     after = [(years[-1] + 1, month) for month in (1, 2, 3)]
     wanted = [(year, month) for year in years for month in range(1, 13)]

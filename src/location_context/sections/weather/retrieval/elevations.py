@@ -1,6 +1,6 @@
 """Elevations of points, from one source (Open-Meteo's 90 m terrain model), fetched once.
 
-A forecast that was fetched at a point brings its elevation along.
+A forecast that was fetched for a point brings the point's elevation along.
 """
 
 import contextlib
@@ -40,16 +40,16 @@ DEM = Attribution(
 
 
 class Elevations:
-    """The elevations of points in m, from the address beside the forecast's.
+    """The elevations of points in m, from the server of Open-Meteo's forecast.
 
     Attributes:
-        client: calls `/v1/elevation` where the forecast is at `/v1/forecast`.
+        client: calls `/v1/elevation` on the server that has the forecast at `/v1/forecast`.
     """
 
     def __init__(
         self, context: SectionContext, repository: ArchiveRepository, shared: SharedCache
     ) -> None:
-        """Set the parts; `shared` is the cache of the forecasts, which bring elevations along."""
+        """Set the parts; `shared` is the cache that processes share, also for forecasts."""
         base, is_forecast, _ = context.settings.forecast_url.rpartition("/forecast")
         url = f"{base}/elevation" if is_forecast else ""
         limits = ClientLimits(timeout=5.0)
@@ -79,11 +79,11 @@ class Elevations:
         self._repository.put_elevation(spot, elevation)
 
     async def fetch(self, point: Point, deadline: Deadline, *, public: bool) -> float | None:
-        """Return the elevation, 0.0 at sea; None if the source knows none.
+        """Return the point's elevation in m, 0.0 at sea; None if the source has none.
 
         Raises:
             ProviderError: the source could not be called.
-            TimeoutError: it did not answer in time.
+            TimeoutError: the source did not answer in time.
         """
         spot = (point.lat, point.lng)
         entry = await self._cache.get_fresh(
@@ -92,13 +92,13 @@ class Elevations:
         return entry.value
 
     async def stored(self, point: Point) -> float | None:
-        """Return the elevation if it was fetched before; None if not."""
+        """Return the point's elevation in m if it was fetched before; None if not."""
         spot = (point.lat, point.lng)
         entry = self._cache.peek(spot)
         return entry.value if entry else await self._repository.load_elevation(spot)
 
     async def _load(self, spot: Spot, *, public: bool) -> float | None:
-        """Return the stored elevation, else the source's, which is then stored."""
+        """Return the stored elevation; if there is none, fetch and store it."""
         elevation = await self._repository.load_elevation(spot)
         if elevation is None:
             elevation = await self._fetch(spot, public=public)
@@ -107,7 +107,7 @@ class Elevations:
         return elevation
 
     async def _fetch(self, spot: Spot, *, public: bool) -> float | None:
-        """Return the elevation in m, 0.0 at sea; None where none is known.
+        """Fetch the elevation in m, 0.0 at sea; None where none is known.
 
         Raises:
             ProviderError: the source could not be called.

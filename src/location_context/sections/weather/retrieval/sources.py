@@ -1,9 +1,10 @@
 """Sources: everything that a stay's weather is read from, and the choice among them.
 
-Forecasts are cached per cell of their provider, and raced in order of preference. The
-order of all sources: a fresh forecast, a stale one, the next provider's, climatology from a climate
-store in the data directory, from the archive that is stored or available, from the next archive,
-and the fallback grid in the data directory.
+A forecast is cached for its provider and cell. Sources are started in order of preference, and the
+best result wins (`FallbackChain`). The order is: a provider's fresh forecast, its stale one, those
+of the next provider, climatology from a climate store in the data directory, from the first archive
+that has it stored or can be called, from the next archive, and the fallback grid in the data
+directory.
 """
 
 import asyncio
@@ -43,9 +44,9 @@ SETTLE_WINDOW = 0.5  # seconds for which a forecast waits for one of a preferred
 MAX_CACHED = 2_000
 SURE_DAYS = 14  # Open-Meteo's range once shrank to these; later days may be unknown
 PAST_DAYS = (0, 14, 92)  # fetched in these steps, so that stays under way share a forecast
-ELEVATION_WAIT = 1.0  # seconds for the point's elevation, where temperatures hang on it
+ELEVATION_WAIT = 1.0  # seconds for the point's elevation, where temperatures depend on it
 ELEVATION_LOOKUP = 0.05  # seconds for a look-up that the answer does not depend on
-FORECAST_SECONDS, FORECAST_SHARE = 2.0, 0.6  # after which an archive, of 65 units, is tried too
+FORECAST_SECONDS, FORECAST_SHARE = 2.0, 0.6  # then an archive (65 units) is called too
 
 Key = tuple[str, Cell, int]  # the provider's name, where, and how many past days
 
@@ -121,7 +122,7 @@ class Forecasts:
     async def _fresh(
         self, provider: ForecastProvider, query: Query, deadline: Deadline
     ) -> WeatherSeries | None:
-        """Return a fresh forecast, fetched if need be; None when it does not serve the stay.
+        """Return a fresh forecast, fetched if necessary; None if it ends too early for the stay.
 
         Raises:
             ProviderError, TimeoutError: no forecast came.
@@ -143,14 +144,14 @@ class Forecasts:
         return self._series(provider, query, entry.value, stale=False)
 
     async def _stale(self, provider: ForecastProvider, query: Query) -> WeatherSeries | None:
-        """Return the cached forecast, whatever its age; None when there is none."""
+        """Return the cached forecast, whatever its age; None if there is none."""
         entry = self.cache.peek(self._key(provider, query))
         return None if entry is None else self._series(provider, query, entry.value, stale=True)
 
     def _series(
         self, provider: ForecastProvider, query: Query, forecast: Forecast, *, stale: bool
     ) -> WeatherSeries | None:
-        """Return the stay's part; None when it ends too early to serve the stay."""
+        """Return the forecast on the stay's dates; None if it ends too early for the stay."""
         stay, now = query.dates, self.clock()
         series = self.part_of(provider, query, forecast, stale=stale)
         columns = series.columns
@@ -166,7 +167,7 @@ class Forecasts:
     def part_of(
         self, provider: ForecastProvider, query: Query, forecast: Forecast, *, stale: bool = False
     ) -> WeatherSeries:
-        """Return a forecast of the stay's dates, as far as it knows them."""
+        """Return the forecast as a series on the stay's dates, NaN where it has no values."""
         return WeatherSeries(
             mode="forecast",
             kind="forecast",
@@ -184,7 +185,7 @@ class Forecasts:
 
 
 def _fresh_until(key: Key, forecast: Forecast, fetched_at: datetime) -> datetime:
-    """Return the end of freshness: the provider's, but never past midnight in the cell's zone."""
+    """Return until when a forecast is fresh: as the provider says, at most until local midnight."""
     zone = ZoneInfo(key[1].timezone)
     tomorrow = fetched_at.astimezone(zone).date() + timedelta(days=1)
     midnight = datetime.combine(tomorrow, time.min, zone).astimezone(fetched_at.tzinfo)
@@ -201,9 +202,9 @@ class Found:
     """The best available weather of a stay.
 
     Attributes:
-        series: of the source that was chosen.
-        elevation: of the point in m; None where it is not known.
-        reason: why an elevation that matters is not known; else None.
+        series: the weather from the chosen source.
+        elevation: the point's elevation in m; None if it is not known.
+        reason: why an elevation that the answer needs is not known; else None.
     """
 
     series: WeatherSeries
@@ -212,10 +213,10 @@ class Found:
 
 
 class Sources:
-    """The forecasts, archives, elevations and monthly means of one process.
+    """All sources of weather: forecasts, archives, climate stores, elevations, fallback grid.
 
     Attributes:
-        clients: of all providers, in the order in which the status lists them.
+        clients: the clients of all providers, in the order in which the status lists them.
     """
 
     def __init__(
@@ -225,7 +226,7 @@ class Sources:
         archive_providers: Sequence[ArchiveProvider],
         on_forecast: Callable[[ForecastProvider, Query, Forecast], None],
     ) -> None:
-        """Set the parts; `on_forecast` is called with each fetched forecast, source and query."""
+        """Set the parts; `on_forecast` is called with a provider, a query and a new forecast."""
         shared, clock = context.shared_cache(), context.clock
         self._clock = clock
         self.repository = ArchiveRepository(context.stores["climate"], clock)
@@ -261,12 +262,12 @@ class Sources:
         return series or self.fallback.series(query.point, query.dates)
 
     async def _climatology(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """Return the climatology of a store, else that of an archive."""
+        """Return the climatology from a climate store, else from an archive."""
         stored = self.stores.series(query.point, query.dates)
         return stored or await self.archives.fetch(query, deadline)
 
     async def _forecast(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """Return the forecast, with the climatology of its dates as far as that is stored."""
+        """Return the forecast, with the climatology of its dates if that is stored."""
         series = await self.forecasts.fetch(query, deadline)
         if series is None:
             return None
@@ -279,7 +280,7 @@ class Sources:
     async def _elevation(
         self, query: Query, series: WeatherSeries, deadline: Deadline
     ) -> tuple[float | None, DegradedReason | None]:
-        """Return the point's elevation if it comes soon, and why it is missing if it matters."""
+        """Return the point's elevation in m, or None and, if the answer needs it, the reason."""
         matters = series.grid is not None and series.grid.elevation is not None
         if not matters and series.mode == "climatology":
             return await self.elevations.stored(query.point), None

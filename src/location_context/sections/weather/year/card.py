@@ -1,7 +1,7 @@
 """The year's card: a column for each month, from its typical low to its typical high.
 
-All columns stand on one scale, in the colours of the temperatures. Below stand the wet days, or how
-much falls where only that is known. Comfortable months have a ground of their own and a bold name.
+All columns share one scale; their colours show the temperature. Below each are the wet days, or the
+amount of rain if only that is known. Comfortable months have a tinted background and a bold name.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ def card(body: TypicalYear, fmt: Formatter) -> Card:
 
 @dataclass(frozen=True)
 class View:
-    """The template's input; a body without years has monthly means alone."""
+    """The template's input; a body without years has only monthly means."""
 
     body: TypicalYear
     fmt: Formatter
@@ -63,18 +63,18 @@ class View:
         return Scale(low=min(known) - spare, high=max(known) + spare, fahrenheit=fahrenheit)
 
     def at(self, value: float) -> float:
-        """Return px from the top of the drawing."""
+        """Return the position of a temperature in px from the top of the drawing."""
         return round(BOTTOM - (BOTTOM - TOP) * self.scale.share(value) / 100, 1)
 
     def columns(self) -> Iterable[tuple[TypicalMonth, tuple[str, str]]]:
-        """Return each month with a letter, and a short name if the language has them."""
+        """Return each month with its letter and its short name; if that is too long, the letter."""
         days = [date(2027, month.month, 1) for month in self.body.months]
         letters, short = ([*map(name, days)] for name in (self.fmt.month_narrow, self.fmt.month))
         names = short if len(max(short, key=len)) <= SHORT else letters
         return zip(self.body.months, zip(letters, names, strict=True), strict=True)
 
     def rain(self, month: TypicalMonth) -> tuple[str, float]:
-        """Return the wet days, or how much falls, and the height of its bar in px."""
+        """Return the wet days or the amount of rain as text, and the height of the bar in px."""
         value, most, digits = month.wet_days, 31.0, 0
         if not self.body.years:
             value, digits = month.precipitation_total, int(self.body.units.precipitation != "mm")
@@ -84,7 +84,7 @@ class View:
         return self.fmt.number(value, digits), round(TALLEST * value / most, 1)
 
     def spoken(self, month: TypicalMonth) -> str:
-        """Return a month as one sentence."""
+        """Return a month's values as one sentence, for screen readers."""
         fmt = self.fmt
         high, low = fmt.gettext("high {temperature}"), fmt.gettext("low {temperature}")
         mean = fmt.gettext("{temperature} on average, day and night")
@@ -105,7 +105,7 @@ class View:
 
     @property
     def notes(self) -> Sequence[str]:
-        """The rule, how to read the drawing, and the daylight."""
+        """The rule of comfort, how to read the drawing, and the hours of daylight."""
         fmt, body, unit = self.fmt, self.body, self.body.units.precipitation
         key: str = fmt.gettext(
             "Bars: typical low to high; one day in ten goes beyond a faded end. Blue: wet days."

@@ -1,7 +1,8 @@
-"""Comfort: the rule of a comfortable month, and its sentences.
+"""The rule that makes a month comfortable, and its sentences.
 
-Highs average 20 to 30 °C (68 to 86 °F, exactly), and at most 12 days are wet, two in five. Where
-only means are known: 15 to 25 °C (59 to 77 °F), five less than highs, and at most 100 mm.
+The highs of a comfortable month average 20 to 30 °C (68 to 86 °F, exactly), and at most 12 of its
+days are wet, two in five. If only means are known, they are 15 to 25 °C (59 to 77 °F), five kelvin
+less than highs, with at most 100 mm of rain.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,7 +20,10 @@ LONG_RUN = 3  # months, shown as the first and the last
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """The limits of two fields; so much `rain` beyond its limit weighs as one kelvin."""
+    """The limits of two fields, `warmth` and `rain`.
+
+    Rain above its limit by `weight` counts as much as one kelvin outside the range.
+    """
 
     warmth: str
     between: tuple[float, float]
@@ -28,7 +32,7 @@ class Rule:
     weight: float
 
     def distance(self, columns: Columns) -> Floats:
-        """Return how far each month is from the rule: 0 meets it, NaN is unknown."""
+        """Return how far each month is from the rule, in kelvin; 0 meets it, NaN is unknown."""
         warmth, rain = np.round(columns[self.warmth], 1), np.round(columns[self.rain], 1)
         off = np.maximum(self.between[0] - warmth, warmth - self.between[1])
         return np.maximum(off, 0) + np.maximum(rain - self.at_most, 0) / self.weight
@@ -58,7 +62,7 @@ BY_MEAN = Rule(
 
 
 def sentence(months: Collection[int], closest: int | None, fmt: Formatter) -> str:
-    """Return the comfortable months (1 to 12) in words, else the one that comes closest."""
+    """Return a sentence with the comfortable months (1 to 12), or else with the closest month."""
     if len(months) == 12:
         return fmt.gettext("Comfortable all year round.")
     if months:
@@ -71,7 +75,7 @@ def sentence(months: Collection[int], closest: int | None, fmt: Formatter) -> st
 
 
 def in_words(months: Collection[int], fmt: Formatter) -> list[str]:
-    """Return single months, and long runs as `May to September`."""
+    """Return the names of months; three or more in a row are one text, `May to September`."""
     found = list[str]()
     for run in runs(months):
         names = [fmt.month_long(date(2027, month, 1)) for month in run]
@@ -81,7 +85,7 @@ def in_words(months: Collection[int], fmt: Formatter) -> list[str]:
 
 
 def runs(months: Collection[int]) -> Sequence[Sequence[int]]:
-    """Return runs of consecutive months by their first; January follows December."""
+    """Return the runs of consecutive months, ordered by first month; January follows December."""
     found = list[list[int]]()
     for first in sorted(months):
         if (first - 2) % 12 + 1 not in months:

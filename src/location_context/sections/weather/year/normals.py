@@ -1,8 +1,8 @@
-"""Normals: the twelve months of a point from stored data, metric; nothing is fetched.
+"""The twelve typical months of a point in metric units, from stored data; nothing is fetched.
 
-The best of three sources: a climate store, a provider's stored months, the fallback grid. The first
-two have the days of ten years; statistics are over the days of the month itself. Only the second
-knows the sunshine.
+Three sources are tried in this order: a climate store, a provider's stored months, the fallback
+grid. The first two hold the days of ten years; a month's statistics are over its own days. Only
+stored months include sunshine.
 """
 
 from calendar import monthrange
@@ -27,7 +27,7 @@ from location_context.stay import Stay
 YEAR = Stay(date(2024, 1, 1), date(2024, 12, 31))  # with 29 February
 _LENGTHS = np.array([monthrange(2024, month)[1] for month in range(1, 13)])[:, None]
 _DAYS = np.arange(31)
-# the places of each month's days in a year of 366, and the one after for days that it lacks
+# the places of each month's 31 days in a year of 366; place 366, past its end, for missing days
 _PLACES = np.where(
     _DAYS < _LENGTHS, np.cumsum(_LENGTHS)[:, None] - _LENGTHS + _DAYS, climatology.YEAR_PLACES
 )
@@ -67,7 +67,7 @@ def from_stores(stores: Iterable[ClimateStore], point: Point) -> Normals | None:
 
 
 async def from_archives(archives: Archives, query: Query) -> Normals | None:
-    """Return the months of the first archive of which all are stored; None if none has them."""
+    """Return the months of the first archive that has all of them stored; None if none has."""
     for archive in archives.queries(replace(query, stay=YEAR)):
         try:
             found = await archive.years(None)
@@ -96,7 +96,10 @@ def from_grid(grid: FallbackGrid, point: Point) -> Normals | None:
 
 
 def of_days(days: Floats) -> Columns:
-    """Return the months' statistics of highs, lows, rain and maybe sunshine (… x years x 366)."""
+    """Return each month's statistics from daily values (fields x years x 366).
+
+    The fields are highs, lows, rain and, if there are four, sunshine.
+    """
     padded = np.pad(days, ((0, 0), (0, 0), (0, 1)), constant_values=np.nan)
     pooled = np.moveaxis(padded[:, :, _PLACES], 1, 2).reshape(len(days), 12, -1)
     known = np.isfinite(pooled).sum(axis=-1)
@@ -118,9 +121,9 @@ def of_days(days: Floats) -> Columns:
 
 
 def daylight(lat: float) -> Floats:
-    """Return the mean hours from sunrise to sunset of each month of 2027, a year like any other.
+    """Return each month's mean hours from sunrise to sunset, in 2027, which stands for any year.
 
-    The Sun's longitude is that of the Astronomical Almanac's low-precision formula, at noon UTC.
+    The Sun's longitude at noon UTC comes from the Astronomical Almanac's low-precision formula.
     """
     place = np.arange(climatology.YEAR_PLACES)
     day = place - (place > climatology.LEAP_PLACE) + (date(2027, 1, 1) - date(2000, 1, 1)).days

@@ -1,4 +1,4 @@
-"""Year: the typical weather of each month, for the question "when shall we go?"."""
+"""The section `year`: the typical weather of each month, for the question "when shall we go?"."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -68,14 +68,14 @@ class Year(section.Section[TypicalYear]):
 
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:
-        """Return the section over the stored months of every registered archive."""
+        """Create the section; it reads the stored months of every registered archive provider."""
         providers = registry.load(registry.ARCHIVE_PROVIDERS, ArchiveProvider)
         built = [provider.build(context) for provider in providers]
         repository = ArchiveRepository(context.stores["climate"], context.clock)
         return cls(context, Archives(built, repository, context.clock, context.shared_cache()))
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
-        """Return the year of the point."""
+        """Return the typical months at the point."""
         del deadline  # nothing is fetched
         point, now = query.point, self._clock()
         found = (
@@ -131,7 +131,7 @@ class Year(section.Section[TypicalYear]):
 
 
 def _body(query: contract.Query, found: Normals, kelvin: float | None) -> TypicalYear:
-    """Return the answer in the requested units, its temperatures corrected for height."""
+    """Return the answer in the requested units; `kelvin` corrects temperatures for height."""
     measure, fmt, point = Measure(query.units), Formatter(query.language), query.point
     columns = {
         name: values + (kelvin or 0) if name.startswith("temperature") else values
@@ -142,7 +142,7 @@ def _body(query: contract.Query, found: Normals, kelvin: float | None) -> Typica
     comfortable = (np.flatnonzero(distance == 0) + 1).tolist()
     closest = int(np.nanargmin(distance)) + 1 if np.isfinite(distance).any() else None
     columns["daylight_hours"] = normals.daylight(point.lat)
-    dem = [] if kelvin is None else [DEM]  # which knows the point's height
+    dem = [] if kelvin is None else [DEM]  # the source of the point's height
     return TypicalYear(
         point=contract.point_body(point),
         units=measure.body,
@@ -163,7 +163,7 @@ def _body(query: contract.Query, found: Normals, kelvin: float | None) -> Typica
 
 
 def _month(columns: Columns, month: int, measure: Measure, comfortable: bool) -> TypicalMonth:
-    """Return a month in the requested units; what a source has not is None."""
+    """Return a month (1 to 12) in the requested units; values that the source lacks are None."""
     values: dict[str, Any] = dict.fromkeys(TypicalMonth.__struct_fields__)
     for name, column in columns.items():
         convert = getattr(measure, _MEASURES.get(name, "temperature"))
