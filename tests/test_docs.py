@@ -5,6 +5,9 @@ import subprocess
 import tomllib
 
 import location_context
+from location_context.sections import registry
+from location_context.sections.contract import DEGRADED
+from location_context.sections.section import Section
 from scripts.generators import picture
 from tests.conftest import ROOT
 
@@ -21,6 +24,13 @@ def test_each_dependency_has_its_reason_in_a_decision():
 
 def test_changelog_has_this_version():
     assert f"## {location_context.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_calling_explains_each_section_and_each_reason():
+    page = (ROOT / "docs" / "calling.md").read_text()
+    rows = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert rows == {one.name for one in registry.load(registry.SECTIONS, Section)}
+    assert [reason for reason in DEGRADED if f"`{reason}`" not in page] == []
 
 
 def test_links_between_documents_resolve():

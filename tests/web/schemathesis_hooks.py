@@ -1,7 +1,7 @@
 """What the document does not say.
 
-A stay ends after it starts, within 92 days, or `days` stands for it; a section is named once; a
-guide exists; no %00 anywhere.
+A stay ends after it starts, within 92 days, or `days` stands for it; `points` stand for `lat` and
+`lng`; a section is named once; a guide exists; no %00 anywhere.
 """
 
 import re
@@ -12,6 +12,7 @@ import schemathesis
 from location_context.parameters import START
 
 WITH_DAYS = {f"/v1/pulse{kind}" for kind in ("", ".svg", ".png", ".ics", ".json")}
+PARIS = {"lat": 48.8566, "lng": 2.3522}
 GUIDE = "house"  # which the test imports
 VALID = re.compile(START.schema["pattern"])
 
@@ -42,8 +43,20 @@ def before_call(ctx, case, kwargs):
     is_positive = case.meta and case.meta.generation.mode.is_positive
     if is_positive and case.query and case.query.get("guide"):
         case.query = {**case.query, "guide": GUIDE}
-    if case.path in WITH_DAYS and is_positive:
+    if not is_positive:
+        return
+    if case.path == "/v1/pulse.json":
+        case.query = with_one_place(case.query)
+    if case.path in WITH_DAYS:
         case.query = with_dates_or_days(case.query)
+
+
+def with_one_place(query):
+    """The query with `points`, or with both `lat` and `lng`."""
+    if query.get("points"):
+        return {name: value for name, value in query.items() if name not in {"lat", "lng"}}
+    given = {name: value for name, value in query.items() if value != "" or name not in PARIS}
+    return {**PARIS, **given}
 
 
 def with_dates_or_days(query):

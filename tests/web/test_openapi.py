@@ -128,6 +128,25 @@ def test_property_has_a_description(document) -> None:
     assert [name for name, one in properties(document) if not one.get("description")] == []
 
 
+UNIT = re.compile(
+    r"units\.\w+|[Dd]egrees|[Pp]ercent|[Ss]econds|[Mm]inutes|[Hh]ours|\bpx\b|\bDays\b|[Nn]umber"
+    r"|How many|[Yy]ears?\b|`currency`|0 to 1\b|from \d+ to \d+|Level|Code|index|[Mm]agnitude"
+    r"|\bUnits\b|Sum of the days' chances|part of the disc|share of days"
+)
+
+
+def test_number_names_its_unit(document) -> None:
+    def holds_numbers(schema: object) -> bool:
+        if not isinstance(schema, dict):
+            return False
+        inner = (schema.get("items"), schema.get("additionalProperties"))
+        return bool(kinds(schema) & {"number", "integer"}) or any(map(holds_numbers, inner))
+
+    numbers = {name: one for name, one in properties(document) if holds_numbers(one)}
+    assert len(numbers) > 90
+    assert [name for name, one in numbers.items() if not UNIT.search(one["description"])] == []
+
+
 def test_schema_requires_each_property_but_the_sections_of_a_pulse(document) -> None:
     by_section = {"PulseSections", "PulseNotApplicable", "PulseUnavailable"}
     for name, schema in document["components"]["schemas"].items():

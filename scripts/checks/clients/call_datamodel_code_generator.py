@@ -14,6 +14,9 @@ from datamodels import (
     GuideBody,
     NoEvents,
     NotApplicable,
+    PulseAnswer,
+    PulseBody,
+    PulsesBody,
     WeatherAnswer,
     WeatherBody,
 )
@@ -25,7 +28,8 @@ PARIS = {"lat": "48.8566", "lng": "2.3522"}
 
 def ask(section: str, **params: str) -> bytes:
     headers = {"Authorization": f"Bearer {KEY}"}
-    return httpx.get(f"{BASE}/v1/pulse/{section}", params=params, headers=headers).content
+    path = f"pulse/{section}" if section else "pulse.json"
+    return httpx.get(f"{BASE}/v1/{path}", params=params, headers=headers).content
 
 
 def main() -> None:
@@ -66,6 +70,16 @@ def main() -> None:
     assert isinstance(over, NoEvents), over
     assert over.coverage == []
     print("events false")
+    whole = PulseAnswer.model_validate_json(ask("", **PARIS, start=FIRST, end=LAST)).root
+    assert isinstance(whole, PulseBody), whole
+    assert whole.sections.weather is not None
+    print("pulse", whole.sections.weather.type)
+    answer = ask("", points="48.8566,2.3522;-45,-130", sections="guide")
+    several = PulseAnswer.model_validate_json(answer).root
+    assert isinstance(several, PulsesBody), several
+    lacking = several.results[1].not_applicable.guide
+    assert lacking is not None
+    print("pulses", lacking.reason.value)
     wrong = ErrorEnvelope.model_validate_json(ask("weather", **PARIS, start=LAST, end=FIRST))
     print("error", wrong.error.code.value)
 

@@ -1,7 +1,7 @@
 // Calls the service through the client that hey-api makes.
 
 import { client } from "./hey_api/client.gen.js";
-import { astronomy, events, guide, weather } from "./hey_api/index.js";
+import { astronomy, events, guide, pulse, weather } from "./hey_api/index.js";
 
 function sure(holds: boolean, what: unknown): asserts holds {
   if (!holds) throw new Error(JSON.stringify(what));
@@ -35,6 +35,12 @@ console.log("events", shows.applicable);
 const { data: none } = await events({ query: { ...paris, start: past, end: past } });
 sure(none?.type === "not_applicable" && none.coverage.length === 0, none);
 console.log("events", none.applicable);
+const { data: whole } = await pulse({ query: { ...paris, start: first, end: last } });
+sure(whole?.type === "pulse", whole);
+console.log("pulse", whole.sections.weather?.type);
+const { data: several } = await pulse({ query: { points: "48.8566,2.3522;-45,-130", sections: "guide" } });
+sure(several?.type === "pulses", several);
+console.log("pulses", several.results[1]!.not_applicable.guide?.reason);
 const { error } = await weather({ query: { ...paris, start: last, end: first } });
 sure(error !== undefined, error);
 console.log("error", error.error.code);

@@ -12,12 +12,15 @@ from openapi_client.models import (
     GuideBody,
     NoEvents,
     NotApplicable,
+    PulseBody,
+    PulsesBody,
     WeatherBody,
 )
 
 BASE, KEY = os.environ["BASE_URL"], os.environ["API_KEY"]
 FIRST, LAST, PAST = date(2026, 11, 28), date(2026, 12, 1), date(2026, 10, 1)
 LAT, LNG = 48.8566, 2.3522
+TWO = "48.8566,2.3522;-45,-130"
 
 
 def main() -> None:
@@ -55,6 +58,16 @@ def main() -> None:
         assert isinstance(over, NoEvents), over
         assert over.coverage == []
         print("events false")
+        whole = sections.pulse(lat=LAT, lng=LNG, start=FIRST, end=LAST).actual_instance
+        assert isinstance(whole, PulseBody), whole
+        assert whole.sections.weather is not None
+        assert whole.sections.weather.days[0].var_date == FIRST
+        print("pulse", whole.sections.weather.type)
+        several = sections.pulse(points=TWO, sections="guide").actual_instance
+        assert isinstance(several, PulsesBody), several
+        lacking = several.results[1].not_applicable.guide
+        assert lacking is not None
+        print("pulses", lacking.reason)
         print("error", refused(sections).error.code)
 
 

@@ -4,7 +4,7 @@ import os
 from datetime import date
 
 from location_context_service_client import AuthenticatedClient
-from location_context_service_client.api.sections import astronomy, events, guide, weather
+from location_context_service_client.api.sections import astronomy, events, guide, pulse, weather
 from location_context_service_client.models import (
     AstronomyBody,
     ErrorEnvelope,
@@ -12,12 +12,16 @@ from location_context_service_client.models import (
     GuideBody,
     NoEvents,
     NotApplicable,
+    PulseBody,
+    PulsesBody,
     WeatherBody,
 )
+from location_context_service_client.types import Unset
 
 BASE, KEY = os.environ["BASE_URL"], os.environ["API_KEY"]
 FIRST, LAST, PAST = date(2026, 11, 28), date(2026, 12, 1), date(2026, 10, 1)
 LAT, LNG = 48.8566, 2.3522
+TWO = "48.8566,2.3522;-45,-130"
 
 
 def main() -> None:
@@ -54,6 +58,16 @@ def main() -> None:
         assert isinstance(over, NoEvents), over
         assert over.coverage == []
         print("events false")
+        whole = pulse.sync(client=client, lat=LAT, lng=LNG, start=FIRST, end=LAST)
+        assert isinstance(whole, PulseBody), whole
+        assert not isinstance(whole.sections.weather, Unset), whole
+        assert whole.sections.weather.days[0].date == FIRST
+        print("pulse", whole.sections.weather.type_.value)
+        several = pulse.sync(client=client, points=TWO, sections="guide")
+        assert isinstance(several, PulsesBody), several
+        lacking = several.results[1].not_applicable.guide
+        assert not isinstance(lacking, Unset), several
+        print("pulses", lacking.reason.value)
         wrong = weather.sync(client=client, lat=LAT, lng=LNG, start=LAST, end=FIRST)
         assert isinstance(wrong, ErrorEnvelope), wrong
         print("error", wrong.error.code.value)

@@ -50,6 +50,16 @@ const { data: none } = await client.GET("/v1/pulse/events", {
 });
 sure(none?.type === "not_applicable" && none.coverage.length === 0, none);
 console.log("events", none.applicable);
+const { data: whole } = await client.GET("/v1/pulse.json", {
+  params: { query: { ...paris, start: first, end: last } },
+});
+sure(whole?.type === "pulse", whole);
+console.log("pulse", whole.sections.weather?.type);
+const { data: several } = await client.GET("/v1/pulse.json", {
+  params: { query: { points: "48.8566,2.3522;-45,-130", sections: "guide" } },
+});
+sure(several?.type === "pulses", several);
+console.log("pulses", several.results[1]!.not_applicable.guide?.reason);
 const { error } = await client.GET("/v1/pulse/weather", {
   params: { query: { ...paris, start: last, end: first } },
 });

@@ -34,6 +34,12 @@ console.log("events", shows.applicable);
 const none = await api.events({ ...paris, start: past, end: past });
 sure(none.type === "not_applicable" && none.coverage.length === 0, none);
 console.log("events", none.applicable);
+const whole = await api.pulse({ ...paris, start: first, end: last });
+sure(whole.type === "pulse", whole);
+console.log("pulse", whole.sections.weather?.type);
+const several = await api.pulse({ points: "48.8566,2.3522;-45,-130", sections: "guide" });
+sure(several.type === "pulses", several);
+console.log("pulses", several.results[1]!.notApplicable.guide?.reason);
 try {
   await api.weather({ ...paris, start: last, end: first });
 } catch (error) {

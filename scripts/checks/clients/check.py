@@ -27,7 +27,8 @@ DOCUMENT = WORK / "openapi.json"
 LEAST_SCORE = 90
 CALLS = [
     "weather true", "weather false", "astronomy true", "guide true", "guide false",
-    "events true", "events false", "error invalid_date_range",
+    "events true", "events false", "pulse weather", "pulses no_restaurants_in_range",
+    "error invalid_date_range",
 ]  # fmt: skip
 TSC = [
     "npx", "tsc", "--noEmit", "--strict", "--target", "es2022", "--module", "esnext",

@@ -53,10 +53,11 @@ class Sun(msgspec.Struct, frozen=True, kw_only=True):
     sunset_azimuth: Annotated[Bearing | None, Meta(description="Degrees clockwise from north.")]
     noon_altitude: Annotated[
         Altitude | None,
-        Meta(description="Altitude of its centre at solar noon, without refraction."),
+        Meta(description="Altitude of its centre at solar noon, without refraction, in degrees."),
     ]
     day_length_seconds: Annotated[
-        int, Meta(ge=0, le=90_000, description="How long the Sun is up on the local date.")
+        int,
+        Meta(ge=0, le=90_000, description="How long the Sun is up on the local date, in seconds."),
     ]
     civil_dawn: Annotated[Moment | None, Meta(description="The centre climbs past -6°.")]
     civil_dusk: Annotated[Moment | None, Meta(description="The centre sinks past -6°.")]
@@ -145,7 +146,9 @@ class Planet(msgspec.Struct, frozen=True, kw_only=True):
             )
         ),
     ]
-    magnitude: Annotated[float | None, Meta(description="Visual; smaller is brighter.")]
+    magnitude: Annotated[
+        float | None, Meta(description="Visual magnitude, without a unit; smaller is brighter.")
+    ]
     rise: Annotated[
         Moment | None, Meta(description="The first one on the local date; null if there is none.")
     ]
@@ -199,15 +202,15 @@ class Details(msgspec.Struct, frozen=True, kw_only=True):
     rate: Annotated[
         Annotated[int, Meta(ge=1)] | None,
         Meta(
-            description="Showers: meteors an hour at that moment, in a dark sky with the radiant "
-            "overhead."
+            description="Showers: number of meteors an hour at that moment, in a dark sky with the "
+            "radiant overhead."
         ),
     ] = None
     moonlight: Annotated[
         Share | None,
         Meta(
             description=(
-                "Showers: sunlit share of the Moon, or 0 if it is below the horizon at that moment."
+                "Showers: sunlit share of the Moon, 0 to 1; 0 while it is below the horizon."
             )
         ),
     ] = None

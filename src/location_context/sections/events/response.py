@@ -56,8 +56,8 @@ class Venue(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Price(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The price of a ticket."""
 
-    min: Annotated[float | None, Meta(description="The cheapest ticket.")]
-    max: Annotated[float | None, Meta(description="The most expensive ticket.")]
+    min: Annotated[float | None, Meta(description="The cheapest ticket, in `currency`.")]
+    max: Annotated[float | None, Meta(description="The most expensive ticket, in `currency`.")]
     currency: Annotated[str | None, Meta(description="ISO 4217 code.")]
 
 

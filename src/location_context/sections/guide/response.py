@@ -29,13 +29,13 @@ class TierBody(msgspec.Struct, frozen=True, kw_only=True):
     """One of the five tiers, always present."""
 
     tier: Annotated[Tier, Meta(description="Which tier.")]
-    rank: Annotated[int, Meta(ge=1, le=5, description="1 is the highest.")]
+    rank: Annotated[int, Meta(ge=1, le=5, description="Rank from 1 to 5; 1 is the highest.")]
     label: Annotated[Text, Meta(description="Its name, localised.")]
     meaning: Annotated[Text, Meta(description="Explanation of the tier, localised.")]
     radius: Annotated[
         Quantity, Meta(description="Radius within which this tier is listed, in units.distance.")
     ]
-    count: Annotated[int, Meta(ge=0, description="Restaurants inside the radius.")]
+    count: Annotated[int, Meta(ge=0, description="Number of restaurants inside the radius.")]
     nearest_beyond: Annotated[
         NearestBeyond | None,
         Meta(
@@ -64,13 +64,16 @@ class RestaurantBody(msgspec.Struct, frozen=True, kw_only=True):
     name: Annotated[Text, Meta(description="The restaurant's name.")]
     tier: Annotated[Tier, Meta(description="Its distinction.")]
     label: Annotated[Text, Meta(description="The tier's name, localised.")]
-    stars: Annotated[int, Meta(ge=0, le=3, description="0 in the tiers without a star.")]
+    stars: Annotated[
+        int, Meta(ge=0, le=3, description="Number of stars; 0 in the tiers without a star.")
+    ]
     distance: Annotated[Quantity, Meta(description="Great-circle distance, in units.distance.")]
     bearing: Annotated[Bearing, Meta(description="Degrees clockwise from north, from the point.")]
     travel: Annotated[Travel, Meta(description="How to get there.")]
     cuisine: Annotated[list[str], Meta(description="Cuisines, as the dataset names them.")]
     price_level: Annotated[
-        Annotated[int, Meta(ge=1, le=4)] | None, Meta(description="1 is the lowest.")
+        Annotated[int, Meta(ge=1, le=4)] | None,
+        Meta(description="Level from 1 to 4; 1 is the lowest."),
     ]
     price: Annotated[str | None, Meta(description="The dataset's text, unchanged.")]
     address: Annotated[str | None, Meta(description="In one line.")]
@@ -99,4 +102,4 @@ class GuideBody(Applicable, frozen=True, kw_only=True, tag="guide"):
     restaurants: Annotated[
         list[RestaurantBody], Meta(max_length=50, description="Highest tier first, then nearest.")
     ]
-    total: Annotated[int, Meta(ge=0, description="All restaurants inside the radii.")]
+    total: Annotated[int, Meta(ge=0, description="Number of all restaurants inside the radii.")]

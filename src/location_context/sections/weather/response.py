@@ -80,7 +80,7 @@ class Typical(msgspec.Struct, frozen=True, kw_only=True):
     precipitation_probability: Annotated[
         Percent | None, Meta(description="The share of days with at least 1 mm, in percent.")
     ]
-    years: Annotated[list[int], Meta(max_length=10, description="Oldest first.")]
+    years: Annotated[list[int], Meta(max_length=10, description="Calendar years, oldest first.")]
 
 
 class Day(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
     ]
     weather_code: Annotated[
         Annotated[int, Meta(ge=0, le=99)] | None,
-        Meta(description="WMO 4677 as Open-Meteo uses it."),
+        Meta(description="Code of WMO 4677 as Open-Meteo uses it."),
     ]
     summary: Annotated[Text | None, Meta(description="The condition in words, localised.")]
     temperature_max: Temperature
@@ -223,7 +223,8 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     model: Annotated[str | None, Meta(description="The model's name, as the provider states it.")]
     issued_at: Annotated[Moment | None, Meta(description="UTC, of a forecast.")]
     years: Annotated[
-        list[int], Meta(max_length=10, description="Oldest first; empty in a forecast.")
+        list[int],
+        Meta(max_length=10, description="Calendar years, oldest first; empty in a forecast."),
     ]
     samples_per_day: Annotated[
         Annotated[int, Meta(ge=1)] | None,
@@ -238,7 +239,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
         float | None,
         Meta(
             description=(
-                "Added to temperatures for the difference in elevation; null if none was needed."
+                "Added for the difference in elevation, in units.temperature; null if not needed."
             )
         ),
     ]

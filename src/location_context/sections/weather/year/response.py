@@ -23,7 +23,7 @@ Source = Annotated[
         )
     ),
 ]
-Month = Annotated[int, Meta(ge=1, le=12, description="1 is January.")]
+Month = Annotated[int, Meta(ge=1, le=12, description="Number of the month; 1 is January.")]
 
 
 class TypicalMonth(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,17 +58,17 @@ class TypicalYear(Applicable, frozen=True, kw_only=True, tag="year"):
     provider: Annotated[Text, Meta(description="Name of the data's provider.")]
     model: Annotated[str | None, Meta(description="The model's name, as the provider states it.")]
     years: Annotated[
-        list[int], Meta(max_length=10, description="Oldest first; empty for a monthly mean.")
+        list[int],
+        Meta(max_length=10, description="Calendar years, oldest first; empty for a monthly mean."),
     ]
     temperature_correction: Annotated[
         float | None,
-        Meta(
-            description="Added to temperatures for the point's height; null if that is not stored."
-        ),
+        Meta(description="Added for the point's height, in units.temperature; null if not stored."),
     ]
     comfort_rule: Annotated[Text, Meta(description="The rule in a sentence, localised.")]
     comfortable_months: Annotated[
-        list[Month], Meta(max_length=12, description="Those that meet the rule, in order.")
+        list[Month],
+        Meta(max_length=12, description="Numbers of the months that meet the rule, in order."),
     ]
     sentence: Annotated[
         Text,
