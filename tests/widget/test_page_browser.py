@@ -268,7 +268,8 @@ FOUND = """() => {
     const found = document.querySelectorAll(what).length;
     if (found > most) said.push(`${found} ${what}`);
   };
-  count('script', 1); count('style', 1); count('img, iframe, object, embed, video, form, base', 0);
+  count('script:not([type="application/ld+json"])', 1); count('script', 2); count('style', 1);
+  count('img, iframe, object, embed, video, form, base', 0);
   for (const one of document.querySelectorAll('*'))
     for (const { name, value } of one.attributes) {
       if (name.startsWith('on') || name === 'style') said.push(name);
