@@ -1,8 +1,8 @@
 """NASA POWER's daily data of a point: the second archive provider, without a key.
 
 The data are MERRA-2 in cells of half a degree. One request fetches ten whole years, and every month
-of them is stored. Days are days of local solar time, -999 means missing, and wind is in m/s. There
-are no weather codes; `code_without` derives them.
+of them is stored. Days are days of local solar time, -999 means missing, and wind is in m/s. It
+lacks weather codes; `code_without` derives them.
 """
 
 import re
