@@ -24,6 +24,8 @@ from tests.web.commands import Serving, serving, unbounded_key
 from tests.web.test_serve import children
 
 STAY = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}
+CALL = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'.ljust(60_000)  # of an agent
+AGENT = {"Accept": "application/json", "Content-Type": "application/json"}
 EVERY = pytest.mark.parametrize("name", PACKAGES)
 SETTINGS = {  # as the files say
     "LOCATION_CONTEXT_TRUSTED_PROXIES": "127.0.0.1/32",
@@ -79,6 +81,17 @@ def test_proxies_forward_the_answers_over_tls_and_http_2(
             before.trust.wrap_socket(raw, server_hostname="127.0.0.1") as secured,
         ):
             assert secured.selected_alpn_protocol() == "h2"
+
+
+@EVERY
+def test_proxies_pass_on_the_body_of_an_agent(
+    name: str, prepared: tuple[Path, str], replicas: list[int], tmp_path: Path
+) -> None:
+    sent = {"Authorization": f"Bearer {prepared[1]}", **AGENT}
+    with proxy(name, tmp_path, replicas) as before, client(before) as agent:
+        answer = agent.post("/mcp", content=CALL, headers=sent)
+    assert answer.status_code == 200, answer.text
+    assert {tool["name"] for tool in answer.json()["result"]["tools"]} >= {"stay", "places"}
 
 
 @EVERY
@@ -202,6 +215,8 @@ def test_nginx_caches_public_pages_and_no_answer_behind_a_key(
                 assert (answer.status_code, answer.headers["X-Cache"]) == (200, "BYPASS")
                 assert answer.headers["Cache-Control"].startswith("private, ")
             assert get(section).status_code == 401
+            url = f"http://127.0.0.1:{cache.port}/mcp"
+            assert guest.post(url, content=CALL, headers={**known, **AGENT}).status_code == 200
             service.signal(signal.SIGTERM)
             assert service.process.wait(30) == 0
             assert get(page).content == first.content
