@@ -158,6 +158,13 @@ def test_stay_across_the_horizon_says_which_days_have_a_forecast(stays):
     assert "today is 2026-11-21 there" in text
 
 
+def test_name_in_another_language_names_the_towns_that_are_written_so(stays):
+    text, _ = call(stays, "stay", place="Roma", sections=["astronomy"], **WEEK)
+    heading, others = text.splitlines()[:2]
+    assert heading.startswith("# Rome · IT-62 · ")
+    assert "Roma, AU-QLD (" in others
+
+
 def test_name_of_several_towns_means_the_most_populous_and_names_the_others(stays):
     text, _ = call(stays, "stay", place="Paris", sections=["astronomy"], **WEEK)
     assert text.startswith("# Paris · FR-IDF · 48.8534,2.3488 · Europe/Paris")

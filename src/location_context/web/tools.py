@@ -133,7 +133,8 @@ def locate(gazetteer: Gazetteer, text: str) -> tuple[str, list[City]]:
     if _COORDINATES.fullmatch(text):
         return "".join(text.split()), []
     first, *others = matching(gazetteer, text)
-    same = [one for one in others if search_key(one.name) == search_key(first.name)]
+    names = {search_key(first.name), search_key(text.partition(",")[0])}  # Rome, and Roma as sent
+    same = [one for one in others if search_key(one.name) in names]
     return f"{first.lat:.4f},{first.lng:.4f}", [first, *same]
 
 
