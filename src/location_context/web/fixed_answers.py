@@ -17,7 +17,13 @@ from location_context.access.authenticator import quota_exceeded
 from location_context.exchange import Exchange, Route
 from location_context.parameters import shown
 from location_context.sections.cached_section import CachedSection, stale
-from location_context.sections.contract import TEST_DATA, Applicable, Query, SectionResult
+from location_context.sections.contract import (
+    TEST_DATA,
+    Applicable,
+    DegradedReason,
+    Query,
+    SectionResult,
+)
 from location_context.service import Service
 from location_context.upstream.deadline import Deadline
 
@@ -25,6 +31,8 @@ NOW, CASE = "X-Test-Now", "X-Test-Case"
 DEFAULT_NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)  # as documented
 YEARS = range(1950, 2050)  # whose stays have ten years before them, and an ephemeris
 TTL = timedelta(hours=1)  # of every answer
+RETRY_SECONDS = 30  # after which a client may repeat the request over its quota
+STALE_AGE = timedelta(hours=6)  # of the data in stale answers
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _FAILURES: Mapping[str, Callable[[], errors.PublicError]] = {
     "upstream_unavailable": lambda: errors.UpstreamUnavailable(
@@ -76,12 +84,17 @@ class FixedAnswers:
         return response, now.timestamp()
 
     async def _exceed_quota(self, request: Exchange) -> None:
-        """Refuse a request as if its key had used up its quota; like a live 429, uncounted."""
+        """Refuse a request as if its key had used up its minute; like a live 429, uncounted."""
         counted, request.counted = request.counted, None
         if counted is not None:
             await self._service.authenticator.refund(counted)
-            spent = msgspec.structs.replace(counted, used=counted.limits.quotas)
-            raise quota_exceeded(spent, counted.limits.windows[0])
+            minute = counted.limits.windows[0]
+            spent = msgspec.structs.replace(
+                counted,
+                used=(minute.quota, *counted.used[1:]),
+                ends=(counted.now + RETRY_SECONDS, *counted.ends[1:]),
+            )
+            raise quota_exceeded(spent, minute)
 
 
 class FixedSection(CachedSection):
@@ -100,7 +113,10 @@ class FixedSection(CachedSection):
             reason = body.degraded_reason or ("provider_unavailable" if failing else None)
             notices = [TEST_DATA, *body.attribution]
             body = msgspec.structs.replace(body, attribution=notices, degraded_reason=reason)
-        result = SectionResult(body, self._now + TTL)
+            if self._case == "stale" and body.as_of:
+                body = msgspec.structs.replace(body, as_of=body.as_of - STALE_AGE)
+        lacks: DegradedReason | None = "provider_unavailable" if failing else None
+        result = SectionResult(body, self._now + TTL, lacks)
         return stale(result) if self._case == "stale" else result
 
 

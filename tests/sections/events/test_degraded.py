@@ -2,7 +2,7 @@
 
 import pytest
 
-from location_context.sections.contract import NotApplicable
+from location_context.sections.events.response import NoEvents
 from tests.fakes import ticketmaster
 from tests.fakes.server import FakeResponse, FakeServer
 from tests.sections.events.conftest import PARIS, SEA
@@ -54,5 +54,6 @@ async def test_answer_names_the_reason_that_lasts_longest(open_section):
 async def test_answer_without_events_is_incomplete_where_a_provider_is_missing(open_with):
     async with open_with("ticketmaster", lambda _: DOWN) as (opened, _):
         reading = await opened.read(SEA, *CHRISTMAS)
-    assert isinstance(reading.body, NotApplicable)
+    assert isinstance(reading.body, NoEvents)
     assert not reading.complete
+    assert (reading.body.degraded, reading.body.degraded_reason) == (True, "provider_unavailable")

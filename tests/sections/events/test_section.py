@@ -67,6 +67,7 @@ async def test_stay_that_has_ended_at_the_point_is_past(opened):
     assert body == {
         "type": "not_applicable", "applicable": False, "reason": "stay_in_past",
         "message": "This stay has ended.", "coverage": [],
+        "degraded": False, "degraded_reason": None,
     }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from location_context.sections.contract import (
     DatedApplicable,
+    DegradedReason,
     Latitude,
     Longitude,
     NotApplicable,
@@ -178,3 +179,13 @@ class NoEvents(NotApplicable, frozen=True, kw_only=True):
         list[Coverage],
         Meta(description="The state of each provider's answer; empty for `stay_in_past`."),
     ]
+    degraded: Annotated[
+        bool, Meta(description="True if a provider that may know of events did not answer.")
+    ] = False
+    degraded_reason: Annotated[
+        DegradedReason | None, Meta(description="The reason; null unless degraded.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Set `degraded` from the reason."""
+        msgspec.structs.force_setattr(self, "degraded", self.degraded_reason is not None)

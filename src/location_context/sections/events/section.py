@@ -111,11 +111,14 @@ class Events(section.Section[EventsBody]):
         self, query: contract.Query, stay: Stay, results: Mapping[str, ProviderResult]
     ) -> EventsBody | NoEvents:
         coverage = [Coverage(provider=name, status=one.status) for name, one in results.items()]
+        lacks = contract.foremost(result.degraded_reason for result in results.values())
         point, measure = query.point, Measure(query.units)
         found = relevant_events(_provider_events(query, stay, results), point, stay, self._radius)
         if not found:
             message = query.language.gettext("No known events near here during the stay.")
-            return NoEvents(reason="no_events", message=message, coverage=coverage)
+            return NoEvents(
+                reason="no_events", message=message, coverage=coverage, degraded_reason=lacks
+            )
         # imported here: its vocabulary costs a start 0.03 s
         from location_context.sections.events.deduplication import merge_records  # noqa: PLC0415  large
 
@@ -128,9 +131,7 @@ class Events(section.Section[EventsBody]):
             units=measure.body,
             as_of=min(times, default=None),  # holidays computed offline have no time
             stale=any(result.status == "stale" for result in results.values()),
-            degraded_reason=contract.foremost(
-                result.degraded_reason for result in results.values()
-            ),
+            degraded_reason=lacks,
             attribution=_notices(self._providers, results, events) + contract.point_notices(point),
             radius=measure.distance(self._radius) or 0.0,
             events=[_response(event, query, stay, measure) for event in events],
