@@ -1,8 +1,8 @@
 """The builder of a climate store: one Dask task for each tile of the source.
 
-A task reads its tile and returns the arrays; it touches no file, so that workers may run anywhere.
-The client alone writes, each tile into slots of its own, and then notes the tile as done: a build
-that was interrupted at any moment goes on, and ends with the same bytes.
+A task reads its tile and returns the arrays. It writes no file, so that workers may run anywhere.
+Only the client writes: each tile into its own slots, and then a note that the tile is done. So a
+build can be interrupted at any moment and resumed, and ends with the same bytes.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ from location_context.stay import LONGEST_DAYS
 MAX_TRIES = 3
 RETRY_SECONDS = 5.0
 MEMORY_LIMIT = "600MB"  # of a worker
-# Dask has memory returned to the system at once, which costs a worker a third of its time here.
+# By default Dask returns memory to the system at once, which costs a worker a third of its time.
 ALLOCATION = {
     "MALLOC_TRIM_THRESHOLD_": 2**26,
     "MALLOC_MMAP_THRESHOLD_": 2**25,
@@ -52,7 +52,7 @@ DONE, PLAN = "done.jsonl", "plan.json"
 
 @dataclass(frozen=True)
 class Job:
-    """All that a worker needs to know: the source, and the years."""
+    """All that a worker needs: the source, its location, and the years."""
 
     source: str
     location: str | None
@@ -61,7 +61,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Region:
-    """The cells to build, and what they are called in the manifest."""
+    """The cells to build, and their name in the manifest."""
 
     label: str
     wanted: NDArray[np.bool_]  # rows x columns of the grid
@@ -73,12 +73,12 @@ class Progress:
 
     Attributes:
         tiles: the number of all tiles.
-        done: of those, the finished ones, with those of an earlier run.
-        cells: built in this run.
-        bytes_read: from the source in this run.
-        seconds: since this run began.
-        left: the cells to go.
-        failed: the tiles given up, each with its reason.
+        done: the number of finished tiles, with those of earlier runs.
+        left: the number of cells still to build.
+        cells: the number of cells built in this run.
+        bytes_read: the bytes read from the source in this run.
+        seconds: the time since this run began.
+        failed: the tiles that were given up, each with the reason.
     """
 
     tiles: int
@@ -114,7 +114,7 @@ def open_source(name: str, location: str | None) -> ClimateSource:
     """Open a registered source.
 
     Raises:
-        OperatorError: there is none of this name, or it cannot be read.
+        OperatorError: no source has this name, or the source cannot be read.
     """
     sources = {one.name: one for one in registry.load(GROUP, ClimateSource)}
     if name not in sources:
@@ -129,9 +129,10 @@ def _source_of(job: Job) -> ClimateSource:
 
 
 def compute(job: Job, tile: Tile, cells: tuple[int, ...], pause: float) -> TileArrays:
-    """Return the arrays of a tile's wanted cells, given as places in it; a task of Dask.
+    """Return the arrays of the wanted cells in a tile; this is the Dask task.
 
-    It begins after a pause in seconds: a worker whose source just failed waits.
+    `cells` are the cells' indices in the tile. `pause` is a wait in seconds before the source is
+    read, after a failure.
     """
     time.sleep(pause)
     source = _source_of(job)
@@ -145,14 +146,14 @@ def compute(job: Job, tile: Tile, cells: tuple[int, ...], pause: float) -> TileA
 
 
 def days_of(years: range) -> tuple[date, date]:
-    """Return the first and last day that the statistics and history of years reach into."""
+    """Return the first and last day that the statistics and history of these years need."""
     first = date(years[0], 1, 1).toordinal() - PAD_DAYS
     last = date(years[-1], 12, 31).toordinal() + PAD_DAYS + LONGEST_DAYS
     return date.fromordinal(first), date.fromordinal(last)
 
 
 def world(described: Packed) -> Region:
-    """Return all cells with land in them or beside them; all there are where land is unknown."""
+    """Return the cells that hold land or adjoin one that does; unknown cells count as land."""
     land = described[..., 2] != 0
     near = land.copy()
     for up in (-1, 0, 1):
@@ -164,7 +165,7 @@ def world(described: Packed) -> Region:
 def rectangle(
     source: ClimateSource, west: float, south: float, east: float, north: float
 ) -> Region:
-    """Return the cells whose centres lie in a rectangle; west may be greater than east."""
+    """Return the cells that touch a rectangle (degrees); west may be greater than east."""
     grid = source.grid
     lats = np.array([grid.lat(row) for row in range(grid.rows)])
     lngs = np.array([grid.lng(column) for column in range(grid.columns)])
@@ -189,7 +190,7 @@ class Build:
     """A store under construction."""
 
     def __init__(self, data_dir: Path, job: Job, source: ClimateSource, region: Region) -> None:
-        """Plan the tiles and slots, and take up what an earlier run left.
+        """Plan the tiles and slots, and resume what an earlier run left.
 
         Raises:
             OperatorError: the source lacks years, or the region has no cell.
@@ -251,7 +252,7 @@ class Build:
             )
 
     def _read_done(self) -> dict[Tile, str]:
-        """Return the tiles that an earlier run finished, each with its sum."""
+        """Return the tiles that an earlier run finished, each with its checksum."""
         try:
             lines = (self.part / DONE).read_bytes().splitlines()
         except FileNotFoundError:
@@ -266,14 +267,14 @@ class Build:
         return found
 
     def run(self, client: Any, report: Report) -> Progress:
-        """Build the tiles that are missing; those that fail three times are given up.
+        """Build the tiles that are missing; give up a tile that fails three times.
 
         Args:
             client: a `distributed.Client`.
             report: called after each tile.
 
         Raises:
-            OperatorError: the scheduler was lost; the finished tiles are kept.
+            OperatorError: the connection to the scheduler was lost; finished tiles stay.
         """
         todo = deque(tile for tile in self._cells if tile not in self.done)
         left = sum(len(self._cells[tile]) for tile in todo)
@@ -334,7 +335,7 @@ class Build:
         self.done[tile] = sha256
 
     def publish(self, now: datetime) -> Path:
-        """Put the store in place, with the sum of each tile, and return its folder."""
+        """Move the finished store into place, with each tile's checksum; return its folder."""
         states = [
             TileState(tile, self._first_slot[tile], len(cells), self.done[tile])
             for tile, cells in self._cells.items()
@@ -358,10 +359,10 @@ def sum_of(stats: Packed, history: Packed) -> str:
 
 @contextmanager
 def cluster(address: str | None, workers: int) -> Iterator[Any]:
-    """Yield a client of the scheduler at an address, else of workers on this machine.
+    """Yield a Dask client: of the scheduler at `address`, else of workers on this machine.
 
     Raises:
-        OperatorError: the extra is missing, or no scheduler answers there.
+        OperatorError: the extra is missing, or no scheduler answers at the address.
     """
     distributed = needed("distributed")
     if address is not None:

@@ -1,9 +1,9 @@
 """Copernicus ERA5, hourly: a NetCDF file or a Zarr of any region, as the operator obtained it.
 
 Variables have ECMWF's short names and units. Hours are UTC, and a day is the local day of the
-cell's own zone: an hour belongs to the day in which it begins. A stamp begins the hour of a state
-such as `t2m`, and ends the hour of a sum or a maximum such as `tp`. A day with fewer than 20 known
-hours is unknown.
+cell's own zone: an hour belongs to the day in which it begins. For a state such as `t2m` the time
+stamp is the begin of its hour; for a sum or a maximum such as `tp` it is the end. A day with fewer
+than 20 known hours is unknown.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,7 +43,10 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 @dataclass(frozen=True)
 class LocalDays:
-    """Consecutive hours of one cell, cut into local days; the reductions skip unknown hours."""
+    """Consecutive hours of one cell, cut into local days; the methods skip unknown hours.
+
+    `ordinals` are the dates (`date.toordinal`), `starts` the index of each date's first hour.
+    """
 
     ordinals: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -67,7 +70,7 @@ class LocalDays:
 
 @lru_cache(maxsize=1024)
 def local_days(zone: str, first_hour: int, hours: int) -> LocalDays:
-    """Return the local days of consecutive hours, from `first_hour` after 1970 (UTC) on."""
+    """Return the local days of consecutive hours; `first_hour` counts from 1970 (UTC)."""
     tz = ZoneInfo(zone)
     begins = range(first_hour, first_hour + hours)
     ordinals = np.array([datetime.fromtimestamp(3600 * hour, tz).toordinal() for hour in begins])
@@ -97,7 +100,7 @@ def _snow(days: LocalDays, metres: Floats) -> Columns:
 
 
 def _wind(days: LocalDays, east: Floats, north: Floats) -> Columns:
-    """Return the highest speed, and where the mean vector comes from."""
+    """Return each day's highest speed in km/h, and the direction from which the mean wind comes."""
     total_east, total_north = (days.total(part + 0 * (east + north)) for part in (east, north))
     comes_from = np.degrees(np.arctan2(-total_east, -total_north)) % 360
     return days.highest(3.6 * np.hypot(east, north)), comes_from
@@ -123,10 +126,13 @@ def _cloud(days: LocalDays, share: Floats) -> Columns:
 
 
 class Recipe(NamedTuple):
-    """The way from hourly variables to daily fields.
+    """How daily fields are computed from hourly variables.
 
     Attributes:
-        ends: True if a stamp ends its hour.
+        natives: the names of the hourly variables.
+        fields: the names of the daily fields, in the order in which `reduce` returns them.
+        reduce: called with the `LocalDays` and the hourly values of each variable.
+        ends: True if a time stamp is the end of its hour.
     """
 
     natives: tuple[str, ...]
@@ -135,7 +141,7 @@ class Recipe(NamedTuple):
     ends: bool = False
 
 
-# Neighbours share the variables that they have read.
+# Recipes with a variable in common are neighbours, so that it is read only once.
 RECIPES = (
     Recipe(("t2m",), records.TEMPERATURES[:3], _temperatures),
     Recipe(("t2m", "d2m"), ("humidity_mean",), _humidity),
@@ -149,7 +155,7 @@ RECIPES = (
 
 
 class Era5(ClimateSource):
-    """The source."""
+    """The climate source `era5`."""
 
     name = "era5"
     title = "Copernicus ERA5"
@@ -159,7 +165,7 @@ class Era5(ClimateSource):
         """Create the source from an open dataset.
 
         Raises:
-            OperatorError: it lacks temperature or rain, or is not an hourly grid.
+            OperatorError: the dataset lacks temperature or rain, or is not an hourly grid.
         """
         self._dataset = dataset = _named(location, dataset)
         held = {str(name) for name, one in dataset.data_vars.items() if set(one.dims) == set(AXES)}
@@ -181,7 +187,7 @@ class Era5(ClimateSource):
         self._bytes_read = 0
 
     def _choose(self, held: set[str]) -> tuple[Recipe, ...]:
-        """Return the recipes for the held variables, and note those which are lacking."""
+        """Return the recipes for the variables that are held; set `lacking` to the others."""
         chosen: dict[tuple[str, ...], Recipe] = {}
         for recipe in RECIPES:
             if held.issuperset(recipe.natives):
@@ -201,7 +207,7 @@ class Era5(ClimateSource):
         """Open a NetCDF file, or a Zarr in a folder or at an address.
 
         Raises:
-            OperatorError: it cannot be read, or lacks what every climatology needs.
+            OperatorError: the source cannot be read, or lacks what every climatology needs.
         """
         if location is None:
             raise OperatorError("Name ERA5's file: --source FILE, a NetCDF file or a Zarr.")
@@ -212,7 +218,7 @@ class Era5(ClimateSource):
 
     @property
     def bytes_read(self) -> int:
-        """Uncompressed, as arrays."""
+        """The number of bytes read so far, uncompressed."""
         return self._bytes_read
 
     def read(self, tile: Tile, first: date, last: date) -> Floats:
@@ -258,7 +264,7 @@ class Era5(ClimateSource):
     def _load(self, name: str, tile: Tile, begin: int, end: int) -> NDArray[np.float32]:
         """Return a variable of a tile: hours x rows x columns.
 
-        It is read in blocks of whole chunks, which are larger than what is stored of them.
+        It is read in blocks of about a year that are aligned with the chunks of the file.
         """
         window = {
             "lat": _sliced(self._rows[tile.row : tile.row + tile.rows]),
@@ -280,12 +286,12 @@ class Era5(ClimateSource):
         return _gazetteer().point(self.grid.lat(row), self.grid.lng(column)).timezone
 
     def _known_everywhere(self) -> tuple[date, date]:
-        """Return the first and last day of which the middle of every tile has enough hours."""
+        """Return the first and last day that have enough hours at the centre of every tile."""
         zones = {
             self._zone(tile.row + tile.rows // 2, tile.column + tile.columns // 2)
             for tile in self.tiles()
         }
-        last_hour = self._first_hour + self._hours - 1  # without it, as the last sum ends there
+        last_hour = self._first_hour + self._hours - 1  # left out, as the last sum ends with it
         days = [
             [local.ordinals[np.isfinite(local.total(np.ones(MIN_HOURS)))] for local in ends]
             for zone in zones
@@ -299,10 +305,10 @@ class Era5(ClimateSource):
 
 
 def open_dataset(location: str) -> Any:
-    """Open what is at a path or an address with xarray; values are read when they are used.
+    """Open a NetCDF file or a Zarr with xarray; values are read when they are used.
 
     Raises:
-        OperatorError: there is nothing, or nothing that can be read.
+        OperatorError: nothing is at the path or address, or it cannot be read.
     """
     if "://" in location or Path(location).is_dir():
         return ZarrFolder(location).open()
@@ -316,7 +322,7 @@ def open_dataset(location: str) -> Any:
 
 
 def _named(location: str, dataset: Any) -> Any:
-    """Return the dataset with our names of its axes, without others of length 1.
+    """Return the dataset with its axes renamed as in `AXES`, without other axes of length 1.
 
     Raises:
         OperatorError: one of the axes is missing.
@@ -343,12 +349,13 @@ def _first_hour(location: str, times: NDArray[Any]) -> int:
     if not is_time or (hours != times).any() or (np.diff(hours.astype(np.int64)) != 1).any():
         raise OperatorError(f"{location} has no hourly axis of time; ERA5's hours are needed")
     if len(hours) <= MIN_HOURS:
-        raise OperatorError(f"{location} has only {len(hours)} hours")
+        few = f"{len(hours)} hours; more than {MIN_HOURS} are needed"
+        raise OperatorError(f"{location} has only {few}")
     return int(hours[0].astype(np.int64))
 
 
 def _eastward(lngs: Floats) -> NDArray[np.int64]:
-    """Return the places of longitudes from west to east; a region may span the date line."""
+    """Return the indices of longitudes from west to east; a region may span the date line."""
     order = np.argsort(lngs)
     gaps = np.diff(lngs[order], append=lngs[order[0]] + 360)
     widest = int(np.argmax(gaps))
@@ -357,7 +364,7 @@ def _eastward(lngs: Floats) -> NDArray[np.int64]:
 
 
 def _sliced(places: NDArray[np.int64]) -> slice | NDArray[np.int64]:
-    """Return neighbouring places, in either direction, as a slice: it is read without a copy."""
+    """Return consecutive indices, up or down, as a slice, which is read without a copy."""
     steps = set(np.diff(places).tolist())
     first, last = int(places[0]), int(places[-1])
     if steps <= {1}:

@@ -3,15 +3,16 @@
 `climate/<source>-<first year>-<last year>/` in the data directory holds
 
 - `manifest.json`: the source with its notices, the years, the grid, the fields with their scales,
-  and the tiles with their slots and sums;
+  and the tiles with their slots and checksums;
 - `index.npy`: int32, latitudes x longitudes, the slot of each cell of the grid, or -1;
 - `cells.npy`: int16, slots x (height in m, relief in m, share of land in percent);
 - `stats.npy`: int16, slots x places x fields, the statistics of each date;
 - `history.npy`: int16, slots x places x years x (high, low, rain), the days themselves.
 
-A place is a date's place in a year of 366 days (`climatology.places`); those from 366 on are the
-dates after New Year of a stay that began before it. Integers are `round((value - offset) / scale)`,
-and -32768 is unknown. Any tool that reads `.npy` reads a store.
+A slot is a cell's row in the arrays. A place is a date's place in a year of 366 days
+(`climatology.places`); places from 366 on are dates after New Year, for a stay that began before.
+Integers are `round((value - offset) / scale)`, and -32768 is unknown. Any tool that reads `.npy`
+reads a store.
 """
 
 import math
@@ -45,8 +46,8 @@ CELL_FIELDS = ("height", "relief", "land")
 
 Packed = NDArray[np.int16]
 
-# Scale and offset by `Field.measure`: fine enough that no answer moves, and wide enough for
-# `Field.lowest` and `Field.highest`, but for rain, where 655 mm stands for more.
+# Scale and offset by `Field.measure`: fine enough that no answer changes, and wide enough for
+# `Field.lowest` and `Field.highest`; only rain ends at 655 mm, which stands for any more.
 _SCALES = {
     "temperature": (0.01, 0.0),
     "precipitation": (0.01, 327.67),
@@ -60,7 +61,7 @@ _SCALES = {
 
 
 class Tile(NamedTuple):
-    """A rectangle of a source's grid: what it reads at once."""
+    """A rectangle of a source's grid that is read at once: its first row and column, its size."""
 
     row: int
     column: int
@@ -81,14 +82,14 @@ class Scale(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, name: str) -> Self:
-        """Return the scale of a statistic by its field: `temperature_max_p10` as that of highs."""
+        """Return the scale of a statistic; `temperature_max_p10` has that of `temperature_max`."""
         if name == "samples":
             return cls(name, 1.0, 0.0)
         return cls(name, *_SCALES[FIELDS[name.removesuffix("_p10").removesuffix("_p90")].measure])
 
 
 class Grid(msgspec.Struct, frozen=True):
-    """A regular grid of cell centres, north up: rows of latitude from `south`."""
+    """A regular grid of cell centres in degrees: rows run north from `south`, columns east."""
 
     south: float
     west: float
@@ -111,12 +112,12 @@ class Grid(msgspec.Struct, frozen=True):
     def around(self, point: Point) -> list[tuple[int, int]]:
         """Return the cells around a point as rows and columns, the nearest centre first.
 
-        Nothing where the point lies outside of the grid.
+        Return none if the point lies outside the grid.
         """
         up = (point.lat - self.south) / self.lat_step
         along = (point.lng - self.west) % 360 / self.lng_step
         if not self.spans_globe and along > self.columns - 0.5:
-            along -= 360 / self.lng_step  # it may lie half a cell west of the first column
+            along -= 360 / self.lng_step  # up to half a cell west of the first column
         row, column = round(up), round(along)
         if not (0 <= row < self.rows and (self.spans_globe or 0 <= column < self.columns)):
             return []
@@ -140,7 +141,7 @@ class TileState(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The description of a store; years are the first and the last."""
+    """The description of a store; `years` are the first and the last year."""
 
     format: int = FORMAT
     source: str
@@ -162,7 +163,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.source}-{self.years[0]}-{self.years[1]}"
 
     def replaced_by(self, other: Self) -> bool:
-        """Return True if another store has the same source, grid and region, and no older years."""
+        """Return True if `other` has the same source, grid and region, and ends no earlier."""
         same = (self.source, self.grid, self.region) == (other.source, other.grid, other.region)
         return same and other.years[1] >= self.years[1]
 
@@ -172,7 +173,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shape of each array by its file's name."""
+        """The shape of each array, by the name of the array's file."""
         return {
             "index": (self.grid.rows, self.grid.columns),
             "cells": (self.slots, len(CELL_FIELDS)),
@@ -200,17 +201,17 @@ class Arrays:
 
 
 class Rows:
-    """The rows of a store's array, read from its file for each query.
+    """The rows of a store's array, read from the file for each query.
 
-    Mapped pages would count as the worker's memory, up to the size of the store, and a file that
-    was cut while it is mapped ends the process.
+    The file is not mapped: mapped pages would count as the worker's memory, up to the size of the
+    store, and the process would die if the file were truncated.
     """
 
     def __init__(self, path: Path, array: Packed) -> None:
         """Open the file of a mapped array.
 
         Raises:
-            OSError: it is not there any more.
+            OSError: the file does not exist any more.
         """
         assert isinstance(array, np.memmap)
         self._offset, self._shape = array.offset, array.shape[1:]
@@ -219,7 +220,7 @@ class Rows:
         weakref.finalize(self, os.close, self._file)
 
     def read(self, slot: int, first: int, last: int) -> Packed | None:
-        """Return the rows of a slot from `first` to `last`; None if the file was cut."""
+        """Return the rows of a slot from `first` to `last`; None if the file was truncated."""
         begin = self._offset + (slot * self._shape[0] + first) * self._row_bytes
         size = (last + 1 - first) * self._row_bytes
         read = os.pread(self._file, size, begin)
@@ -229,21 +230,21 @@ class Rows:
 
 
 def scales_of(fields: Sequence[str]) -> tuple[Scale, ...]:
-    """Return the statistics that a source of these fields gives, with their scales."""
+    """Return the statistics that a store has for a source with these fields, as scales."""
     tenths = (f"{name}_{level}" for name in records.TEMPERATURES[:2] for level in ("p10", "p90"))
     names = (*fields, *tenths, "precipitation_probability", "precipitation_sum_p90", "samples")
     return tuple(map(Scale.of, names))
 
 
 def pack(values: Floats, scales: tuple[Scale, ...]) -> Packed:
-    """Return integers of values whose last axis is the scales'; NaN is unknown."""
+    """Pack values as integers, with a scale for each place of the last axis; NaN is unknown."""
     scale, offset = _factors(scales)
     whole = np.rint((values - offset) / scale)
     return np.where(np.isnan(whole), UNKNOWN, np.clip(whole, -32767, 32767)).astype(np.int16)
 
 
 def unpack(packed: Packed, scales: tuple[Scale, ...]) -> Floats:
-    """Return the values of integers whose last axis is the scales', NaN where unknown."""
+    """Unpack integers to values, with a scale for each place of the last axis."""
     scale, offset = _factors(scales)
     return np.where(packed == UNKNOWN, np.nan, packed * scale + offset)
 
@@ -254,9 +255,9 @@ def _factors(scales: tuple[Scale, ...]) -> tuple[Floats, Floats]:
 
 
 def create(folder: Path, manifest: Manifest, index: NDArray[np.int32], cells: Packed) -> Arrays:
-    """Make the arrays of a new store, everything unknown, and return them mapped for writing.
+    """Create the files of a new store's arrays, still empty, and return them mapped for writing.
 
-    The manifest is written at the end (`finish`), so that a folder without one is never served.
+    The manifest is written at the end (`finish`); a folder without a manifest is never served.
     """
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "index.npy", index, allow_pickle=False)
@@ -274,7 +275,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Return a folder's manifest.
 
     Raises:
-        StoreDamaged: there is none, or it is of another kind or version.
+        StoreDamaged: the manifest is missing, or of another kind or version.
     """
     try:
         found = msgspec.json.decode((folder / MANIFEST).read_bytes())
@@ -289,10 +290,10 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def open_arrays(folder: Path, manifest: Manifest, *, writable: bool = False) -> Arrays:
-    """Return the arrays of a store, mapped.
+    """Return the arrays of a store, mapped into memory.
 
     Raises:
-        StoreDamaged: one is missing, cut or of another shape.
+        StoreDamaged: an array is missing, truncated or of another shape.
     """
     mapped = {}
     for name, shape in manifest.shapes.items():
@@ -310,7 +311,7 @@ def open_arrays(folder: Path, manifest: Manifest, *, writable: bool = False) -> 
 
 
 def finish(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest of a store that is whole, in one step."""
+    """Write the manifest of a complete store in one step, so that it is never half written."""
     part = folder / f"{MANIFEST}{PART}"
     with part.open("wb") as file:
         file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=1))
@@ -320,9 +321,9 @@ def finish(folder: Path, manifest: Manifest) -> None:
 
 
 def publish(part: Path, manifest: Manifest) -> Path:
-    """Put a whole store in place under a free name, remove those it replaces, and return it.
+    """Move a complete store to a free name, remove the stores that it replaces, return its folder.
 
-    A server has the old store or the new one at any moment, never neither.
+    At any moment a server finds the old store or the new one.
     """
     finish(part, manifest)
     root = part.parent
@@ -340,7 +341,7 @@ def publish(part: Path, manifest: Manifest) -> Path:
 
 
 def remove(folder: Path) -> None:
-    """Remove a store; a server that has it open reads on."""
+    """Remove a store; a server that has it open can still read it."""
     hidden = folder.with_name(f"{folder.name}.removed{PART}")
     folder.rename(hidden)
     shutil.rmtree(hidden)

@@ -1,4 +1,4 @@
-"""A map of the world as a climate store has it, for one month: highs, wet days, or their range."""
+"""A map of a climate store for one month: typical highs, wet days, or the range of the highs."""
 
 from calendar import monthrange
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ NEEDS_EXTRA = 'A map needs the extra climate: pip install "location-context[clim
 
 
 class Drawn(NamedTuple):
-    """A field of a map: its title, its colours and levels, and how it comes from statistics."""
+    """A field of a map: its title, its colours and levels, and how it is computed."""
 
     title: str
     colours: str
@@ -52,7 +52,7 @@ FIELDS: Mapping[str, Drawn] = {
 
 
 def month_values(store: ClimateStore, month: int, field: str) -> Floats:
-    """Return a field's value of a month for each cell of the grid, rows from south, NaN if none.
+    """Return a field's value in a month for each cell (rows from south); NaN if unknown or sea.
 
     Args:
         store: the store.
@@ -75,7 +75,7 @@ def month_values(store: ClimateStore, month: int, field: str) -> Floats:
 
 
 def draw(store: ClimateStore, month: int, field: str, path: Path) -> None:
-    """Draw the map into a PNG or SVG file, by its ending.
+    """Draw the map into a file, as PNG or SVG by the file's ending.
 
     Raises:
         OperatorError: the extra is missing, or the file cannot be written.

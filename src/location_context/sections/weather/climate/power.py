@@ -31,7 +31,7 @@ REQUIRED = ("temperature_max", "temperature_min", "precipitation_sum")
 
 
 class Power(ClimateSource):
-    """The source."""
+    """The climate source `power`."""
 
     name = "power"
     title = NasaPower.title
@@ -96,10 +96,10 @@ class Power(ClimateSource):
 
 
 def grid_of(lats: Floats, lngs: Floats, location: str) -> Grid:
-    """Return the grid of ascending coordinates.
+    """Return the grid with these latitudes and longitudes.
 
     Raises:
-        OperatorError: they are not regular, or do not ascend.
+        OperatorError: the coordinates are not regular, or do not ascend.
     """
     steps: list[float] = []
     for values, name in ((lats, "latitude"), (lngs, "longitude")):

@@ -1,6 +1,6 @@
 """The sources of a climate store: daily or hourly archives of a whole grid, read tile by tile.
 
-A source is a class behind an entry point of the group `location_context.climate_sources`; it gives
+A source is a class behind an entry point of the group `location_context.climate_sources`. It reads
 daily values in our units, and knows nothing of statistics, stores or schedulers.
 """
 
@@ -25,15 +25,15 @@ class ClimateSource(ABC):
     """A gridded archive.
 
     Attributes:
-        name: of its entry point.
+        name: the name of the source's entry point.
         title: the owner of the data, as `basis.provider` shows it.
         model: the model's name, as the owner states it.
-        representativeness: as `ArchiveProvider` has it.
-        grid: the centres of its cells.
-        fields: those of `ARCHIVE_FIELDS` that it gives.
-        lacking: its own names of variables that it would use and does not find.
-        first, last: the days that it covers.
-        bytes_read: by this object so far.
+        representativeness: as in `ArchiveProvider`.
+        grid: the grid of its cells' centres.
+        fields: those of `ARCHIVE_FIELDS` that the source has.
+        lacking: the source's own names of variables that would be used but are missing.
+        first, last: the first and the last day that the source covers.
+        bytes_read: how many bytes this object has read so far.
     """
 
     name: ClassVar[str]
@@ -49,15 +49,15 @@ class ClimateSource(ABC):
     @classmethod
     @abstractmethod
     def open(cls, location: str | None) -> Self:
-        """Open the source at an address or path, or where it is by default.
+        """Open the source at an address or path; None is its default location, if it has one.
 
         Raises:
-            OperatorError: it cannot be read, or lacks what every climatology needs.
+            OperatorError: the source cannot be read, or lacks what every climatology needs.
         """
 
     @abstractmethod
     def attribution(self, today: date) -> Sequence[Attribution]:
-        """Return the notices that its licence asks for, for data read today."""
+        """Return the notices that the source's licence requires for data read today."""
 
     @abstractmethod
     def read(self, tile: Tile, first: date, last: date) -> Floats:
@@ -72,7 +72,7 @@ class ClimateSource(ABC):
         return 0
 
     def tiles(self) -> list[Tile]:
-        """Return the tiles that cover the grid; a source with chunks has a tile for each."""
+        """Return the tiles that cover the grid; a source with chunks returns one for each chunk."""
         grid = self.grid
         return [
             Tile(
@@ -85,7 +85,7 @@ class ClimateSource(ABC):
 
 
 def needed(module: str) -> Any:
-    """Return a module of the extra.
+    """Import and return a module of the extra `climate`.
 
     Raises:
         OperatorError: the extra is not installed.
@@ -97,7 +97,7 @@ def needed(module: str) -> Any:
 
 
 class ZarrFolder:
-    """A Zarr store at an s3:// or http(s):// address or in a directory, which counts what it reads.
+    """A Zarr store at an s3:// or http(s):// address or in a directory; it counts bytes read.
 
     `s3://` is read without a key; AWS_ENDPOINT_URL names another server than Amazon's.
     """
@@ -116,10 +116,10 @@ class ZarrFolder:
         self.store = storage.ObjectStore(from_url(location, **options), read_only=True)
 
     def open(self) -> Any:
-        """Return the dataset (xarray), nothing of which is read yet but its coordinates.
+        """Return the dataset (xarray), of which only the coordinates have been read.
 
         Raises:
-            OperatorError: there is none, or it is not readable.
+            OperatorError: there is no dataset, or it is not readable.
         """
         counting = self._counting()
         try:

@@ -1,8 +1,8 @@
 """The climate stores of the data directory: climatology without a provider.
 
 A store that was built, copied or removed is noticed at the next query, by the time at which the
-folder changed. Finer grids come first, then later years. A query reads one store, whose open files
-stay readable when the folder is replaced meanwhile.
+folder changed. Stores with a finer grid are preferred, then those with later years. A query reads
+one store; its open files stay readable even if its folder is replaced meanwhile.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _DAMAGE = "The climate store {} cannot be used: {}. Build it again, or remove it
 
 @dataclass(frozen=True)
 class ClimateStore:
-    """One store. `arrays` are mapped, for work on all of it; a query reads its own rows."""
+    """One climate store. A query reads only its rows; `arrays` serve work on the whole store."""
 
     folder: Path
     manifest: Manifest
@@ -41,7 +41,7 @@ class ClimateStore:
         """Return the store of a folder.
 
         Raises:
-            StoreDamaged: it is not whole, or of another version.
+            StoreDamaged: the store is incomplete, or of another version.
         """
         manifest = layout.read_manifest(folder)
         arrays = layout.open_arrays(folder, manifest)
@@ -86,9 +86,9 @@ class ClimateStore:
         )
 
     def find(self, point: Point) -> tuple[int, Grid] | None:
-        """Return the slot and grid of the point's cell; None outside of the region.
+        """Return the slot and the grid cell of the point; None outside the region.
 
-        On land, the nearest cell that holds land stands in for one that is all sea.
+        For a point in a country, the nearest cell with land replaces a cell that is all sea.
         """
         grid, index, cells = self.manifest.grid, self.arrays.index, self.arrays.cells
         around = [(index[row, column], row, column) for row, column in grid.around(point)]

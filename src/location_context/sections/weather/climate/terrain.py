@@ -1,7 +1,8 @@
-"""Terrain: heights for the cells of a climate store, from a file made beside the fallback grid.
+"""Terrain: heights for the cells of a climate store, from a file made along with the fallback grid.
 
-int16, 2160 x 4320 heights in m at 1/12 degree, from -90 north and from -180 east, 0 at sea:
-Recommendation ITU-R P.1511-2, out of the package that the fallback grid is made from.
+The file holds 2160 x 4320 heights in m as int16, every 1/12 degree, northward from latitude -90 and
+eastward from longitude -180, 0 at sea. They are those of Recommendation ITU-R P.1511-2, from the
+package from which the fallback grid is made.
 """
 
 from pathlib import Path
@@ -17,7 +18,7 @@ PER_DEGREE = 12
 
 
 def read(data_dir: Path) -> Packed | None:
-    """Return the terrain, mapped; None where the file is missing or not as expected."""
+    """Return the terrain mapped into memory; None if the file is missing or not as expected."""
     try:
         terrain = np.load(data_dir / TERRAIN_FILE, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
@@ -29,8 +30,8 @@ def read(data_dir: Path) -> Packed | None:
 def describe(terrain: Packed | None, grid: Grid) -> Packed:
     """Return height, relief and share of land of each cell (rows x columns x 3).
 
-    Height is the mean over the cell, the sea included, in m; relief the span that holds nine
-    tenths of it; land is in percent. All are unknown without terrain.
+    Height is the mean over the cell in m, with the sea. Relief is the span in m that holds nine
+    tenths of the cell's heights. Land is in percent. Without terrain all values are `UNKNOWN`.
     """
     found = np.full((grid.rows, grid.columns, len(CELL_FIELDS)), UNKNOWN, np.int16)
     if terrain is None:
@@ -46,7 +47,7 @@ def describe(terrain: Packed | None, grid: Grid) -> Packed:
 
 
 def _within(centres: list[float], step: float) -> NDArray[np.int_]:
-    """Return the places of terrain within half a step of each centre (centres x places)."""
+    """Return the indices of the terrain within half a step of each centre (centres x indices)."""
     count = max(1, round(step * PER_DEGREE))
     first = np.rint(np.array(centres) * PER_DEGREE - count / 2).astype(int)
     return first[:, None] + np.arange(count)

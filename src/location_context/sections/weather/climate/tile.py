@@ -1,4 +1,4 @@
-"""A tile's arrays, from the daily values of its cells: the same statistics as an answer's."""
+"""The arrays of a tile, from daily values of its cells: the same statistics as in an answer."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -24,16 +24,16 @@ HISTORY_SCALES = tuple(map(Scale.of, HISTORY_FIELDS))
 def build_tile(
     values: Floats, first: date, years: Sequence[int], fields: Sequence[str]
 ) -> tuple[Packed, Packed]:
-    """Return the statistics and the history of each cell, as a store keeps them.
+    """Return the statistics and the history of each cell, packed as in a store.
 
-    A cell that lacks over a fifth of a year's highs or lows is unknown as a whole, so that another
-    source answers there.
+    If a cell lacks over a fifth of a year's highs or lows, all its values are unknown, so that
+    another source answers there.
 
     Args:
-        values: metric, cells x ARCHIVE_FIELDS x days, NaN where unknown.
-        first: the first day.
-        years: consecutive, oldest first.
-        fields: those that the source has.
+        values: metric values, cells x ARCHIVE_FIELDS x days, NaN where unknown.
+        first: the first day of the values.
+        years: consecutive years, oldest first.
+        fields: the fields that the source has.
 
     Returns:
         Slots x places x fields, and slots x places x years x 3.
@@ -56,7 +56,7 @@ def build_tile(
 
 
 def _days(first: date, count: int, years: Sequence[int]) -> NDArray[np.int_]:
-    """Return which day belongs to each place of each year; the one after the last where none."""
+    """Return the index of the day at each place of each year; `count` if there is no such day."""
     ordinals = np.stack(
         [climatology.ordinals(year, -PAD_DAYS, PLACES + 2 * PAD_DAYS) for year in years]
     )

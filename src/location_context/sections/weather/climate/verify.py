@@ -1,4 +1,4 @@
-"""Checks of a climate store: its sums, its values, and days of it against the source."""
+"""Checks of a climate store: checksums, plausible values, and some cells against the source."""
 
 from collections.abc import Callable, Iterator
 
@@ -20,11 +20,11 @@ SEED = 29
 def findings(
     store: ClimateStore, source: ClimateSource | None, advance: Callable[[], None]
 ) -> Iterator[str]:
-    """Yield a sentence for each thing that is wrong; nothing for a store that is whole.
+    """Yield a sentence for each fault of a store; nothing for a sound store.
 
     Args:
-        store: an open one, whose shapes were checked as it was opened.
-        source: to compute cells of twenty tiles anew; None: no such check.
+        store: an open store, whose shapes were checked when it was opened.
+        source: where to recompute one cell in each of twenty tiles; None skips this check.
         advance: called after each tile.
     """
     manifest, unknown = store.manifest, 0
@@ -45,7 +45,7 @@ def findings(
 def _implausible(
     state: TileState, values: Floats, scales: tuple[layout.Scale, ...]
 ) -> Iterator[str]:
-    """Yield a sentence for each field with values outside of its limits, or tenths in disorder."""
+    """Yield a sentence for each field with values outside its limits, or with p10 above p90."""
     columns = {scale.name: values[..., place] for place, scale in enumerate(scales)}
     for name, column in columns.items():
         field = FIELDS.get(name.removesuffix("_p10").removesuffix("_p90"))
@@ -58,7 +58,7 @@ def _implausible(
 
 
 def _spot_checks(store: ClimateStore, source: ClimateSource) -> Iterator[str]:
-    """Yield a sentence for each cell whose arrays are not those of the source's values."""
+    """Recompute a cell in each of some random tiles; yield a sentence for each that differs."""
     manifest, years = store.manifest, store.manifest.year_list
     first, last = days_of(years)
     random = np.random.default_rng(SEED)
