@@ -1,16 +1,17 @@
-"""Calibrated forecasts: a forecast weighed at its lead against the climatology of its date.
+"""Calibrated forecasts: each combined with the climatology of its date, by its lead (days ahead).
 
-best = mean + w·(forecast − mean), and 80 days in 100 lie within best ± 1.28·s of it:
+best = mean + w·(forecast − mean), and 80 days in 100 lie within best ± 1.28·s:
 
     raw      w = g / (1 + κ/2)²         s² = σ²·(1 − g² / (1 + κ/2)²)
     damped   w = g^γ / (1 + (φ²·κ)²)    s² = σ²·(1 − g² / (1 + ν²·κ/2)²)
 
-mean and σ are the climatology's of the date. g(lead), from 1 on day 0 to 0 at the horizon, is the
-correlation of the large-scale anomaly with the outcome. κ = (noise/σ)² is the local variance that a
-forecast lacks: where the climate hardly varies, as in the tropics, that is most of it, and
-its square more than noise alone would be, for biases. A raw model's anomaly is as large as the
-climate's whatever the lead; a damped product (an ensemble's mean, model output statistics) already
-regresses towards climatology and is fitted to its place. s never exceeds σ nor falls with the lead.
+mean and σ are those of the climatology on the date. g(lead) falls from 1 on day 0 to 0 at the
+horizon; it is the correlation of the large-scale anomaly with the outcome. κ = (noise/σ)² is the
+local variance that a forecast lacks. Where the climate hardly varies, as in the tropics, κ is most
+of the variance. Its square in w weighs more than noise alone would, because forecasts are biased. A
+raw model's anomaly is as large as the climate's at any lead. A damped product (an ensemble's mean,
+model output statistics) already regresses towards climatology and is fitted to its place. s never
+exceeds σ nor falls with the lead.
 The coefficients are in `calibration.json`, fitted by `research.fit_forecast_calibration`.
 """
 
@@ -30,7 +31,7 @@ Z90 = 1.2815515655446004  # the standard normal's 0.9 quantile
 
 
 class Estimate(NamedTuple):
-    """Best estimate and the band that holds 80 days in 100, in the shape of the forecast."""
+    """The best estimates and the band from p10 to p90, which holds 80 days in 100; by day."""
 
     best: Floats
     p10: Floats
@@ -38,11 +39,11 @@ class Estimate(NamedTuple):
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """The share that remains at a lead: a logistic curve from 1 on day 0 to 0 at the horizon.
+    """A share that falls with the lead: a logistic curve from 1 on day 0 to 0 at the horizon.
 
     Attributes:
-        midpoint: days at which about half remains.
-        scale: days over which it falls; larger is gentler.
+        midpoint: the lead in days at which about half remains.
+        scale: the days over which the share falls; a larger scale is a gentler fall.
     """
 
     midpoint: float
@@ -88,12 +89,12 @@ class Rain(msgspec.Struct, frozen=True):
     """The skill of the chance of rain and of the amount.
 
     Attributes:
-        reliable_days: the lead to which a chance is taken as issued.
-        amount: the share of the amount that remains at a lead.
-        amount_share: the mean amount of a wet day over the amount as issued.
-        shape: of the Weibull distribution of a wet day's amount, from the climatology alone.
-        certain_shape: the same on day 0.
-        general_wet_mean: mm of a wet day where no climatology is stored.
+        reliable_days: the lead up to which a chance is used as issued.
+        amount: the share of the issued amount that remains at a lead.
+        amount_share: the ratio of a wet day's mean amount to the issued amount.
+        shape: the shape of the Weibull distribution of a wet day's amount in the climatology.
+        certain_shape: the shape of that distribution on day 0.
+        general_wet_mean: a wet day's mean amount in mm where no climatology is stored.
     """
 
     reliable_days: float
@@ -105,10 +106,10 @@ class Rain(msgspec.Struct, frozen=True):
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """The shipped coefficients and what they make of forecasts; °C, mm, percent, leads in days.
+    """The shipped coefficients, and the methods that apply them; °C, mm, percent, leads in days.
 
     Lead 0 is the local day of issue. A negative lead is past: the forecast stays as it is, without
-    a band. NaN in, NaN out. From the horizon (day 16) on it is the climatology itself.
+    a band. NaN remains NaN. From the horizon (day 16) on the estimate is the climatology itself.
     """
 
     method: str
@@ -135,11 +136,11 @@ class Calibration(msgspec.Struct, frozen=True):
         product: Product,
         error: float = 0.0,
     ) -> Estimate:
-        """Return best estimate and band from the climatology of the date: its mean and σ.
+        """Return best estimate and band, from the mean and σ (`sd`) of the date's climatology.
 
-        Give σ as the climatology's p90 − p10 over 2 · `Z90`, so that the width meets it at day 16.
-        `error` is the standard error of the mean as the place's: the estimate holds as much of it
-        as of the mean.
+        Pass σ as (p90 − p10) / (2 · `Z90`) of the climatology, so that the band has the same width
+        at day 16. `error` is the standard error of the mean for the place; it widens the band by
+        the weight of the mean.
         """
         weight, spread = self._weight_and_spread(variable, sd, lead, product)
         spread = np.hypot(spread, (1 - weight) * error)
@@ -160,7 +161,7 @@ class Calibration(msgspec.Struct, frozen=True):
         return _estimate(forecast, forecast, spread, lead)
 
     def chance_of_rain(self, chance: Floats, wet_share: Floats, lead: Floats) -> Floats:
-        """Return the chance in percent: as issued while reliable, then toward the wet days' share.
+        """Return the chance of rain in percent: first as issued, then moving to the wet share.
 
         Args:
             chance: the chance as issued, 0 to 100.

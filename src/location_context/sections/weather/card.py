@@ -1,10 +1,11 @@
 """The weather card: the days of the stay for the page, two facts, dangers, and a typical day.
 
-A straddling stay comes as two answers: the near part as a forecast, the whole as climatology; its
-days are the forecast's, then the typical ones, which never share a row. Up to ten days have a row
-each; more are shown by weeks. A short stay of typical days alone is one typical day. All bars stand
-on one scale, from two degrees below the lowest value to two above the highest; their colour shows
-the temperature itself, the same on every page.
+A stay that is only partly within the forecast horizon comes as two answers: the near part as a
+forecast, the whole as climatology. The card shows the forecast's days, then typical days for the
+rest; the two kinds never share a row. Up to ten days have a row each, more days are shown by weeks.
+A stay of at most ten typical days is shown as one typical day. All bars have one scale, from two
+degrees below the lowest value to two above the highest. A colour stands for the same temperature on
+every page.
 """
 
 from collections import Counter
@@ -40,10 +41,10 @@ from location_context.sections.weather.summary_text import mean
 from location_context.sections.weather.warning import Danger, dangers
 
 TEMPLATE = "location_context.sections.weather:card.html"
-MAX_DAYS = 10  # with a row each; beyond, by weeks
+MAX_DAYS = 10  # with a row each; more days are shown by weeks
 WEEK = 7
-ALIKE, RUN = 2.0, 3  # kelvin within which so many typical days are one row
-COLOURED, BOLD = 20, 50  # percent of chance
+ALIKE, RUN = 2.0, 3  # at least 3 typical days with highs within 2 kelvin share a row
+COLOURED, BOLD = 20, 50  # least chance of rain in percent
 _COLOURS = (  # °C, sRGB
     (-25, (116, 89, 200)), (-10, (75, 99, 207)), (0, (44, 132, 211)), (8, (37, 152, 180)),
     (14, (79, 159, 128)), (19, (178, 138, 36)), (25, (208, 119, 31)), (31, (212, 95, 43)),
@@ -72,7 +73,7 @@ class Scale:
         return round(100 * (value - self.low) / (self.high - self.low), 1)
 
     def stops(self) -> list[tuple[float, str]]:
-        """Return the colours from end to end, by per cent."""
+        """Return the gradient of the scale as pairs: position in percent, colour."""
         low, high = (self._celsius(value) for value in (self.low, self.high))
         inside = [at for at, _ in _COLOURS if low < at < high]
         return [
@@ -99,7 +100,7 @@ def _hex(channels: Iterable[int]) -> str:
 
 
 def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: datetime) -> Card:
-    """Return the card of the whole stay, and of its near part when that alone is a forecast."""
+    """Return the card of a stay; `near` is its part within the forecast horizon, or None."""
     shown = _Days(whole, _straddling(whole, near), fmt)
     today = now.astimezone(ZoneInfo(whole.point.timezone)).date()
     found = dangers(shown.forecast, today, whole.units, fmt)
@@ -117,7 +118,7 @@ def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: date
 
 @dataclass(frozen=True)
 class _Days:
-    """The days of a stay as they are shown; `near` where that alone is a forecast."""
+    """The days of a stay as shown; `near` is the forecast part of a stay that is partly typical."""
 
     whole: WeatherBody
     near: WeatherBody | None
@@ -137,7 +138,7 @@ class _Days:
 
     @property
     def as_one(self) -> bool:
-        """True if one typical day stands for all."""
+        """True if one typical day is shown in place of all days."""
         return not self.forecast and len(self.whole.days) <= MAX_DAYS
 
     @property
@@ -199,7 +200,7 @@ class _Days:
         ]
 
     def _apart(self) -> str:
-        """Return the line above the typical days that follow a forecast."""
+        """Return the heading of typical days that follow a forecast; else an empty text."""
         far = self.parts[-1][1]
         if len(self.parts) < 2 or not far:
             return ""
@@ -241,7 +242,7 @@ class _Days:
     def _rain(
         self, days: Sequence[Day], chance: float | None, *, dry: Collection[date], usual: bool
     ) -> tuple[str, str]:
-        """Return the chance of rain in words, and how much; the amount where only that is known."""
+        """Return the chance of rain and the amount as texts; without a chance, the amount first."""
         fmt, units = self.fmt, self.whole.units
         if chance is None:
             amount = mean(day.precipitation_sum for day in days)
@@ -291,7 +292,7 @@ class _Days:
         return fmt.gettext("{date}: {facts}.").format(date=when, facts=fmt.join_list(facts))
 
     def facts(self, today: date) -> list[Fact]:
-        """Return the facts of warmth and rain over the days that are left."""
+        """Return the facts of warmth and rain over the remaining days."""
         fmt = self.fmt
         days = [day for day in self.all if day.date >= today]
         highs = [day.temperature_max for day in days if day.temperature_max is not None]
@@ -316,7 +317,7 @@ class _Days:
         return facts
 
     def said_rain(self, today: date) -> Rain | None:
-        """Return the rain of the days that are left, in the words of every page and picture."""
+        """Return the rain of the remaining days in words, the same on all pages and pictures."""
         say = rain if self.forecast else usual_rain
         return say(self.all, today, self.whole.units, self.fmt)
 
@@ -351,7 +352,7 @@ class _Days:
 
 
 def _amount(day: Day, units: UnitsBody, fmt: Formatter) -> str:
-    """Return what falls, as snow where that is known; an empty text where it rounds to none."""
+    """Return the amount of snow if any is forecast, else of rain; empty if it rounds to none."""
     if day.snowfall_sum is not None and round(day.snowfall_sum) >= 1:
         return fmt.measure(day.snowfall_sum, units.snowfall)
     digits = 0 if units.precipitation == "mm" else 1
@@ -361,7 +362,7 @@ def _amount(day: Day, units: UnitsBody, fmt: Formatter) -> str:
 
 
 def high_tenths(days: Iterable[Day]) -> tuple[float, float] | None:
-    """Return the mean p10 and p90 of the highs; None where they are not known."""
+    """Return the mean p10 and the mean p90 of the highs; None if they are not known."""
     known = [
         (day.temperature_max_p10, day.temperature_max_p90)
         for day in days
@@ -374,18 +375,18 @@ def high_tenths(days: Iterable[Day]) -> tuple[float, float] | None:
 
 
 def _condition(days: Sequence[Day]) -> str | None:
-    """Return the most frequent condition, the earliest of equals."""
+    """Return the most frequent condition; of equally frequent ones, the earliest."""
     known = [day.condition for day in days if day.condition]
     return Counter(known).most_common(1)[0][0] if known else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class TypicalDay:
-    """A typical day that stands for all, which the template shows in place of rows.
+    """A typical day that the template shows in place of a row for each day.
 
     Attributes:
-        span: of the bar, in per cent of the scale; None where it is not known.
-        drops: of ten, one for each wet day in ten; None where that is not known.
+        span: the ends of the bar's parts, in percent of the scale; None if not known.
+        drops: how many of ten drops are full: the wet days in ten; None if not known.
         facts: pairs of a number and its meaning.
     """
 
@@ -399,7 +400,7 @@ class TypicalDay:
 
 
 def _years(body: WeatherBody, fmt: Formatter) -> Fold | None:
-    """Return the past years' weather on the same dates; None when there is no history."""
+    """Return the past years' weather on the same dates; None if there is no history."""
     known = [year for year in body.history if year.temperature_max_mean is not None]
     if not known:
         return None
@@ -433,7 +434,7 @@ def _extremes(known: Sequence[YearBody], highs: Sequence[float], fmt: Formatter)
 
 
 def _kind(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
-    """Return the kind of the numbers in words; empty for a forecast alone."""
+    """Return a text that says which values are typical or monthly means; empty for a forecast."""
     if near is not None:
         text = fmt.gettext("Forecast to {date}, then typical")
         return text.format(date=fmt.day(near.stay.end))
@@ -446,12 +447,12 @@ def _kind(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
 
 
 def _straddling(whole: WeatherBody, near: WeatherBody | None) -> WeatherBody | None:
-    """Return the near part if it alone is a forecast."""
+    """Return the near part if it is a forecast and the whole stay is not; else None."""
     return near if near and near.mode == "forecast" and whole.mode == "climatology" else None
 
 
 def _parts(whole: WeatherBody, near: WeatherBody | None) -> list[tuple[str, list[Day]]]:
-    """Return days by kind: `forecast`, `typical` or both in turn."""
+    """Return the days in parts by kind: `forecast`, `typical`, or first one and then the other."""
     if near is None:
         kind = "forecast" if whole.mode == "forecast" else "typical"
         return [(kind, list(whole.days))]
@@ -461,7 +462,7 @@ def _parts(whole: WeatherBody, near: WeatherBody | None) -> list[tuple[str, list
 
 
 def stale_note(body: WeatherBody, fmt: Formatter) -> str:
-    """Return the issue time of a forecast that could not be renewed."""
+    """Return a text with the time of a forecast, for one that could not be renewed."""
     if body.as_of is None or body.mode != "forecast":
         return ""
     local = body.as_of.astimezone(ZoneInfo(body.point.timezone))

@@ -1,17 +1,18 @@
 """Climatology: the statistics of ten years of daily values for each date of a stay.
 
-Method: for each date the values of 15 days to either side in all years are pooled. Highs and lows
-lose the season's own slope in that window (least squares through the pool) and keep their anomalies
-around its value on the date, widened by sqrt(1 + 1/years) since the years are a sample.
+Method: for each date the values of 15 days to either side in all years are pooled. A line fitted
+through the pool (least squares) is the season's trend. The trend is removed from highs and lows:
+their departures from the line are added to its value on the date. They are widened by
+sqrt(1 + 1/years), since the years are a sample.
 Accuracy, trained on ten years and judged on the next (2011-2024, 20 cities): 80 % of days lie
-between p10 and p90; CRPS 0.92 and Brier score 0.92 of ten raw same-day values
+between p10 and p90; CRPS and Brier score are 0.92 of those of ten raw same-day values
 (`research.weather_climatology`).
-A mean is the fitted line's value for temperatures and the pool's mean for the rest; conditions and
-codes are the most frequent; wind direction is the mean vector weighted by speed.
+The mean of a temperature is the line's value on the date, other means are the pool's; conditions
+and codes are the most frequent; wind direction is the mean vector weighted by speed.
 
-The years: a stay belongs to the year of its start, and over New Year reaches into the year after.
-Its window in a year holds the same dates, with 15 days to either side: a date's statistics are the
-same in every stay of its year. 29 February is a date without a value in years that lack it.
+The years: a stay belongs to the year in which it starts, and may reach into the year after. Its
+window in a year holds the same dates, with 15 days to either side; so a date's statistics are the
+same in all stays that start in one year. 29 February has no value in years without that date.
 """
 
 import math
@@ -37,9 +38,9 @@ _FIRST_TEMPERATURE = ROW[records.TEMPERATURES[0]]
 HISTORY_FIELDS = ("temperature_max", "temperature_min", "precipitation_sum")
 HISTORY_ROWS = [ROW[name] for name in HISTORY_FIELDS]
 YEARS = 10
-SETTLED_DAYS = 10  # a year counts when its 31 December is so long past
+SETTLED_DAYS = 10  # days after 31 December before a year counts as complete
 MISSING_SHARE = 0.2
-YEAR_PLACES, LEAP_PLACE = 366, 59  # of a year with 29 February, and where that is
+YEAR_PLACES, LEAP_PLACE = 366, 59  # places of a leap year's dates, and that of 29 February
 
 # Row n has 1 at the condition that code n counts toward.
 MEMBERSHIP = np.zeros((100, len(records.CONDITION_CODES)))
@@ -49,16 +50,16 @@ for _place, _condition_codes in enumerate(records.CONDITION_CODES.values()):
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The season's line through each date's pool: its value on the date, and its slope a day."""
+    """A line through each date's pool, the season's trend: value on the date, slope per day."""
 
     value: Floats
     slope: Floats
 
 
 def fit(rows: Floats) -> Fit:
-    """Fit a line through each date's pool of `rows` (… x years x (dates + 30)), least squares.
+    """Fit a line by least squares through each date's pool of `rows` (… x years x (dates + 30)).
 
-    With days counted from the row's beginning, sums over windows are differences of running sums.
+    Days count from the beginning of a row, so that window sums are differences of running sums.
     """
     known = np.isfinite(rows)
     day = np.arange(rows.shape[-1], dtype=float)
@@ -75,7 +76,7 @@ def fit(rows: Floats) -> Fit:
 
 
 def pooled_samples(rows: Floats, line: Fit | None = None) -> Floats:
-    """Return the values behind each date (… x dates x samples), widened, without season's slope."""
+    """Return each date's pooled values without the trend, widened: … x dates x samples."""
     line = line or fit(rows)
     windows = _windows(rows)
     widened = np.sqrt(1 + 1 / rows.shape[-2])
@@ -86,18 +87,21 @@ def pooled_samples(rows: Floats, line: Fit | None = None) -> Floats:
 
 
 def _windows(rows: Floats) -> Floats:
-    """Return the values behind each date (… x dates x years x days)."""
+    """Return the values in each date's window: … x dates x years x 31 days."""
     return np.moveaxis(sliding_window_view(rows, WIDTH, axis=-1), -3, -2)
 
 
 def _pooled(rows: Floats) -> Floats:
-    """Return the values behind each date (dates x samples) unchanged."""
+    """Return each date's pooled values unchanged: dates x samples."""
     windows = _windows(rows)
     return windows.reshape(len(windows), -1)
 
 
 def quantiles(pooled: Floats, *levels: float) -> list[Floats]:
-    """Return quantiles by linear interpolation between order statistics, over known values."""
+    """Return an array for each level (0 to 1): the quantile of the known values in the last axis.
+
+    Quantiles are interpolated linearly between order statistics.
+    """
     ordered = np.sort(pooled, axis=-1)  # NaN sorts last
     last = np.maximum(np.isfinite(ordered).sum(axis=-1) - 1, 0)
     found = []
@@ -139,17 +143,17 @@ def wet_day_probability(rain: Floats) -> Floats:
 
 
 def sample_counts(values: Floats) -> Floats:
-    """Return the number of highs behind each date."""
+    """Return the number of known highs in each date's window."""
     return _sums(np.isfinite(values[ROW["temperature_max"]]).sum(axis=0, dtype=float))
 
 
 def samples(values: Floats) -> int:
-    """Return the number of highs behind the date that has the fewest."""
+    """Return the smallest of `sample_counts`."""
     return int(sample_counts(values).min())
 
 
 def _sums(by_day: Floats) -> Floats:
-    """Return sums over each date's window along the last axis."""
+    """Return the sum over each date's window, along the last axis."""
     running = np.cumsum(by_day, axis=-1)
     sums: Floats = running[..., WIDTH - 1 :].copy()
     sums[..., 1:] -= running[..., :-WIDTH]
@@ -166,7 +170,7 @@ def _means(values: Floats) -> Columns:
 
 
 def _wind(values: Floats) -> Floats:
-    """Return mean vector of where the wind comes from, in degrees; NaN when there is none."""
+    """Return the direction in degrees from which the mean wind comes; NaN if there is none."""
     angle = np.radians(values[ROW["wind_direction_dominant"]])
     speed = values[ROW["wind_speed_max"]]
     speed = np.where(np.isfinite(speed), speed, 1.0)
@@ -179,7 +183,7 @@ def _wind(values: Floats) -> Floats:
 
 
 def _codes(codes: Floats) -> Floats:
-    """Return the most frequent code of the most frequent condition."""
+    """Return for each date the most frequent code of the most frequent condition."""
     _, days = codes.shape
     flat = np.where(np.isfinite(codes), codes, 0).astype(int) + 100 * np.arange(days)
     counted = np.bincount(flat[np.isfinite(codes)], minlength=100 * days).reshape(days, 100)
@@ -193,13 +197,13 @@ def _codes(codes: Floats) -> Floats:
 
 
 def last_year(today: date) -> int:
-    """Return the latest year that is complete."""
+    """Return the latest year that archives have complete."""
     year = today.year - 1
     return year if (today - date(year, 12, 31)).days >= SETTLED_DAYS else year - 1
 
 
 def in_year(day: date, year: int) -> date:
-    """Return the same date in another year."""
+    """Return the same date in another year; 28 February for a 29th that the year lacks."""
     try:
         return day.replace(year=year)
     except ValueError:
@@ -207,7 +211,7 @@ def in_year(day: date, year: int) -> date:
 
 
 def months_of(stay: Stay, year: int) -> list[tuple[int, int]]:
-    """Return (year, month) of each month the stay touches when it begins in `year`."""
+    """Return (year, month) of each month that the stay touches if it is moved to `year`."""
     shift = year - stay.start.year
     found, day = [], stay.start.replace(day=1)
     while day <= stay.end:
@@ -217,9 +221,9 @@ def months_of(stay: Stay, year: int) -> list[tuple[int, int]]:
 
 
 def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
-    """Return the months of ten years for the stay, and for any stay that may be a forecast today.
+    """Return the months of ten years that the stay needs, and all stays within the horizon.
 
-    A stay over New Year takes its January from the year after: those years are included.
+    A stay over New Year needs January of the year after, so that year is included too.
     """
     whole = Stay(min(stay.start, today), max(stay.end, horizon(today)))
     years = latest(last_year(today))
@@ -230,10 +234,10 @@ def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
 
 @lru_cache(maxsize=512)
 def places(stay: Stay) -> NDArray[np.int_]:
-    """Return the place of each date, counted from 1 January of the stay's first year.
+    """Return the place of each date of the stay, counted from 1 January of the stay's first year.
 
-    Every year has 366 places, so that a date has the same one in each; that of 29 February stays
-    empty in years without it.
+    Every year has 366 places, so that a date has the same place in each year. The place of
+    29 February stays empty in years without that date.
     """
     year = stay.start.year
     day = np.arange(stay.days) + stay.start.timetuple().tm_yday - 1
@@ -246,7 +250,10 @@ def places(stay: Stay) -> NDArray[np.int_]:
 
 @lru_cache(maxsize=512)
 def ordinals(year: int, first: int, count: int) -> NDArray[np.int_]:
-    """Return the day's ordinal at `count` places from `first` of a year on; 0 where it is empty."""
+    """Return the date ordinals of `count` consecutive places of a year, from place `first` on.
+
+    An empty place (29 February in a common year) has 0.
+    """
     place = np.arange(first, first + count)
     found = np.zeros(count, int)
     for shift in range(first // YEAR_PLACES, (first + count - 1) // YEAR_PLACES + 1):
@@ -261,7 +268,10 @@ def ordinals(year: int, first: int, count: int) -> NDArray[np.int_]:
 def windows(
     stay: Stay, years: Sequence[int], find: Callable[[int, int], records.Month | None]
 ) -> Floats:
-    """Return ARCHIVE_FIELDS x years x (places + 30) of the stay, NaN where nothing is stored."""
+    """Return the stay's values in each year, NaN where unknown: ARCHIVE_FIELDS x years x places.
+
+    The places include 15 more on either side. `find` returns the stored month of a year, or None.
+    """
     own = places(stay)
     first, width = int(own[0]) - PAD_DAYS, int(own[-1] - own[0]) + 1 + 2 * PAD_DAYS
     values = np.full((len(records.ARCHIVE_FIELDS), len(years), width), np.nan)
@@ -277,38 +287,38 @@ def windows(
 
 
 def on_dates(stay: Stay, columns: Columns) -> Columns:
-    """Return the columns on the stay's dates: without 29 February where its year has none."""
+    """Return the columns on the stay's dates, without 29 February if the stay's year has none."""
     own = places(stay)
     return {name: values[own - own[0]] for name, values in columns.items()}
 
 
 def missing(values: Floats) -> NDArray[np.bool_]:
-    """Return which years lack over a fifth of their window's highs or lows."""
+    """Return for each year whether it lacks over a fifth of its window's highs or lows."""
     temperatures = values[ROW["temperature_max"] : ROW["temperature_min"] + 1]
     share = np.isnan(temperatures).any(axis=0).mean(axis=-1)
     return np.asarray(share > MISSING_SHARE)
 
 
 def history(stay: Stay, years: Sequence[int], values: Floats) -> list[YearBody]:
-    """Return the stay's own dates in each year, from its windows."""
+    """Summarise the stay's own dates in each year; `values` is the result of `windows`."""
     return year_bodies(stay, years, values[HISTORY_ROWS], int(places(stay)[0]) - PAD_DAYS)
 
 
 def year_bodies(stay: Stay, years: Sequence[int], rows: Floats, first: int) -> list[YearBody]:
-    """Return the stay's own dates in each year; gaps are few.
+    """Summarise the stay's own dates in each year: mean high and low, rain, wet days.
 
     Args:
-        stay: the dates.
-        years: in which the stay would begin, oldest first.
-        rows: highs, lows and rain (3 x years x places).
-        first: the place where they begin.
+        stay: the stay.
+        years: the years in which the stay would begin, oldest first.
+        rows: highs, lows and rain (3 x years x places), with few gaps.
+        first: the first place in `rows`.
     """
     place = places(stay) - first
     dates = np.full(len(years), stay.days)
     if (places(stay) % YEAR_PLACES == LEAP_PLACE).any():
         place = np.stack([_places_in(stay, year) for year in years]) - first
         own = rows[:, np.arange(len(years))[:, None], place]
-        is_twice = np.diff(place, axis=1, prepend=-1) == 0  # the 28th, which is a date itself
+        is_twice = np.diff(place, axis=1, prepend=-1) == 0  # the 28th for a missing 29th
         own[:, is_twice] = np.nan
         dates -= is_twice.sum(axis=1)
     else:
@@ -333,7 +343,7 @@ def year_bodies(stay: Stay, years: Sequence[int], rows: Floats, first: int) -> l
 
 
 def _places_in(stay: Stay, year: int) -> NDArray[np.int_]:
-    """Return the stay's places when it begins in a year; 29 February may count as the 28th."""
+    """Return the stay's places if it begins in `year`; the 28th for a missing 29 February."""
     own = places(stay)
     is_leap = np.array([isleap(year), isleap(year + 1)])[own // YEAR_PLACES]
     is_empty = (own % YEAR_PLACES == LEAP_PLACE) & ~is_leap
@@ -341,5 +351,5 @@ def _places_in(stay: Stay, year: int) -> NDArray[np.int_]:
 
 
 def latest(last: int, count: int = YEARS) -> Sequence[int]:
-    """Return the latest years up to `last`, oldest first."""
+    """Return the `count` years up to `last`, oldest first."""
     return range(last - count + 1, last + 1)

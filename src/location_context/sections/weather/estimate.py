@@ -1,10 +1,10 @@
-"""The estimate of each day: a forecast as issued, weighed against the stored climatology.
+"""The estimate of each day: the provider's forecast combined with the stored climatology.
 
-Highs and lows become the best estimate at their lead with its range, the chance of rain fades to
-the share of wet days (`calibration.py`). The climatology is corrected to the height of the
-forecast's grid before the two are weighed; the later correction to the point applies to both alike.
-The mean retains its place between low and high, apparent temperatures their difference from the
-high and the low. Rain amounts, wind and sky stay as issued.
+Highs and lows become best estimates for their lead, with a range; the chance of rain moves to the
+climatology's share of wet days (`calibration.py`). First the climatology is corrected to the height
+of the forecast's grid, so that the later correction to the point applies to both alike. The mean
+keeps its relative position between low and high; apparent temperatures keep their differences from
+high and low. Rain amounts, wind and sky stay as issued.
 """
 
 import math
@@ -24,22 +24,22 @@ from location_context.stay import Clock, Stay
 
 VARIABLES: tuple[Variable, Variable] = ("temperature_max", "temperature_min")
 
-# The usual standard deviation where only a monthly mean is stored: K at the equator, more at 60°
-# and beyond, and more or less of that in winter and summer. Fitted on 20 cities
+# The usual standard deviation where only a monthly mean is stored, in K: at the equator, the rise
+# up to 60°, and how much that rise is larger in winter and smaller in summer. Fitted on 20 cities
 # (`research.usual_spread`).
 USUAL_SD = {"temperature_max": (1.2, 3.0, 0.6), "temperature_min": (0.8, 2.8, 1.1)}
-MONTHLY_MEAN_ERROR = 1.5  # K by which such a grid's mean is off: its height, coasts, other years
-MIN_YEARS = 5  # that say how much the mean of a stay varies
+MONTHLY_MEAN_ERROR = 1.5  # K, error of the grid's monthly mean: its height, coasts, other years
+MIN_YEARS = 5  # fewer do not show how much the mean of a stay varies
 COLDEST_DAY, YEAR_DAYS = 15, 365.25  # mid-January in the north
-RAIN_OF_A_WET_DAY = 5.0  # mm; 1 − e^(−mean/5) is the share of wet days there, within 0.11
+RAIN_OF_A_WET_DAY = 5.0  # mm; the grid's share of wet days is 1 − e^(−mean/5), within 0.11
 
 
 class Estimator:
-    """An estimator of forecasts from the stored climatology of their dates.
+    """An estimator that combines forecasts with the stored climatology of their dates.
 
     Args:
-        calibration: the coefficients; None: forecasts stay as issued.
-        fallback: stands in where no archive is held.
+        calibration: the coefficients; None leaves forecasts as issued.
+        fallback: the grid of monthly means, which is used where no archive is stored.
         clock: the time, UTC.
     """
 
@@ -53,9 +53,9 @@ class Estimator:
     def estimate(
         self, query: Query, series: WeatherSeries, elevation: float | None
     ) -> WeatherSeries:
-        """Return a forecast weighed against its climatology; anything else stays as it is.
+        """Return a forecast combined with its climatology; return other series unchanged.
 
-        `elevation` is the point's, in m, where it is known.
+        `elevation` is the point's in m; None if unknown.
         """
         if self._calibration is None or series.kind != "forecast":
             return series
@@ -79,7 +79,7 @@ class Normals:
     climatology: SpreadClimatology
     mean: tuple[Floats, Floats]  # of highs and of lows
     sd: tuple[Floats, Floats]
-    error: tuple[float, float] = (0.0, 0.0)  # K, of the means as those of the place
+    error: tuple[float, float] = (0.0, 0.0)  # K, standard errors of the means for the place
     wet_share: Floats
     wet_mean: Floats | None  # of a wet day
 
@@ -107,7 +107,7 @@ class Normals:
     def of_grid(
         cls, monthly: WeatherSeries, issued: Columns, point: Point, stay: Stay
     ) -> "Normals":
-        """Build from monthly means, with the place's usual spread; the range is the forecast's."""
+        """Build from monthly means; the spread is usual, high minus low is that of the forecast."""
         mean = monthly.columns["temperature_mean"]
         high, low = (issued[name] for name in VARIABLES)
         half_range = (high - low) / 2
@@ -133,9 +133,9 @@ def usual_sd(variable: Variable, lat: float, stay: Stay) -> Floats:
 
 
 def leads(stay: Stay, issued: date, today: date) -> Floats:
-    """Return days from the local date of issue to each date of the stay; negative before today.
+    """Return the days from the local date of issue to each date of the stay; -1 before today.
 
-    A forecast that is a day old knows less of tomorrow than a new one: its lead is counted on.
+    The lead counts from the issue, not from today: an older forecast is less certain.
     """
     first = (stay.start - issued).days
     lead = np.arange(first, first + stay.days, dtype=float)
@@ -152,9 +152,9 @@ def calibrated(
     """Return the forecast with best estimates, their range and chances in its columns.
 
     Args:
-        forecast: as issued; metric.
-        normals: the climatology of the dates; None: the spread is the usual one at its lead.
-        lead: of each date in days, as `leads` returns it.
+        forecast: the forecast as issued, metric.
+        normals: the climatology of the dates; None to use the usual spread at each lead.
+        lead: the lead of each date in days, as `leads` returns it.
         calibration: the coefficients.
     """
     issued = forecast.columns
@@ -204,9 +204,9 @@ def _estimate(
 
 
 def _together(high: Estimate, low: Estimate, issued: Columns) -> tuple[Estimate, Estimate]:
-    """Move high and low of a day alike: a monthly mean says nothing of the day's range.
+    """Move high and low of a day by the same amount, as a monthly mean has no daily range.
 
-    Highs and lows have other weights. By their own they would be drawn into each other where the
+    Highs and lows have different weights. With these they would move towards each other where the
     month is far colder or warmer than the forecast.
     """
     moved = [day.best - issued[name] for day, name in zip((high, low), VARIABLES, strict=True)]
@@ -215,7 +215,7 @@ def _together(high: Estimate, low: Estimate, issued: Columns) -> tuple[Estimate,
 
 
 def _in_order(high: Estimate, low: Estimate) -> tuple[Estimate, Estimate]:
-    """Order highs and lows: where they cross, both become the value between."""
+    """Order highs and lows: where a low is above its high, both become the value halfway."""
     over = low.best - high.best
     if not (over > 0).any():
         return high, low
@@ -224,7 +224,7 @@ def _in_order(high: Estimate, low: Estimate) -> tuple[Estimate, Estimate]:
 
 
 def _along(issued: Columns, high: Floats, low: Floats) -> Columns:
-    """Return the other temperatures that follow the estimate of high and low."""
+    """Return the mean and apparent temperatures, moved along with the estimated high and low."""
     old_high, old_low = (issued[name] for name in VARIABLES)
     with np.errstate(invalid="ignore", divide="ignore"):
         place = np.clip((issued["temperature_mean"] - old_low) / (old_high - old_low), 0, 1)
@@ -237,7 +237,10 @@ def _along(issued: Columns, high: Floats, low: Floats) -> Columns:
 
 
 def at_place(typical: WeatherSeries) -> Columns:
-    """Return the columns with tenths as wide as √(σ² + τ²), τ the error of a cell as the place."""
+    """Return the columns with p10 and p90 widened for a place in the cell.
+
+    σ becomes √(σ² + τ²); τ is the series' `representativeness`.
+    """
     columns = dict(typical.columns)
     if typical.representativeness is not None:
         for name, error in zip(VARIABLES, typical.representativeness, strict=True):
@@ -249,11 +252,11 @@ def at_place(typical: WeatherSeries) -> Columns:
 
 
 def unusual(mean: float, usual: float, history: Iterable[YearBody], error: float) -> float | None:
-    """Return by how much a stay's mean high is off the usual one; None where that is within range.
+    """Return a stay's mean high minus the usual one; None if that is within the usual range.
 
-    Usual is what the mean of the stay's highs is in eight years of ten: means over several days
-    vary less than days do, by as much as `history` says of the same dates. `error` is the standard
-    error of the usual mean as the place's. All in one unit.
+    The usual range holds the mean high of the same dates in eight years of ten. It comes from
+    `history`, since a mean over several days varies less than single days. `error` is the standard
+    error of `usual` for the place. All values are in one unit.
     """
     means = [year.temperature_max_mean for year in history if year.temperature_max_mean is not None]
     count = len(means)
@@ -261,15 +264,15 @@ def unusual(mean: float, usual: float, history: Iterable[YearBody], error: float
         return None
     middle = sum(means) / count
     sd = math.sqrt(sum((one - middle) ** 2 for one in means) / (count - 1))
-    # Student's 0.9 quantile of so few years (Cornish and Fisher's first term), of one year more
+    # Student's 0.9 quantile for few years (Cornish and Fisher's first term), for one more year
     quantile = Z90 * (1 + (Z90**2 + 1) / (4 * (count - 1))) * math.sqrt(1 + 1 / count)
     return mean - usual if abs(mean - usual) > quantile * math.hypot(sd, error) else None
 
 
 def height_between(forecast: Grid | None, typical: Grid | None, elevation: float | None) -> float:
-    """Return the kelvin from the climatology's height to that of the forecast.
+    """Return the kelvin that correct the climatology to the height of the forecast.
 
-    A forecast whose grid names no height is taken to be the point's own, at `elevation` in m.
+    A forecast without a height is assumed to hold for the point itself, at `elevation` in m.
     """
     ground = elevation if forecast is None or forecast.elevation is None else forecast.elevation
     return (typical.correction(ground) if typical else None) or 0.0

@@ -1,14 +1,15 @@
-"""Fallback: monthly mean temperature and rain for every place on Earth, from a file of our making.
+"""The fallback grid: monthly mean temperature and rain for every place on Earth, from one file.
 
-One array of 2 x 12 x 241 x 481 int16 (tenths of a degree C; tenths of a mm a month) on a grid of
-0.75 degrees, north up from -90, east from -180. It is mapped into memory, so that a request reads a
-few pages. Bilinear in place; in season linear between the middles of the months.
+The file is an array of 2 x 12 x 241 x 481 int16 (tenths of °C; tenths of mm a month) on a grid of
+0.75 degrees, northward from latitude -90 and eastward from longitude -180. It is mapped into
+memory, so that a request reads only a few pages. Values are interpolated bilinearly between the
+grid's points, and linearly between the middles of the months.
 
-`make` builds it from the package `itur`, fetched with pip for this alone, which carries the monthly
-grids of Recommendations ITU-R P.1510-1 (mean temperature, K, 0.75 degrees) and P.837-7 (rain, mm a
-month, 0.25 degrees, means of 50 years). The package is checked by its hash, read out of its archive
-without installing it, and thrown away. Rain is averaged onto the temperature's grid. The package's
-terrain (P.1511-2) is stored as well, for the cells of climate stores.
+`make` builds the file from the package `itur`, which pip fetches for this alone. The package has
+the monthly grids of Recommendations ITU-R P.1510-1 (mean temperature, K, 0.75 degrees) and P.837-7
+(rain, mm a month, 0.25 degrees, means of 50 years). It is checked by its hash, read without
+installing it, and deleted. Rain is averaged to the grid of the temperature. The package's terrain
+(P.1511-2) is stored as well, for the cells of climate stores.
 """
 
 import io
@@ -57,7 +58,7 @@ _DAMAGED = (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError)
 
 
 class FallbackGrid:
-    """The grid in the data directory; there when the file is."""
+    """The fallback grid in the data directory, which exists if its file does."""
 
     def __init__(self, data_dir: Path) -> None:
         self.path = data_dir / GRID_FILE
@@ -69,7 +70,7 @@ class FallbackGrid:
         return self._load() is not None
 
     def series(self, point: Point, stay: Stay) -> WeatherSeries | None:
-        """Return the monthly means on the stay's dates; None when there is no grid."""
+        """Return the monthly means on the stay's dates; None if there is no grid."""
         if (found := self.months(point)) is None:
             return None
         months, grid = found
@@ -90,7 +91,7 @@ class FallbackGrid:
         )
 
     def months(self, point: Point) -> tuple[Floats, Grid] | None:
-        """Return the twelve months, in °C and mm a month, and their cell; None without a grid."""
+        """Return twelve months' mean °C and mm of rain, with their cell; None without a grid."""
         values = self._load()
         return None if values is None else _at(values, point)
 
@@ -131,12 +132,12 @@ def _at(values: NDArray[np.int16], point: Point) -> tuple[NDArray[np.float64], G
 
 
 def _in_season(months: NDArray[np.float64], stay: Stay) -> NDArray[np.float64]:
-    """Return a value for each date, linear between the middles of the months."""
+    """Return a value for each date, interpolated linearly between the middles of the months."""
     return np.array([_on(months, day) for day in stay.dates()])
 
 
 def _on(months: NDArray[np.float64], day: date) -> float:
-    """Return the value between the month's own middle and that of the month before or after."""
+    """Return the value on a day, between the middle of its month and of the nearest other month."""
     length = monthrange(day.year, day.month)[1]
     place = (day.day - 0.5) / length - 0.5
     here = months[day.month - 1]
@@ -145,7 +146,7 @@ def _on(months: NDArray[np.float64], day: date) -> float:
 
 
 def make(data_dir: Path, say: Callable[[str], None]) -> Path:
-    """Fetch the package and write the grid, in one step at the end; `say` gets the progress.
+    """Fetch the package, then write terrain and grid at the end; `say` receives the progress.
 
     Raises:
         OperatorError: the package cannot be fetched or read, or the grid cannot be written.
@@ -233,7 +234,7 @@ def _packed(field: Floats, limits: tuple[float, float]) -> NDArray[np.int16]:
 
 
 def _coarse(fine: Floats) -> Floats:
-    """Return means over nine points a cell, from 0.25 degrees (offset by half a cell) to 0.75."""
+    """Average a field of 0.25 degrees (offset by half a cell) to 0.75, nine points a cell."""
     if fine.shape != (722, 1442):
         raise ValueError("not the expected grid")
     rows: Floats = np.arange(SHAPE[2], dtype=float) * STEP - 90
@@ -256,7 +257,7 @@ def _bilinear(fine: Floats, lat: Floats, lng: Floats) -> Floats:
 
 
 def write(values: NDArray[np.int16], path: Path) -> Path:
-    """Write an array into the data directory, whole or not at all.
+    """Write an array into the data directory, completely or not at all.
 
     Raises:
         OperatorError: the directory cannot be written.

@@ -17,11 +17,11 @@ from location_context.sections.weather.records import (
 )
 
 _NAME, _TTL = "Test data", timedelta(hours=1)
-_JANUARY_15 = 735_978  # the ordinal of one
+_JANUARY_15 = 735_978  # the ordinal of that date in one year
 
 
 def fixed_series(query: Query, now: datetime, *, failing: bool) -> WeatherSeries:
-    """Return a forecast within its horizon, unless it is `failing`, else a climatology."""
+    """Return a forecast if the stay is within the horizon and not `failing`, else a climatology."""
     today, stay = query.point.today(now), query.dates
     typical = _climatology(query, climatology.latest(climatology.last_year(today)))
     if failing or not stay.within_horizon(today):
@@ -43,7 +43,7 @@ def fixed_series(query: Query, now: datetime, *, failing: bool) -> WeatherSeries
 
 
 def _climatology(query: Query, years: Sequence[int]) -> WeatherSeries:
-    """Return the statistics of these years, as those of an archive."""
+    """Return the climatology of made-up weather in these years, in the form of an archive's."""
     stay = query.dates
     own = climatology.places(stay)
     first, width = int(own[0]) - PAD_DAYS, int(own[-1] - own[0]) + 1 + 2 * PAD_DAYS
@@ -68,7 +68,7 @@ def _climatology(query: Query, years: Sequence[int]) -> WeatherSeries:
 def _weather(lat: float, days: NDArray[np.int_]) -> Floats:
     """Return each of FORECAST_FIELDS on these days, given as ordinals.
 
-    Every fourth day is wet. The season is a cosine, which turns over at the equator.
+    Every fourth day is wet. The season is a cosine, with the opposite sign south of the equator.
     """
     wet = days % 4 == 0
     season = lat * np.cos((days - _JANUARY_15) * (2 * np.pi / 365.25))

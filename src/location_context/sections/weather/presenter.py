@@ -1,7 +1,7 @@
-"""From a weather series to the body of the answer: correction for height, summary, units last.
+"""The body of the answer, from a weather series: corrected for height, summarised, then converted.
 
 Temperatures are corrected by 6.5 K a km (ICAO standard atmosphere) between the provider's cell and
-the point, once, as they are read from what is stored.
+the point. This is done only here: stored values are uncorrected.
 """
 
 import math
@@ -76,7 +76,7 @@ class Presenter:
     def body(self) -> WeatherBody:
         """Return the whole answer, in the requested units."""
         point, series = self._query.point, self._series
-        dem = [] if self._elevation is None else [DEM]  # which knows the point's height
+        dem = [] if self._elevation is None else [DEM]  # the source of the point's height
         body = WeatherBody(
             point=contract.point_body(point),
             stay=contract.StayBody(start=self._stay.start, end=self._stay.end),
@@ -146,7 +146,7 @@ class Presenter:
     def _rows(
         self, columns: Columns, names: Sequence[str], kelvin: float
     ) -> list[dict[str, float | None]]:
-        """Return these columns at the point, a row for each day, in the requested units."""
+        """Return these columns as one mapping for each day, at the point, in requested units."""
         shown = [self._converted(name, _corrected(name, columns[name], kelvin)) for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*shown, strict=True)]
 
@@ -159,7 +159,7 @@ class Presenter:
         high, low = self._mean("temperature_max"), self._mean("temperature_min")
         wet = _total(self._chances()) / 100
         return Summary(
-            text="",  # comes from the other numbers
+            text="",  # is made from the whole body
             temperature_max_mean=measure.temperature(high),
             temperature_min_mean=measure.temperature(low),
             precipitation_total=measure.precipitation(_total(self._columns["precipitation_sum"])),
@@ -170,7 +170,7 @@ class Presenter:
         )
 
     def _chances(self) -> Floats:
-        """Return the chance of a wet day in percent; without one, a forecast's rain decides."""
+        """Return each day's chance in percent; a forecast without one has 0 or 100, by its rain."""
         chances = self._columns["precipitation_probability"]
         if self._series.kind != "forecast":
             return chances
@@ -184,7 +184,7 @@ class Presenter:
         return float(known.mean()) if known.size else math.nan
 
     def _top(self, name: str, at_least: float = -math.inf) -> date | None:
-        """Return the date with the highest value, the first of several; None for a month's mean."""
+        """Return the (first) date with the highest value; None for monthly means."""
         values = self._columns[name]
         if self._series.kind == "monthly_mean":
             return None
@@ -239,12 +239,12 @@ class Presenter:
 
 
 def _field(column: str) -> records.Field:
-    """Return the field of a column, which may be one of its tenths."""
+    """Return the field of a column; a p10 or p90 column has the field of its value."""
     return records.FIELDS[column.removesuffix("_p10").removesuffix("_p90")]
 
 
 def _corrected(name: str, values: Floats, kelvin: float | None) -> Floats:
-    """Return temperatures moved by this much; implausible ones become unknown."""
+    """Return temperatures plus `kelvin`, NaN where implausible; other fields unchanged."""
     field = _field(name)
     if not kelvin or field.measure != "temperature":
         return values

@@ -1,13 +1,13 @@
-"""The rain of a stay in a few words: the one rule for the answer, the page and the pictures.
+"""The rain of a stay in a few words: the same rules for the API's answer, the widget and pictures.
 
-Each day has a chance p; D is the product of all 1 − p, the chance of a dry stay, E the sum of p,
-the number of wet days to expect. Days count as independent, which is on the careful side: wet days
-come in spells. The first rule that fits is said (`claim`); `research.forecast_spread` measures
-how often each comes true. Days that are past count in no sentence.
+Each day has a chance p to be wet. The product of all 1 − p is the chance of a dry stay; the sum of
+all p is the expected number of wet days. Days are treated as independent, which is cautious, as wet
+days come in spells. `claim` returns the first rule that fits; `research.forecast_spread` measures
+how often each rule comes true. Past days do not count.
 
-A forecast day without a chance is wet where its amount says so; of such days, and where a day is
-unknown, wet days are only counted. Precipitation is rain, snow or either, by condition and
-temperature. "Mostly dry" needs three days: one wet day of two is not mostly dry.
+A forecast day without a chance counts as wet or dry by its amount. If the stay has such a day or an
+unknown day, the text only counts wet days. It speaks of rain, snow or either, by condition and
+temperature. "Mostly dry" needs three days: a stay with one wet day of two is not mostly dry.
 """
 
 import math
@@ -26,13 +26,13 @@ Claim = Literal[
     "counted",
 ]  # fmt: skip
 NEAR_LEAD = 3  # days ahead up to which "dry" needs no "very likely"
-DRY, PROBABLY_DRY, MOSTLY_DRY = 0.90, 0.75, 0.40  # chances of a dry stay
-LIKELY, OTHERS_DRY = 0.50, 0.60  # of one wet day, and that all others are dry
-MOST_DAYS = 0.80  # mean chance of a day
+DRY, PROBABLY_DRY, MOSTLY_DRY = 0.90, 0.75, 0.40  # least chance of a dry stay
+LIKELY, OTHERS_DRY = 0.50, 0.60  # least chance of the one wet day, and that the others are dry
+MOST_DAYS = 0.80  # least mean chance of a day
 ROW_DRY = 0.05  # chance up to which a row may say "dry"
 WET_DAY = {"mm": 1.0, "inch": 0.04}  # the amount that makes a day wet if it has no chance
-RAIN, EITHER, SNOW = 0, 1, 2  # what falls, to choose a message by
-_LITTLE = 0.1  # share of snow, or of rain, that is not named
+RAIN, EITHER, SNOW = 0, 1, 2  # what falls; an index into messages
+_LITTLE = 0.1  # largest share of snow, or of rain, that is not mentioned
 _SNOW_BELOW, _RAIN_FROM = -2.0, 2.0  # °C, a day's mean; between them it may be either
 _RAINY = {"drizzle", "rain", "heavy_rain", "thunderstorm"}
 _SNOWY = {"snow", "heavy_snow"}
@@ -40,7 +40,7 @@ _SNOWY = {"snow", "heavy_snow"}
 
 @dataclass(frozen=True, kw_only=True)
 class Rain:
-    """The rain in words: the value, and a quiet caption below it."""
+    """The rain in words: a short value, and a caption shown below the value."""
 
     value: str
     caption: str
@@ -51,7 +51,7 @@ class Rain:
 
 
 def claim(chances: Sequence[float], last: int) -> Claim:
-    """Return the first rule that fits chances of 0 to 1; the last day is `last` days ahead."""
+    """Return the first claim that fits chances (0 to 1); the last day is `last` days ahead."""
     dry, wet = math.prod(1 - p for p in chances), sum(chances)
     if dry >= DRY:
         return "dry" if last <= NEAR_LEAD else "very_likely_dry"
@@ -66,7 +66,7 @@ def claim(chances: Sequence[float], last: int) -> Claim:
 
 
 def rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> Rain | None:
-    """Return the rain of a stay that is forecast, or partly so; None if nothing is known."""
+    """Return the rain in words for a stay with forecast days; None if nothing is known."""
     left = [day for day in days if day.date >= today]
     pairs = [(day, _chance(day, today, units)) for day in left]
     known = [(day, p) for day, p in pairs if p is not None]
@@ -74,7 +74,7 @@ def rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> 
         return None
     chances, kind = [p for _, p in known], falls(known, units)
     if any(day.precipitation_probability is None for day in left):
-        if round(sum(chances)) == 0:  # nothing is sure of amounts, or of some days only
+        if round(sum(chances)) == 0:  # amounts, or some days alone, prove no dry stay
             return None
         return Rain(value=_counted(chances, kind, fmt), caption=_likeliest(known, fmt))
     said = claim(chances, (left[-1].date - today).days)
@@ -105,7 +105,7 @@ def rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> 
 
 
 def _chance(day: Day, today: date, units: UnitsBody) -> float | None:
-    """Return the chance of a wet day, 0 to 1; of a forecast without one the amount decides."""
+    """Return the chance that a day is wet, 0 to 1; by its amount if a forecast has no chance."""
     if day.precipitation_probability is not None:
         return day.precipitation_probability / 100
     if day.precipitation_sum is None or day.date > horizon(today):
@@ -114,7 +114,7 @@ def _chance(day: Day, today: date, units: UnitsBody) -> float | None:
 
 
 def _over(chances: Sequence[float], kind: int, fmt: Formatter, *, whole: bool) -> str:
-    """Return the chance that it rains at all; `whole` is True if these are all days of the stay."""
+    """Return the text on the chance of any rain; `whole` if all days of the stay have chances."""
     count = len(chances)
     text = (
         fmt.ngettext(
@@ -146,7 +146,7 @@ def _over(chances: Sequence[float], kind: int, fmt: Formatter, *, whole: bool) -
 
 
 def chance_of(kind: int, fmt: Formatter) -> Message:
-    """Return the message of the chance of one day."""
+    """Return the message for the chance of one day, with `{percent}` to fill in."""
     return (
         fmt.gettext("chance of rain {percent}"),
         fmt.gettext("chance of rain or snow {percent}"),
@@ -155,7 +155,7 @@ def chance_of(kind: int, fmt: Formatter) -> Message:
 
 
 def _one_day(known: Sequence[tuple[Day, float]], units: UnitsBody, fmt: Formatter) -> str:
-    """Return the one day on which rain is likely, and what falls on it."""
+    """Return the text on the day with the highest chance: what falls, and when."""
     wettest = max(known, key=lambda one: one[1])
     text = (
         fmt.gettext("Rain on {date}"),
@@ -166,9 +166,9 @@ def _one_day(known: Sequence[tuple[Day, float]], units: UnitsBody, fmt: Formatte
 
 
 def _likeliest(known: Sequence[tuple[Day, float]], fmt: Formatter) -> str:
-    """Return the one or two days with the highest chance.
+    """Return the text on the one or two days with the highest chance.
 
-    Of more, the day with the highest amount.
+    If more days share that chance, name the one with the most rain; nothing if two have the most.
     """
     highest = max(round(100 * p) for _, p in known)
     days = [day for day, p in known if round(100 * p) == highest]
@@ -182,7 +182,7 @@ def _likeliest(known: Sequence[tuple[Day, float]], fmt: Formatter) -> str:
 
 
 def _counted(chances: Sequence[float], kind: int, fmt: Formatter) -> str:
-    """Return the number of wet days, as a range if two numbers are equally likely."""
+    """Return the text on the number of wet days; a range if two numbers are about as likely."""
     wet, count = sum(chances), len(chances)
     whole = math.floor(wet)
     if 0.25 <= wet - whole <= 0.75 and whole >= 1:
@@ -198,7 +198,7 @@ def _counted(chances: Sequence[float], kind: int, fmt: Formatter) -> str:
 
 
 def usual_rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> Rain | None:
-    """Return the rain of typical days, by wet days in ten; None where no chance is known."""
+    """Return the rain of typical days in words, as wet days in ten; None if no chance is known."""
     known = [
         (day, day.precipitation_probability / 100)
         for day in days
@@ -220,7 +220,7 @@ def usual_rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatte
 
 
 def falls(known: Iterable[tuple[Day, float]], units: UnitsBody) -> int:
-    """Return `RAIN`, `SNOW` or `EITHER` of days, weighed by their chances; snow is not "wet"."""
+    """Return what falls on these days, weighted by their chances: `RAIN`, `SNOW` or `EITHER`."""
     pairs = list(known)
     wet = sum(p for _, p in pairs)
     snow = sum(p * _snow_share(day, units) for day, p in pairs)
@@ -230,7 +230,7 @@ def falls(known: Iterable[tuple[Day, float]], units: UnitsBody) -> int:
 
 
 def _snow_share(day: Day, units: UnitsBody) -> float:
-    """Return the share of snow in what falls, from the condition and the day's mean temperature."""
+    """Return the share of snow (0 to 1) in a day's rain and snow, by condition and temperature."""
     if day.condition in _SNOWY:
         return 1.0
     if day.condition == "sleet":
@@ -241,13 +241,13 @@ def _snow_share(day: Day, units: UnitsBody) -> float:
     if middle is None:
         return 0.0
     celsius = (middle - 32) / 1.8 if units.temperature == "°F" else middle
-    if celsius < _SNOW_BELOW:  # an estimate is often colder than the forecast with its condition
+    if celsius < _SNOW_BELOW:  # even if the condition says rain: an estimate may be colder
         return 1.0
     return 0.5 if celsius < _RAIN_FROM and day.condition not in _RAINY else 0.0
 
 
 def dry_rows(days: Sequence[Day]) -> frozenset[date]:
-    """Return the days whose row may say "dry": each almost surely, and probably all of them."""
+    """Return the dates whose row may say "dry": each almost surely is, and likely all are."""
     dry = {
         day.date: day.precipitation_probability / 100
         for day in days

@@ -1,8 +1,8 @@
-"""Records that the weather section stores and passes on, metric: fields, cells, months, series.
+"""Data types of the weather section, in metric units: fields, grid cells, months and series.
 
-A provider's days are columns by the names in `FORECAST_FIELDS`, NaN where a value is unknown. The
-archive is stored month by month, each with the fortnight before and after that a stay's window may
-reach into, per cell of a provider's grid: points of a cell share the provider's data.
+A provider's days are arrays by the names in `FORECAST_FIELDS`, with NaN where a value is unknown.
+The archive is stored by month, for each cell of a provider's grid, since all points in a cell share
+the provider's data. A month has 15 more days on either side, for the window around a date.
 """
 
 import math
@@ -23,18 +23,18 @@ from location_context.sections.weather.response import Condition, Kind, Mode, Sp
 from location_context.upstream.shared_cache import inflate
 
 Product = Literal["raw", "damped"]  # the kind of a forecast; see `ForecastProvider.product`
-PAD_DAYS = 15  # a window reaches as far to either side of a date
-SETTLED_DAYS = 6  # until an archive has a day for good
+PAD_DAYS = 15  # the window around a date reaches so far to either side
+SETTLED_DAYS = 6  # until an archive's values of a day are final
 LAPSE_K_PER_M = 0.0065  # ICAO standard atmosphere
 
 
 class Field(NamedTuple):
-    """One value of a day.
+    """The limits and the unit of one daily value.
 
     Attributes:
-        lowest, highest: values outside are implausible, and taken as unknown.
-        measure: the method of `Measure` that converts it from our metric unit.
-        archived: True if archives have it, and not forecasts alone.
+        lowest, highest: the limits; values outside are implausible, and treated as unknown.
+        measure: the method of `Measure` that converts a value from our metric unit.
+        archived: False if only forecasts have the value, and archives do not.
     """
 
     lowest: float
@@ -85,8 +85,8 @@ CONDITION_CODES: Mapping[Condition, tuple[int, ...]] = {
 }
 _CONDITION_OF = {code: name for name, codes in CONDITION_CODES.items() for code in codes}
 
-_PACKED = b"\x01"  # no zlib stream, as older versions stored, begins with it
-_UNITS = np.array([1, 1, 10, 100, 3600])  # of which a field has whole numbers; the first: none fits
+_PACKED = b"\x01"  # first byte of packed data; no zlib stream of older versions begins so
+_UNITS = np.array([1, 1, 10, 100, 3600])  # times this, a field is whole; place 0: no unit fits
 _MAX_COUNT, _UNKNOWN = 2**30, -(2**31)
 
 Floats = NDArray[np.float64]
@@ -106,7 +106,7 @@ class Cell:
 
     @classmethod
     def of(cls, point: Point, degrees: float, timezone: str | None = None) -> Self:
-        """Return the cell that holds the point; at the poles and the date line there is one."""
+        """Return the cell that holds the point; a pole is one cell, and ±180° are one."""
         lat = round(round(point.lat / degrees) * degrees, 4) + 0.0
         lng = round(round(point.lng / degrees) * degrees, 4) + 0.0
         if abs(lat) == 90:
@@ -120,21 +120,21 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The centre of the provider's cell, and its height in m where the provider names it."""
+    """The centre of a provider's grid cell, and its height in m; None if that is not known."""
 
     lat: float
     lng: float
     elevation: float | None
 
     def correction(self, elevation: float | None) -> float | None:
-        """Return kelvin to add at a point of this elevation in m; None if a height is unknown."""
+        """Return the kelvin to add for a point at this elevation in m; None if unknown."""
         if self.elevation is None or elevation is None:
             return None
         return (self.elevation - elevation) * LAPSE_K_PER_M
 
 
 def plausible(names: tuple[str, ...], values: Floats) -> Floats:
-    """Return the rows of values with NaN in place of those outside the limits of the field."""
+    """Return values, a row for each named field, with NaN for those outside the field's limits."""
     low, high = _limits(names)
     with np.errstate(invalid="ignore"):
         return np.where((values >= low) & (values <= high), values, np.nan)
@@ -146,14 +146,17 @@ def _limits(names: tuple[str, ...]) -> Floats:
 
 
 def condition_of(code: float) -> Condition | None:
-    """Return the condition of a code; None for NaN and for codes that name none."""
+    """Return the condition of a weather code; None for NaN and for unknown codes."""
     return _CONDITION_OF.get(int(code)) if np.isfinite(code) else None
 
 
 def copy_days(
     source: NDArray[Any], source_first: date, target: NDArray[Any], target_first: date
 ) -> None:
-    """Copy the days that two arrays have in common; the last axis is days from each first date."""
+    """Copy those days from `source` to `target` that both have.
+
+    The last axis of each array counts days from its first date.
+    """
     shift = (source_first - target_first).days
     begin, end = max(0, shift), min(target.shape[-1], shift + source.shape[-1])
     if begin < end:
@@ -175,7 +178,10 @@ class Month:
         return month_span(self.year, self.month)[0]
 
     def is_settled(self, now: datetime) -> bool:
-        """Return True if the archive had it whole when fetched, or it was fetched within a day."""
+        """Return True if the month need not be fetched again.
+
+        That is if it was fetched within a day, or when the archive had final values of all days.
+        """
         last = month_span(self.year, self.month)[1]
         if now - self.fetched_at < timedelta(days=1):
             return True
@@ -184,7 +190,7 @@ class Month:
 
 
 class MonthRow(msgspec.Struct, frozen=True):
-    """A `Month` as it is stored. `source` and `cell` say whose it is."""
+    """A `Month` as it is stored, with the archive's `source` and the key of the cell."""
 
     source: str
     cell: str
@@ -205,7 +211,7 @@ class MonthRow(msgspec.Struct, frozen=True):
         )  # fmt: skip
 
     def unpack(self) -> Month | None:
-        """Return the month; None when the data are damaged or of another shape."""
+        """Return the month; None if the data are damaged or of another shape."""
         try:
             first, last = month_span(self.year, self.month)
             values = _unpack(self.data, (len(ARCHIVE_FIELDS), (last - first).days + 1))
@@ -216,13 +222,14 @@ class MonthRow(msgspec.Struct, frozen=True):
 
 
 def _pack(values: NDArray[np.float32]) -> bytes:
-    """Pack fields by days, exactly, in 1.1 kB instead of 1.8 (a month with its pad).
+    """Pack values (fields x days) without loss: a month takes 1.1 kB instead of 1.8.
 
-    Providers round, so most fields are whole numbers of a unit: their steps from day to day are
-    small, and are compressed byte by byte, those of equal weight together. Behind `_PACKED` stands
-    each field's unit as a place in `_UNITS`; a field without one is packed as the numbers' bits.
+    Providers round, so most fields are whole numbers of a unit, and change little from day to day.
+    The changes are split into bytes, and bytes of equal weight are compressed together. After
+    `_PACKED` comes each field's unit, as an index into `_UNITS`; a field that no unit fits is
+    packed as the bits of its numbers.
     """
-    known = np.where(np.isnan(values), 0, values.astype(float)) + 0.0  # no -0, whose bits are taken
+    known = np.where(np.isnan(values), 0, values.astype(float)) + 0.0  # no -0, whose bits differ
     units = np.zeros(len(values), np.uint8)
     whole = np.ascontiguousarray(known, "<f4").view("<i4").copy()
     for place in range(len(_UNITS) - 1, 0, -1):  # the coarsest that fits comes last and stays
@@ -238,7 +245,7 @@ def _pack(values: NDArray[np.float32]) -> bytes:
 
 
 def _unpack(data: bytes, shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Return what `_pack` packed, or an older version as plain numbers.
+    """Return the values that `_pack` packed, or that an older version stored as plain numbers.
 
     Raises:
         zlib.error, ValueError, IndexError: the data are damaged or of another shape.
@@ -258,26 +265,26 @@ def _unpack(data: bytes, shape: tuple[int, int]) -> NDArray[np.float32]:
 
 
 def month_span(year: int, month: int) -> tuple[date, date]:
-    """Return the first and last date stored with a month."""
+    """Return the first and last date that a stored month covers, 15 days more on either side."""
     first = date(year, month, 1)
     after = date(year + month // 12, month % 12 + 1, 1)
     return first - timedelta(PAD_DAYS), after + timedelta(PAD_DAYS - 1)
 
 
 def is_past(month: YearMonth, today: date) -> bool:
-    """Return True if an archive has it complete, with its pads."""
+    """Return True if archives have the month and the 15 days on either side complete."""
     return (today - month_span(*month)[1]).days > SETTLED_DAYS
 
 
 class ClimateStore(Protocol):
-    """Stores the archive per source, grid cell, year and month, and elevations."""
+    """A store of archive months, by source, grid cell, year and month, and of elevations."""
 
     async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
-        """Return every year stored of these months (1 to 12) of a cell."""
+        """Return the stored rows of these months (1 to 12) of a cell, for all years."""
         ...
 
     async def save(self, rows: Sequence[MonthRow]) -> None:
-        """Store rows in place of those stored before; all or none."""
+        """Store rows, in place of rows of the same months; store all rows or none."""
         ...
 
     async def touch(self, cells: Mapping[ArchiveCell, date]) -> None:
@@ -289,11 +296,11 @@ class ClimateStore(Protocol):
         ...
 
     async def save_elevations(self, elevations: Mapping[Spot, float]) -> None:
-        """Store the elevations of points in m; one that is stored already stays."""
+        """Store the elevations of points in m; do not replace elevations already stored."""
         ...
 
     async def extent(self) -> tuple[int, datetime | None]:
-        """Return the number of stored rows, and the arrival of the newest."""
+        """Return the number of stored rows, and when the newest was stored."""
         ...
 
 
@@ -302,15 +309,15 @@ class WeatherSeries:
     """One source's values for each date of a stay: a forecast, a climatology, or monthly means.
 
     Attributes:
-        columns: a value for each date, NaN where unknown.
-        ttl: the time for which it is fresh.
+        columns: arrays with a value for each date, NaN where unknown.
+        ttl: how long the series is fresh.
         history: the stay's dates in each year of the archive, metric, NaN where unknown.
-        product: of a forecast, its kind as its provider states it.
-        issued: of a calibrated forecast, the columns from its provider.
-        typical: beside a forecast, the climatology of the same dates.
-        representativeness: of an archive, as its provider states it; not part of `columns`.
-        spread: of a calibrated forecast, the origin of its range.
-        stale, degraded_reason: as in an answer.
+        product: the kind of a forecast, as its provider states it.
+        issued: a calibrated forecast's columns before calibration.
+        typical: a forecast's climatology of the same dates.
+        representativeness: the errors that an archive's provider states; `columns` exclude them.
+        spread: how the range of a calibrated forecast was made.
+        stale, degraded_reason: as in the answer.
     """
 
     mode: Mode
@@ -335,6 +342,6 @@ class WeatherSeries:
     degraded_reason: DegradedReason | None = None
 
     def crediting(self, notices: Sequence[Attribution]) -> "WeatherSeries":
-        """Return it with the notices of one more source, none twice."""
+        """Return the series with the notices of one more source, none twice."""
         new = [notice for notice in notices if notice not in self.attribution]
         return replace(self, attribution=[*self.attribution, *new])

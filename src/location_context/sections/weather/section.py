@@ -97,7 +97,7 @@ class Weather(section.Section[WeatherBody]):
 
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:
-        """Return the section with every registered provider; processes share their answers."""
+        """Create the section with all registered providers; processes share their answers."""
         forecasts = registry.load(registry.FORECAST_PROVIDERS, ForecastProvider)
         archives = registry.load(registry.ARCHIVE_PROVIDERS, ArchiveProvider)
         return cls(
@@ -129,7 +129,7 @@ class Weather(section.Section[WeatherBody]):
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return made-up weather, without its forecast if `failing`."""
+        """Return made-up weather; `failing` leaves out the forecast."""
         del deadline
         today = query.point.today(now)
         if query.dates.is_past(today):
@@ -141,7 +141,7 @@ class Weather(section.Section[WeatherBody]):
     def _prefetched(
         self, query: contract.Query, series: WeatherSeries
     ) -> asyncio.Future[None] | None:
-        """Return the prefetch of missing years behind a calibrated forecast, or None."""
+        """Start to fetch the years that a forecast's climatology lacks; None if not needed."""
         typical = series.typical
         if series.spread is None or (typical and len(typical.years) == climatology.YEARS):
             return None
@@ -150,7 +150,10 @@ class Weather(section.Section[WeatherBody]):
     def _fresh_until(
         self, query: contract.Query, series: WeatherSeries, *, lasts: bool
     ) -> datetime:
-        """Return the end of the source's freshness, not past midnight at the point."""
+        """Return until when the answer is fresh, at most until midnight at the point.
+
+        `lasts` is False for an incomplete answer, which is fresh for a minute.
+        """
         now = self._clock()
         ttl = max(series.ttl, timedelta(0)) if lasts else INCOMPLETE_TTL
         midnight = query.point.next_midnight(now)
@@ -160,7 +163,7 @@ class Weather(section.Section[WeatherBody]):
         return [section.provider_state(client) for client in self.sources.clients]
 
     async def dataset(self) -> contract.DatasetState | None:
-        """Return the stored archive, with the climate stores or else the fallback grid."""
+        """Return the archive's number of rows, and the climate stores or else the fallback grid."""
         try:
             rows, newest = await self._store.extent()
         except StorageError:
@@ -186,7 +189,7 @@ class Weather(section.Section[WeatherBody]):
         await self.sources.probe(query)
 
     async def run(self) -> None:
-        """Write what could not be written before, and verify forecasts, until cancelled."""
+        """Retry failed writes to the store, and verify forecasts, until cancelled."""
         try:
             await asyncio.gather(self.sources.repository.retry_writes(), self.score.run())
         finally:
@@ -210,14 +213,17 @@ class Weather(section.Section[WeatherBody]):
         return card.card(body, _near(context), context.fmt, context.now)
 
     def page_data(self, bodies: Sequence[WeatherBody]) -> Mapping[str, str]:
-        """Return the page's kinds of weather, in order, and why it is degraded."""
+        """Return the `data-` attributes: the kinds of weather shown, in order, and the reason.
+
+        The reason says why the weather is degraded; it is empty if the weather is not.
+        """
         shown = bodies if bodies and bodies[0].mode == "forecast" else bodies[-1:]
         kinds = dict.fromkeys(body.basis.kind for body in shown)
         reason = contract.foremost(body.degraded_reason for body in bodies)
         return {"weather": "_".join(kinds), "reason": reason or ""}
 
     def updated_at(self, body: WeatherBody) -> datetime | None:
-        """Return when the forecast was issued; typical values have the date of their last year."""
+        """Return when the forecast was issued; None for typical values, which name their years."""
         return body.as_of if body.mode == "forecast" else None
 
     def text(self, body: WeatherBody) -> Iterator[str | section.TextTable]:

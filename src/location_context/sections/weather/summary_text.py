@@ -1,6 +1,6 @@
-"""The weather of a stay in words: plain sentences for the answer; lines for a terminal.
+"""The weather of a stay in words: sentences for the answer, and lines for a terminal.
 
-The word for the warmth follows the mean of the highs, in °C; what is said of rain is `rain.py`'s.
+The word for the warmth depends on the mean of the highs in °C; `rain.py` words the rain.
 """
 
 import math
@@ -39,7 +39,7 @@ def stay_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
 
 
 def _warmth_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
-    """Return how warm the remaining days are; if they are typical days, also the nights."""
+    """Return a sentence on how warm the remaining days are; for typical days also the nights."""
     left = [day for day in body.days if day.date >= today]
     highs = [day.temperature_max for day in left if day.temperature_max is not None]
     lows = [day.temperature_min for day in left if day.temperature_min is not None]
@@ -76,10 +76,7 @@ def _degrees(text: str, body: WeatherBody) -> str:
 
 
 def _departure(body: WeatherBody, fmt: Formatter) -> str:
-    """Return how much warmer or cooler than usual a forecast is.
-
-    Empty if it is within the usual range.
-    """
+    """Return a sentence on how much warmer or cooler than usual a forecast is; usually empty."""
     highs = [day.temperature_max for day in body.days]
     usual = mean(day.typical.temperature_max if day.typical else None for day in body.days)
     average = mean(highs)
@@ -112,7 +109,7 @@ def _few_years(body: WeatherBody, fmt: Formatter) -> str:
 
 
 def warmth(high: float, body: WeatherBody, fmt: Formatter, *, lower: bool = False) -> str:
-    """Return a word for the mean of the highs."""
+    """Return a word for the mean of the highs, such as "Mild"; `lower` for "mild"."""
     celsius = _celsius(high, body.units)
     steps = (
         (-10, fmt.gettext("Bitterly cold"), fmt.gettext("bitterly cold")),
@@ -154,7 +151,7 @@ def terminal_lines(body: WeatherBody) -> Iterator[str | TextTable]:
 
 
 def condition_text(condition: Condition, language: Language) -> str:
-    """Return the condition in words."""
+    """Return the localised name of a condition."""
     gettext = language.gettext
     return {
         "clear": gettext("Clear"),

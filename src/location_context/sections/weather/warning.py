@@ -1,6 +1,6 @@
-"""The dangers of a forecast: storm, heat and heavy snow, hedged by how far ahead they are.
+"""The dangers in a forecast: storm, heat and heavy snow.
 
-Days that are only typical never warn.
+The further ahead a day is, the more cautious are the words. Typical days never warn.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,10 @@ _KMH = {"km/h": 1.0, "mph": 1.609344, "m/s": 3.6, "kn": 1.852}
 
 @dataclass(frozen=True, kw_only=True)
 class Danger:
-    """A danger on a day; `short` is for its row, `severity` how far beyond its bound it is."""
+    """A danger on a day; `short` is its text in the day's row.
+
+    `severity` grows with the excess over the danger's limit, at which it is 1.
+    """
 
     day: date
     kind: Kind
