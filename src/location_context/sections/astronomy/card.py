@@ -294,7 +294,7 @@ def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
 
 
 def _night_to(day: date, fmt: Formatter) -> str:
-    """Return the note that a highlight, listed on the evening before, comes after midnight."""
+    """Return the note for a highlight after midnight, which is listed under the evening before."""
     return fmt.gettext("night before {date}").format(date=fmt.day(day))
 
 

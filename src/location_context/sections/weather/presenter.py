@@ -1,7 +1,7 @@
 """The body of the answer, from a weather series: corrected for height, summarised, then converted.
 
 Temperatures are corrected by 6.5 K a km (ICAO standard atmosphere) between the provider's cell and
-the point. This is done only here: stored values are uncorrected.
+the point. Each is corrected once, when it is read: stored values are uncorrected.
 """
 
 import math

@@ -105,7 +105,7 @@ def rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> 
 
 
 def _chance(day: Day, today: date, units: UnitsBody) -> float | None:
-    """Return the chance that a day is wet, 0 to 1; by its amount if a forecast has no chance."""
+    """Return the chance that a day is wet, 0 to 1; without one, a forecast's amount decides."""
     if day.precipitation_probability is not None:
         return day.precipitation_probability / 100
     if day.precipitation_sum is None or day.date > horizon(today):

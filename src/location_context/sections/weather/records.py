@@ -127,7 +127,7 @@ class Grid:
     elevation: float | None
 
     def correction(self, elevation: float | None) -> float | None:
-        """Return the kelvin to add for a point at this elevation in m; None if unknown."""
+        """Return the kelvin to add at a point of this elevation (m); None without both heights."""
         if self.elevation is None or elevation is None:
             return None
         return (self.elevation - elevation) * LAPSE_K_PER_M
@@ -300,7 +300,7 @@ class ClimateStore(Protocol):
         ...
 
     async def extent(self) -> tuple[int, datetime | None]:
-        """Return the number of stored rows, and when the newest was stored."""
+        """Return the number of stored rows, and when the newest was fetched."""
         ...
 
 

@@ -88,7 +88,7 @@ class Minutes:
         return self.of(self.sky.positions[[SUN, MOON]].reshape(6, -1)).reshape(2, 3, -1)
 
     def of(self, rows: Floats) -> Floats:
-        """Interpolate rows with a value for each step of the sky to one for each minute."""
+        """Interpolate rows with one value for each step of the sky to one for each minute."""
         times = self.start + _MINUTE * np.arange(_MINUTES, dtype=np.float64)
         return interpolate(rows, self.sky.position_of(times))
 

@@ -54,7 +54,7 @@ class Native(NamedTuple):
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Return True for a JSON number smaller in size than `MAX_NUMBER`; False for a bool."""
+    """Return True for a JSON number between ±`MAX_NUMBER`; False for a bool."""
     return type(value) in (int, float) and abs(value) < MAX_NUMBER
 
 

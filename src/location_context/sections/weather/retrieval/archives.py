@@ -64,7 +64,7 @@ CellMonths = tuple[str, str, tuple[int, ...]]  # source, cell, months of the yea
 
 @dataclass(frozen=True)
 class _CellFetch:
-    """The months to fetch of a cell; keys of one cell are equal, so that it has one call a time."""
+    """The key of a fetch; `months` are not compared, so that a cell has only one call at a time."""
 
     source: str
     cell: str
