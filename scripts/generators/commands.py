@@ -17,6 +17,7 @@ EXAMPLES = {  # tests run each
     "keys usage": "--json",
     "guide import": 'my-guide.csv --dated 2026-01-31 --attribution "© Acme Guide"',
     "guide list": "",
+    "guide remove": "--name hotel-mira",
     "guide rollback": "",
     "events import": "calendar.ics --lat 43.3183 --lng -1.9812",
     "events list": "--json",

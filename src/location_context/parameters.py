@@ -390,7 +390,8 @@ GUIDE = Parameter(
     schema={"type": "string"},
     description=(
         "Name of a restaurant guide, where the operator imported several. Without it, the unnamed "
-        "guide is used. The error for an unknown name lists the names that exist."
+        "guide is used. Events that the operator tied to a guide are shown with it alone. The "
+        "error for an unknown name lists the names that exist."
     ),
     example=None,  # no name exists everywhere
     default="",
@@ -405,7 +406,7 @@ UNDATED_SECTION = (*POINT, "units", "lang")
 DATED_SECTION = (*POINT, "start", "end", "units", "lang")
 WIDGET = tuple(one.name for one in PARAMETERS if one is not POINTS)
 _KNOWN = frozenset(one.name for one in PARAMETERS)
-CALENDAR = (*POINT, *DATES, "lang", "place", "sections")
+CALENDAR = (*POINT, *DATES, "lang", "place", "sections", "guide")
 PULSE = (*POINT, "points", *DATES, "units", "lang", "sections", "guide")
 
 

@@ -240,3 +240,9 @@ def test_missing_file_or_feed_is_reported(run, tmp_path):
         run("import", str(tmp_path / "none.ics"))
     with pytest.raises(OperatorError, match="no feed or import"):
         run("feed", "remove", "none")
+
+
+def test_guide_that_does_not_exist_is_refused(run, calendar):
+    with pytest.raises(OperatorError, match="--guide is 'mira'; accepted: none"):
+        run("import", str(calendar), "--lat", "48.85", "--lng", "2.35", "--guide", "mira")
+    assert json.loads(run("list", "--json").stdout) == []

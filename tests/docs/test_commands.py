@@ -95,7 +95,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
     (folder / "places.csv").write_text(PLACES)
     calendar = CALENDAR.format(day=system_clock())
     (folder / "calendar.ics").write_text(calendar)
-    (folder / "programme.csv").write_text(f"title,start\nParade,{system_clock():%Y-%m-%d}\n")
+    for name in ("programme.csv", "lobby.csv"):
+        (folder / name).write_text(f"title,start\nParade,{system_clock():%Y-%m-%d}\n")
     web = FakeServer(lambda _: FakeResponse(calendar.encode()))
     weather = OpenMeteo(system_clock)
     with web.running(), weather.server.running():
@@ -116,6 +117,7 @@ def test_every_command_of_the_pages_succeeds(
     data = folder / "data"
     monkeypatch.chdir(folder)
     command(data, "setup", "--without-fallback", more=given)
+    command(data, "guide", "import", "my-guide.csv", "--name", "hotel-mira", more=given)
     first = date(2015, 12, 1)
     write_store(data, {(43.3, -1.98): seasons(first, 3800)}, first)
     assert len(LINES) > 20

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlencode
@@ -15,10 +16,18 @@ import msgspec
 import pytest
 from markupsafe import escape
 
+from location_context.sections.events.records import (
+    OWN_SOURCE,
+    Calendar,
+    Place,
+    ProviderEvent,
+    When,
+)
 from location_context.sections.guide.records import GuideVersion
 from location_context.settings import Settings
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlGuideStore
+from location_context.storage.events import SqlEventStore
 from tests.moved_clock import NOON, MovedClock
 from tests.patience import wait_until
 from tests.sections.guide.samples import PROVENANCE, restaurant
@@ -40,15 +49,15 @@ class Installation:
 
     settings: Settings
 
-    def on_guides(self, work: Callable[[SqlGuideStore], Awaitable[T]]) -> T:
+    def on_database(self, work: Callable[[Database], Awaitable[T]]) -> T:
         async def run() -> T:
-            database = await Database.open(self.settings)
-            try:
-                return await work(SqlGuideStore(database))
-            finally:
-                await database.close()
+            async with await Database.open(self.settings) as database:
+                return await work(database)
 
         return asyncio.run(run())
+
+    def on_guides(self, work: Callable[[SqlGuideStore], Awaitable[T]]) -> T:
+        return self.on_database(lambda database: work(SqlGuideStore(database)))
 
     def store(self, name: str, edition: int) -> GuideVersion:
         """Import a guide of one restaurant, which is named after the guide and the edition."""
@@ -249,3 +258,28 @@ def test_builder_offers_no_guides_where_none_has_a_name(tmp_path: Path) -> None:
     installation.store("", 1)
     with installation.served() as client:
         assert 'id="guide"' not in client.get("/", key=None).text
+
+
+def test_events_of_a_guide_are_on_its_widget_and_on_no_other(installation: Installation) -> None:
+    stay = {**STAY, **POINT}
+    calendar = Calendar(
+        id="cal_a", kind="import", source="a.csv", guide="house", attribution="Hotel Mira", rows=1
+    )
+    place = Place(lat=float(POINT["lat"]), lng=float(POINT["lng"]))
+    event = ProviderEvent(
+        id="cal_a:1", source=OWN_SOURCE, title="Lobby jazz", category="concert",
+        start=When(date.fromisoformat(stay["start"])), all_day=True, place=place,
+    )  # fmt: skip
+    installation.on_database(lambda database: SqlEventStore(database).replace(calendar, [event]))
+    with installation.served() as client:
+        for path in ("/v1/pulse", "/v1/pulse/events", "/v1/pulse.json", "/v1/pulse.ics"):
+            shown = {
+                name: "Lobby jazz" in client.get(path, {**stay, "guide": name}).text
+                for name in ("", "house", "rooftop")
+            }
+            assert shown == {"": False, "house": True, "rooftop": False}, path
+        page = client.get("/v1/pulse", {**stay, "guide": "house"}).text
+        assert "Hotel Mira" in page
+        refused = client.get("/v1/pulse/events", {**stay, "guide": "seine"}).json()["error"]
+    assert refused["code"] == "invalid_guide"
+    assert refused["message"] == "guide is 'seine'; accepted: house, rooftop."

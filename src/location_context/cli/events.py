@@ -19,6 +19,7 @@ from location_context.sections.events.records import Calendar
 from location_context.sections.events.response import Category
 from location_context.stay import system_clock
 from location_context.storage.database import Database
+from location_context.storage.datasets import SqlGuideStore
 from location_context.storage.events import SqlEventStore
 from location_context.upstream.http import HttpClient
 
@@ -40,6 +41,10 @@ Country = Annotated[
 Region = Annotated[
     str | None,
     typer.Option(help="Region of events without coordinates (ISO 3166-2, such as DE-BY)."),
+]
+Guide = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Show these events only with this named guide."),
 ]
 CategoryOption = Annotated[str | None, typer.Option(help="Category for events without one.")]
 ListPath = Annotated[
@@ -64,6 +69,7 @@ def import_(  # noqa: PLR0913  each is an option of the command
     country: Country = None,
     region: Region = None,
     category: CategoryOption = None,
+    guide: Guide = None,
     attribution: notice.Attribution = "",
     attribution_url: notice.AttributionUrl = None,
     license_: notice.License = None,
@@ -77,7 +83,7 @@ def import_(  # noqa: PLR0913  each is an option of the command
 ) -> None:
     """Import events once; replaces earlier events of the same source."""
     given = _place(lat, lng, country, region) | _table(list_path, columns or ())
-    given |= _notice(attribution, attribution_url, license_)
+    given |= _notice(attribution, attribution_url, license_) | _guide(guide)
     calendar = _calendar(importer.canonical_source(source), "import", name, category, **given)
     _import(calendar, allow_empty=allow_empty, json=json)
 
@@ -92,6 +98,7 @@ def add(  # noqa: PLR0913  each is an option of the command
     country: Country = None,
     region: Region = None,
     category: CategoryOption = None,
+    guide: Guide = None,
     attribution: notice.Attribution = "",
     attribution_url: notice.AttributionUrl = None,
     license_: notice.License = None,
@@ -101,7 +108,7 @@ def add(  # noqa: PLR0913  each is an option of the command
 ) -> None:
     """Read a feed now and have the server refresh it every hour."""
     given = _place(lat, lng, country, region) | _table(list_path, columns or ())
-    given |= _notice(attribution, attribution_url, license_)
+    given |= _notice(attribution, attribution_url, license_) | _guide(guide)
     _import(_calendar(address, "feed", name, category, **given), allow_empty=False, json=json)
 
 
@@ -109,12 +116,15 @@ def add(  # noqa: PLR0913  each is an option of the command
 def list_(json: console.Json = False) -> None:
     """List feeds and imports."""
     calendars = _run(lambda feeds: feeds.calendars())
-    columns = ("id", "kind", "name", "events", "imported", "source", "attribution", "failed with")
+    columns = (
+        "id", "kind", "name", "guide", "events", "imported", "source", "attribution", "failed with",
+    )  # fmt: skip
     rows = [
         (
             calendar.id,
             calendar.kind,
             calendar.name or "",
+            calendar.guide or "",
             f"{calendar.rows:,}",
             calendar.imported_at.isoformat(timespec="minutes") if calendar.imported_at else "",
             calendar.source,
@@ -224,6 +234,19 @@ def _notice(attribution: str, url: str | None, license_: str | None) -> dict[str
     if not attribution.strip() and (url or license_):
         raise OperatorError("--license and --attribution-url need --attribution, the text shown")
     return {"attribution": attribution.strip(), "attribution_url": url, "license": license_}
+
+
+def _guide(name: str | None) -> dict[str, Any]:
+    """Return the guide with which the events are shown, as a field of a calendar."""
+
+    async def names() -> set[str]:
+        async with await Database.open(console.settings()) as database:
+            return (await SqlGuideStore(database).active()).keys() - {""}
+
+    if name is not None and name not in (known := asyncio.run(names())):
+        accepted = ", ".join(sorted(known)) or "none, because no guide has a name"
+        raise OperatorError(f"--guide is {name!r}; accepted: {accepted}")
+    return {"guide": name}
 
 
 def _table(list_path: str | None, columns: Sequence[str]) -> dict[str, Any]:

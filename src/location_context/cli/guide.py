@@ -1,4 +1,4 @@
-"""`guide`: import a restaurant guide, list its versions, roll back to the previous one."""
+"""`guide`: import a restaurant guide, list its versions, roll one back, remove one."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ from location_context.upstream.http import HttpClient
 
 guide = typer.Typer(
     add_completion=False,
-    help="Import a restaurant guide, list its versions, roll back to the previous one.",
+    help="Import a restaurant guide, list its versions, roll one back, remove one.",
     no_args_is_help=True,
 )
 
@@ -133,6 +133,15 @@ def rollback(*, name: Name = "", json: console.Json = False) -> None:
     version = _run(lambda guides: guides.rollback(name))
     text = f"Version {version.number} serves again ({version.rows:,} restaurants)."
     console.emit(_as_json(version), text, json=json)
+
+
+@guide.command()
+def remove(*, name: Name = "", json: console.Json = False) -> None:
+    """Remove a guide with all its versions; running servers follow within seconds."""
+    guide_name = f"the guide {name!r}" if name else "the unnamed guide"
+    if not _run(lambda guides: guides.remove(name)):
+        raise OperatorError(f"There is no version of {guide_name}; see: guide list")
+    console.emit({"removed": name}, f"Removed {guide_name}.", json=json)
 
 
 def _run(work: Callable[[SqlGuideStore], Awaitable[T]]) -> T:

@@ -20,7 +20,7 @@ COMMANDS = {  # in the order of `--help`, with the first line of each command's 
     "setup": "Prepare everything for a first start; existing data stays as it is.",
     "serve": "Serve the sections, the widget and the documents until SIGTERM or Ctrl-C.",
     "keys": "Create, list, revoke and rotate API keys; show their use.",
-    "guide": "Import a restaurant guide, list its versions, roll back to the previous one.",
+    "guide": "Import a restaurant guide, list its versions, roll one back, remove one.",
     "events": "Import your own events and manage feeds.",
     "climate": "Build and look after the climatology in the data directory.",
     "read": "Read a section for a point and a stay, as the server would answer it.",

@@ -148,6 +148,15 @@ class SqlGuideStore:
 
         return await self._database.write(work)
 
+    async def remove(self, name: str = "") -> int:
+        """Delete all versions of this name; return how many there were."""
+
+        def work(connection: Connection) -> int:
+            self._lock(connection)
+            return connection.execute(_of(name, delete(guide_versions))).rowcount
+
+        return await self._database.write(work, patience=None)
+
     def _lock(self, connection: Connection) -> None:
         if not self._database.is_sqlite:
             connection.execute(text(f"SELECT pg_advisory_xact_lock({IMPORT_LOCK})"))

@@ -256,7 +256,7 @@ def section_route(service: Service, section: CachedSection) -> Route:
     english = service.languages.english
 
     async def handle(request: Exchange) -> Response:
-        given = parse(request.query, names, service.languages, section.section.choices)
+        given = parse(request.query, names, service.languages, service.choices)
         language = given.language or english
         point = service.gazetteer.point(given.lat, given.lng)
         request.near = f"{point.lat:.1f},{point.lng:.1f}"

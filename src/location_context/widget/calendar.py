@@ -61,7 +61,7 @@ def has_calendar(cached: CachedSection) -> bool:
 def address(settings: Settings, given: Parameters) -> str:
     """Return the address of the calendar of a widget, whose look it does not depend on."""
     plain = replace(
-        given, units="metric", theme="light", accent=DEFAULT_ACCENT, layout=None, guide="",
+        given, units="metric", theme="light", accent=DEFAULT_ACCENT, layout=None,
         background="surface", font="system", radius=DEFAULT_RADIUS, title="show",
     )  # fmt: skip
     return embedding.public_url(settings, f"{PATH}?{embedding.widget_query(plain)}")
@@ -76,7 +76,8 @@ async def _handle(service: Service, listed: Sequence[CachedSection], request: Ex
         Formatter(language),
     )
     request.near = f"{point.lat:.1f},{point.lng:.1f}"
-    query = Query(point, given.stay_from(point.today(now)), given.units, language, public=True)
+    stay = given.stay_from(point.today(now))
+    query = Query(point, stay, given.units, language, given.guide, public=True)
     sections = [one for one in chosen(service.sections, given.sections) if one in listed]
     deadline = Deadline(request.arrived_at + service.settings.widget_deadline)
     pulse = await read_pulse(sections, query, deadline)

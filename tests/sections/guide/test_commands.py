@@ -243,6 +243,8 @@ def test_named_guide_is_imported_listed_and_rolled_back_by_its_name(operator):
     assert "house" in operator.run("list").stdout
     assert "version of the guide to return" in operator.refused("rollback")
     assert "of the guide 'house'" in operator.refused("rollback", "--name", "house")
+    assert operator.json("remove", "--name", "house") == {"removed": "house"}
+    assert "no version of the guide 'house'" in operator.refused("remove", "--name", "house")
 
 
 @pytest.mark.parametrize("name", ["House", "-a", "a b", "é", "a" * 41, "a/b", "a_b"])

@@ -96,6 +96,16 @@ async def test_rollback_of_a_named_guide_leaves_the_others_active(store):
             await store.rollback(name)
 
 
+async def test_removal_of_a_named_guide_leaves_the_others(store):
+    first = await save(store, 1, name="house")
+    await save(store, 2, name="house")
+    unnamed = await save(store, 3)
+    assert await store.remove("house") == 2
+    assert await active_numbers(store) == {"": unnamed}
+    assert await store.load(first) == []
+    assert await store.remove("house") == 0
+
+
 async def test_versions_of_each_guide_are_stored_apart(store):
     house = await save(store, 1, name="house")
     numbers = [await save(store, n) for n in range(STORED_VERSIONS + 4)]

@@ -134,10 +134,11 @@ class LocalEvent:
 class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     """One of the operator's own sources: a file imported once, or a feed that is refreshed.
 
-    Its place is that of events without one: a point, a region or a country. `attribution` is the
-    notice that its licence requires. `list_path` is where a JSON file has the list of its events,
-    `columns` the columns of a table by our field, the first choice first. `came_empty`: the last
-    response of a feed was a calendar without events, and the earlier events stay. `digest`
+    Its place is that of events without one: a point, a region or a country. With `guide`,
+    its events are shown only where a query names this guide: the events of one hotel. `attribution`
+    is the notice that its licence requires. `list_path` is where a JSON file has the list of its
+    events, `columns` the columns of a table by our field, the first choice first. `came_empty`: the
+    last response of a feed was a calendar without events, and the earlier events stay. `digest`
     identifies its events.
     """
 
@@ -151,6 +152,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     region: str | None = None
     timezone: str | None = None
     category: Category | None = None
+    guide: str | None = None
     attribution: str = ""
     attribution_url: str | None = None
     license: str | None = None

@@ -42,6 +42,7 @@ class Events(section.Section[EventsBody]):
     _providers: Sequence[EventProvider] = ()  # of one that only describes itself
     dated = True
     response = EventsBody
+    parameters = ("guide",)
     not_applicable_type = NoEvents
     order = 400
     title = "Events: holidays and events that touch the stay"

@@ -62,6 +62,8 @@ class Calendars(EventProvider):
                 found = await self._store.find_nearby(
                     query.point, self._radius, days, MAX_READ_EVENTS + 1
                 )
+                hidden = {one.id for one in calendars if one.guide not in {None, query.guide}}
+                found = [one for one in found if one.id.partition(":")[0] not in hidden]
                 events: Sequence[ProviderEvent] = found
                 if len(found) > MAX_EVENTS:
                     events = await asyncio.to_thread(_first_of_each_day, found, query, self._radius)
@@ -86,7 +88,7 @@ class Calendars(EventProvider):
             calendars = await self._list()
         except StorageError:
             return False
-        digests = {one.id: (one.digest, one.notice) for one in calendars}
+        digests = {one.id: (one.digest, one.notice, one.guide) for one in calendars}
         former, self._digests = self._digests, digests
         return former is not None and former != self._digests
 
