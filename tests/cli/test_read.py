@@ -53,7 +53,7 @@ def test_read_prints_a_sentence_when_not_applicable(data_dir: Path) -> None:
         ("read ", sorted(["all", *registry.names()])),
         ("read w", ["weather"]),
         ("read weather --units ", ["imperial", "metric"]),
-        ("guide r", ["rollback"]),
+        ("guide r", ["remove", "rollback"]),
     ],
 )
 def test_completion_offers_sections_units_and_commands(

@@ -249,7 +249,8 @@ async def _build(places: list[tuple[float, float]]) -> BuildReport:
         if not archive.client.configured:
             raise OperatorError(
                 "Open-Meteo's archive is switched off, because its address is set to an empty "
-                "value."
+                "value. Without it, build a climate store of your area: location-context climate "
+                "build."
             )
         repository = ArchiveRepository(SqlClimateStore(database), system_clock)
         builder = ArchiveBuilder(archive, repository, system_clock, console.step, asyncio.sleep)

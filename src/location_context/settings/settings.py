@@ -79,7 +79,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     )
     trusted_proxies: Annotated[Networks, "CIDRs whose X-Forwarded-For is trusted."] = ()
     key_pepper: Annotated[
-        SecretText, "Secret mixed into stored API keys; empty: created once in the data directory."
+        SecretText,
+        "Secret mixed into stored API keys; empty (SQLite only): created in the data directory.",
     ] = Secret()
     contact: Annotated[HeaderText, "E-mail or address sent to providers in the User-Agent."] = ""
     log_level: Annotated[LogLevel, "debug, info, warning or error."] = "info"
