@@ -230,3 +230,13 @@ def test_often_resized_widget_settles_at_its_content_height(service, embedded):
     send(page, 0, many)
     assert page.evaluate(HEIGHT) > 940
     page.wait_for_function(f"{HEIGHT} === 640")
+
+
+@pytest.mark.parametrize("name", ["guide", "place"])
+def test_changed_guide_or_place_of_a_holder_shows_another_widget(service, embedded, name):
+    page = embedded(
+        f'<div data-location-context data-lat="43.3" data-lng="-2" data-{name}="mira"></div>'
+        + service.script
+    ).page
+    page.evaluate(f"document.querySelector('div').dataset.{name} = 'sol'")
+    page.wait_for_function(f"document.querySelector('iframe').src.includes('{name}=sol')")

@@ -130,7 +130,7 @@
     dress(frame);
   };
   const showAll = () => document.querySelectorAll(holders).forEach(show);
-  new MutationObserver(showAll).observe(document, { subtree: true, childList: true, attributeFilter: ["data-start", "data-end", "data-days", "data-lat", "data-lng", "data-theme", "data-lang"] });
+  new MutationObserver(showAll).observe(document, { subtree: true, childList: true, attributeFilter: ["data-start", "data-end", "data-days", "data-lat", "data-lng", "data-theme", "data-lang", "data-guide", "data-place"] });
   addEventListener("change", showAll);
   showAll();
 
