@@ -212,7 +212,9 @@ class Widget:
             late=results.late,
             sentence="" if rendered else fmt.gettext("Nothing to show for these dates."),
             footer=content.footer(results, query.point, fmt, now),
-            calendar=calendar.address(service.settings, parameters)
+            calendar=calendar.address(
+                service.settings, replace(parameters, stay=query.stay, days=None)
+            )
             if any(one.entries for one in listed)
             else "",
             structured=calendar.structured(listed),
