@@ -147,7 +147,7 @@ async def test_retention_blocks_no_reader_and_writer(
         writes += 1
         reads += len(await store.load("a", "new 0", [1]))
     assert (await passing).climate_months == 30 * 120
-    assert min(reads, writes) >= 6  # one for each batch of five cells
+    assert min(reads, writes) >= 2  # between batches of five cells, on however slow a machine
     assert await stored_cells(database) == {f"new {number}" for number in range(min(3, writes))}
 
 

@@ -178,7 +178,7 @@ def test_supervisor_loads_no_library_of_its_workers(prepared, own_redis: OwnRedi
         assert loaded_libraries(served.process.pid) == {"granian", "msgspec"}
         assert {"granian", "msgspec", "numpy", "sqlalchemy"} <= loaded_libraries(first)
         assert megabytes(served.process.pid) < 40
-        assert max(megabytes(first), megabytes(second)) < 120
+        assert max(megabytes(first), megabytes(second)) < 128
     code = "import sys, location_context.cli.serve; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder
