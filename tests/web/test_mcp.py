@@ -14,6 +14,7 @@ import httpx2
 import pytest
 from mcp import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 
 from location_context.localisation.language import Languages
 from location_context.sections.weather.records import ROW
@@ -224,12 +225,28 @@ def test_call_beyond_the_quota_is_refused_as_http_and_counts_nothing(web_setting
         arguments = {"place": "Paris", **WEEK}
         refused = post(client, "tools/call", name="stay", arguments=arguments)
         assert refused.status_code == 429
-        assert refused.json()["error"]["code"] == "rate_limit_exceeded"
+        assert refused.json()["error"]["data"]["code"] == "rate_limit_exceeded"
         assert refused.headers["Retry-After"]
-        assert remaining(post(client)) == 2
+        assert remaining(post(client)) == 3
         arguments["sections"] = ["a", "b"]
         assert post(client, "tools/call", name="stay", arguments=arguments).status_code == 200
-        assert post(client).status_code == 429
+        assert remaining(post(client)) == 1
+
+
+def test_client_reads_the_sentence_of_a_refusal_and_connects_without_a_quota(web_settings):
+    key = make_key(web_settings, per_minute=1)
+
+    async def work(client: Client) -> MCPError:
+        async with connected(client) as agent:
+            await agent.call_tool("stay", {"place": "Paris", **WEEK})
+            await agent.list_tools()
+            with pytest.raises(MCPError, match="quota of 1 requests a minute") as refused:
+                await agent.call_tool("stay", {"place": "Paris", **WEEK})
+            return refused.value
+
+    with serve(web_settings, sections=[FakeSection()]) as served:
+        refused = asyncio.run(work(Client(served, key)))
+    assert refused.error.data["code"] == "rate_limit_exceeded"
 
 
 def test_failed_sections_are_named_and_a_call_without_any_is_refunded(web_settings):
@@ -244,7 +261,7 @@ def test_failed_sections_are_named_and_a_call_without_any_is_refunded(web_settin
         text, is_error = call(client, "stay", place="Paris", sections=["broken", "empty"], **WEEK)
         assert is_error
         assert text.startswith("No section was ready in time")
-        assert remaining(post(client)) >= before - 4  # what the client asks besides
+        assert remaining(post(client)) == before
 
 
 def test_unexpected_error_is_answered_without_its_words(web_settings, monkeypatch):
@@ -256,7 +273,7 @@ def test_unexpected_error_is_answered_without_its_words(web_settings, monkeypatc
     with serve(web_settings, sections=[FakeSection()]) as served:
         answer = post(Client(served, key), "tools/call", name="stay", arguments={})
     assert answer.status_code == 500
-    assert answer.json()["error"]["code"] == "internal_error"
+    assert answer.json()["error"]["data"]["code"] == "internal_error"
     assert "house" not in answer.text
 
 

@@ -21,7 +21,9 @@ for _, key in ipairs(KEYS) do
     used[i], ends[i] = tonumber(held[1]) or 0, tonumber(held[2]) or 0
     if ends[i] <= now then used[i], ends[i] = 0, now + length
     elseif ends[i] - now > longest then ends[i] = now + length end
-    granted = math.max(0, math.min(granted, math.floor((quota - used[i]) / cost)))
+    if cost > 0 then
+      granted = math.max(0, math.min(granted, math.floor((quota - used[i]) / cost)))
+    end
     last = math.max(last, ends[i])
   end
   reply[#reply + 1] = granted

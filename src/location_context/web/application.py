@@ -31,7 +31,7 @@ from location_context.upstream.deadline import Deadline
 from location_context.web import docs, openapi, pulse, status
 from location_context.web.access_log import AccessLogger
 from location_context.web.admission import Admission, ConcurrencyLimiter, check_form, check_path
-from location_context.web.error_responses import JSON, json_error
+from location_context.web.error_responses import JSON, json_error, rpc_error
 from location_context.web.fixed_answers import FixedAnswers, refuse_test_headers
 from location_context.web.response_cache import FinishedResponse, Headers, ResponseCache
 
@@ -247,7 +247,16 @@ def agents_routes(service: Service) -> list[Route]:
         response: Response = await mcp.answer(service, request)
         return response
 
-    return [Route(MCP, handle, access="key", methods=("POST",))]
+    return [
+        Route(
+            MCP,
+            handle,
+            access="key",
+            methods=("POST",),
+            error_response=rpc_error,
+            cost=lambda _: 0,  # each tool counts what it reads; to connect and to list is free
+        )
+    ]
 
 
 def section_route(service: Service, section: CachedSection) -> Route:

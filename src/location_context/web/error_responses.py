@@ -12,6 +12,7 @@ from location_context.sections.contract import Text
 
 JSON = "application/json"
 NO_STORE = "no-store"
+RPC_ERROR = -32_000  # of those that JSON-RPC leaves to servers
 
 ErrorType = Literal[
     "invalid_request_error", "authentication_error", "rate_limit_error", "api_error"
@@ -47,7 +48,23 @@ class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True):
 
 def json_error(error: PublicError, request: Exchange) -> Response:
     """Return the JSON answer for an error."""
-    body = ErrorBody(type=error.type, code=error.code, message=error.message, request_id=request.id)  # type: ignore[arg-type]  # each error class names one of the four types
+    return _response(ErrorEnvelope(error=_body(error, request)), error)
+
+
+def rpc_error(error: PublicError, request: Exchange) -> Response:
+    """Return the answer for an error as JSON-RPC 2.0, whose `data` is the error of the envelope.
+
+    Clients of the Model Context Protocol read no other body. The id is null, since the request's
+    own is not read.
+    """
+    shown = {"code": RPC_ERROR, "message": error.message, "data": _body(error, request)}
+    return _response({"jsonrpc": "2.0", "id": None, "error": shown}, error)
+
+
+def _body(error: PublicError, request: Exchange) -> ErrorBody:
+    return ErrorBody(type=error.type, code=error.code, message=error.message, request_id=request.id)  # type: ignore[arg-type]  # each error class names one of the four types
+
+
+def _response(content: object, error: PublicError) -> Response:
     headers = {"Cache-Control": NO_STORE, **error.headers}
-    content = msgspec.json.encode(ErrorEnvelope(error=body))
-    return Response(content, error.status, headers, media_type=JSON)
+    return Response(msgspec.json.encode(content), error.status, headers, media_type=JSON)

@@ -71,6 +71,7 @@ async def answer(
         if key not in given:
             raise errors.MissingParameter(f"{key} is missing or empty; it is required.")
     if name == "places":
+        await _count(service, request, 1)
         return _table_of_places(matching(service.gazetteer, str(given["name"]), beginning=True))
     names = _listed(given.pop("places", None) or given.pop("place", None))
     if len(names) > MAX_PLACES:
@@ -117,11 +118,10 @@ async def _read(
 
 
 async def _count(service: Service, request: Exchange, cost: int) -> None:
-    """Count the call as `cost` requests, one of which was counted at its admission."""
-    counted = request.counted
-    if counted is not None and cost > 1:
+    """Count the call as `cost` requests; its admission counted none."""
+    if (counted := request.counted) is not None:
         request.counted = None  # which a 429 leaves uncounted
-        request.counted = await service.authenticator.count_further(counted, cost - 1)
+        request.counted = await service.authenticator.count_further(counted, cost)
 
 
 def locate(gazetteer: Gazetteer, text: str) -> tuple[str, list[City]]:
