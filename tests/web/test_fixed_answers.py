@@ -296,6 +296,14 @@ def test_two_processes_answer_alike(service: Installation, section: str, case: s
     assert other.content == service.get(section, case=case).content
 
 
+def test_year_differs_by_place_and_not_by_the_stay(service: Installation) -> None:
+    paris, south = service.get("year"), service.get("year", {"lat": "-33.87", "lng": "151.21"})
+    highs = [[month["temperature_max"] for month in one.json()["months"]] for one in (paris, south)]
+    assert highs[0][6] > highs[0][0]
+    assert highs[1][6] < highs[1][0]
+    assert service.get("year", EASTER).content == paris.content
+
+
 def test_each_route_with_a_key_answers_a_test_key(service: Installation) -> None:
     routes = service.test.served.app.routes.values()
     keyed = [one for one in routes if one.access == "key"]

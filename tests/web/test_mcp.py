@@ -38,8 +38,8 @@ def tokens(text: str) -> float:
 
 
 @asynccontextmanager
-async def connected(client: Client, mode: str = "auto"):
-    headers = {"Authorization": f"Bearer {client.key}"}
+async def connected(client: Client, mode: str = "auto", case: str = ""):
+    headers = {"Authorization": f"Bearer {client.key}"} | ({"X-Test-Case": case} if case else {})
     async with (
         httpx2.AsyncClient(headers=headers, timeout=20, trust_env=False, verify=False) as http,
         McpClient(
@@ -49,11 +49,11 @@ async def connected(client: Client, mode: str = "auto"):
         yield c
 
 
-def call(client: Client, tool: str, **arguments) -> tuple[str, bool]:
+def call(client: Client, tool: str, *, case: str = "", **arguments) -> tuple[str, bool]:
     """The text of a call's answer, and whether it is an error."""
 
     async def work():
-        async with connected(client) as agent:
+        async with connected(client, case=case) as agent:
             answer = await agent.call_tool(tool, arguments)
             return answer.content[0].text, bool(answer.is_error)
 
@@ -109,7 +109,7 @@ def test_week_of_four_sections_takes_at_most_2500_tokens_in_every_language(stays
         assert not is_error
         assert tokens(text) <= 2500, language
         for name in ("weather: forecast", "astronomy", "guide", "events"):
-            assert f"\n## {name}\n" in text
+            assert re.search(rf"\n## {name}(?:[:;].*)?\n", text)
         assert all(f"2026-{day}" in text for day in ("11-28", "12-01", "12-04"))
         assert "Weather data by Open-Meteo.com (CC BY 4.0)" in text
         assert "CC BY 4.0 https://creativecommons.org/licenses/by/4.0/" in text
@@ -151,7 +151,7 @@ def test_agent_plans_a_dry_week_in_spring_in_one_of_three_towns_in_at_most_four_
 def test_stay_across_the_horizon_says_which_days_have_a_forecast(stays):
     text, _ = call(stays, "stay", place="48.8566, 2.3522", sections=["weather"], **CROSSING)
     forecast, climatology = text.split("## weather ")[1:3]
-    assert forecast.startswith("2026-12-03 to 2026-12-06: forecast\n")
+    assert forecast.startswith("2026-12-03 to 2026-12-06: forecast; as of 2026-11-21T12:00Z\n")
     assert climatology.startswith(
         "2026-12-07 to 2026-12-09: climatology: past years, not a forecast"
     )
@@ -260,7 +260,7 @@ def test_failed_sections_are_named_and_a_call_without_any_is_refunded(web_settin
         before = remaining(post(client))
         text, is_error = call(client, "stay", place="Paris", sections=["broken", "empty"], **WEEK)
         assert is_error
-        assert text.startswith("No section was ready in time")
+        assert text.startswith("No section has data")
         assert remaining(post(client)) == before
 
 
@@ -282,6 +282,28 @@ def test_test_key_receives_fixed_answers(stays, folder):
     text, is_error = call(fixed, "stay", place="Paris", sections=["weather"], **WEEK)
     assert not is_error
     assert "Test data" in text
+
+
+def test_case_of_a_test_key_is_the_outcome_of_a_tool_and_not_of_the_connection(stays, folder):
+    fixed = Client(stays.served, make_key(Settings(data_dir=folder), test=True))
+    week = {"place": "Paris", "sections": ["weather"], **WEEK}
+    stale, _ = call(fixed, "stay", case="stale", **week)
+    assert "stale" in stale
+    text, is_error = call(fixed, "stay", case="upstream_unavailable", **week)
+    assert is_error
+    assert "no earlier result is stored" in text
+    with pytest.RaisesGroup(pytest.RaisesExc(MCPError, match="quota of"), flatten_subgroups=True):
+        call(fixed, "stay", case="rate_limit_exceeded", **week)
+
+
+def test_stay_says_of_when_its_data_are_and_what_is_incomplete(stays, folder):
+    fixed = Client(stays.served, make_key(Settings(data_dir=folder), test=True))
+    week = {"start": "2026-11-26", "end": "2026-11-28"}
+    text, _ = call(fixed, "stay", case="degraded", place="Paris", **week)
+    assert re.search(r"\n## weather: climatology.*; incomplete: forecast_unavailable\n", text)
+    assert re.search(r"\n## events: .*; incomplete: provider_unavailable\n", text)
+    text, _ = call(fixed, "stay", place="Paris", **week)
+    assert "\n## weather: forecast; as of 2026-11-25T00:00Z\n" in text
 
 
 def test_request_without_a_key_is_answered_401(stays):

@@ -90,6 +90,7 @@ def test_pulse_without_any_answer_is_503_and_costs_nothing(client: Client) -> No
     refused = client.get(PULSE, {**STAY, "sections": "broken,empty"})
     assert (refused.status_code, error(refused)) == (503, "upstream_unavailable")
     assert refused.headers["retry-after"]
+    assert refused.json()["error"]["message"].startswith("No section has data")
     assert left(client.get(PULSE, {**STAY, "sections": "tides"})) == before - 1
 
 
@@ -99,7 +100,9 @@ def test_section_not_ready_by_the_deadline_is_late(tmp_path: Path) -> None:
     key = make_key(settings)
     with serve(settings, clock=MovedClock(), sections=[FakeSection(MovedClock()), slow]) as served:
         answer = Client(served, key).get(PULSE, STAY)
+        alone = Client(served, key).get(PULSE, {**STAY, "sections": "slow"})
         slow.let_go()
+    assert alone.json()["error"]["message"].startswith("No section was ready in time")
     assert answer.json()["unavailable"] == {"slow": "late"}
     assert list(answer.json()["sections"]) == ["tides"]
 

@@ -9,11 +9,21 @@ from zoneinfo import ZoneInfo
 import icalendar
 import pytest
 
+from location_context.localisation.language import Languages
+from location_context.point import Point
 from location_context.sections.card import Entry
+from location_context.sections.contract import Query
+from location_context.stay import Stay
 from location_context.widget.calendar import Group, encode, span, structured
 from tests.widget.service import FORECAST, LANGUAGES, STAY
 
 ZONE = ZoneInfo("Europe/Madrid")
+QUERY = Query(
+    Point(43.3, -1.98, ZONE.key),
+    Stay(date(2026, 1, 1), date(2026, 1, 2)),
+    "metric",
+    Languages.load().english,
+)
 NOTICE = SimpleNamespace(text="© Somebody, ODbL")
 
 
@@ -84,11 +94,18 @@ def test_calendar_without_one_of_its_sections_is_refused(service):
         sample.broken = False
     assert answer.status_code == 503
     assert answer.json()["error"]["code"] == "upstream_unavailable"
+    assert answer.json()["error"]["message"].endswith("would lack a section: events (failed).")
+
+
+def test_calendar_without_entries_has_the_component_that_the_standard_wants(service):
+    _, calendar = read(service, sections="weather")
+    (zone,) = calendar.subcomponents
+    assert (zone.name, zone["tzid"]) == ("VTIMEZONE", "Europe/Madrid")
 
 
 def test_lines_end_and_fold_as_the_standard_says():
     title = "a;b,c\\d\ne" * 30
-    body = encode([group(Entry(id="é" * 80, title=title, start=date(2026, 1, 1)))], "x", "h")
+    body = encode([group(Entry(id="é" * 80, title=title, start=date(2026, 1, 1)))], "x", "h", QUERY)
     lines = body.split(b"\r\n")
     assert all(len(line) <= 75 for line in lines)
     assert b"\n" not in b"".join(lines)

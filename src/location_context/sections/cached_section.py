@@ -103,10 +103,9 @@ class CachedSection:
                 return stale(cached.value)
             self._count("failed", query)
             if isinstance(error, TimeoutError | errors.ProviderError | errors.StorageError):
+                why = "was not ready in time" if isinstance(error, TimeoutError) else "has no data"
                 raise errors.UpstreamUnavailable(
-                    f"The {self.name} section was not ready in time, and no earlier result is "
-                    "stored.",
-                    5,
+                    f"The {self.name} section {why}, and no earlier result is stored.", 5
                 ) from None
             raise
         self._count(kind, query)

@@ -72,10 +72,8 @@ class FixedAnswers:
             PublicError: the request is wrong, or names this error as its case.
         """
         now, case = _now(_header(request, NOW)), _case(_header(request, CASE))
-        if failure := _FAILURES.get(case or ""):
-            raise failure()
-        if case == "rate_limit_exceeded":
-            await self._exceed_quota(request)
+        if request.method != "POST":  # an agent's tool fails, and not its connection
+            await fail(self._service, request)
         sections = tuple(FixedSection(one, now, case) for one in self._service.sections)
         service = replace(self._service, clock=lambda: now, sections=sections)
         route = next(one for one in self._routes(service) if one.path == request.path)
@@ -83,18 +81,26 @@ class FixedAnswers:
         response.headers.add_vary_header(f"{NOW}, {CASE}")
         return response, now.timestamp()
 
-    async def _exceed_quota(self, request: Exchange) -> None:
-        """Refuse a request as if its key had used up its minute; like a live 429, uncounted."""
-        counted, request.counted = request.counted, None
-        if counted is not None:
-            await self._service.authenticator.refund(counted)
-            minute = counted.limits.windows[0]
-            spent = msgspec.structs.replace(
-                counted,
-                used=(minute.quota, *counted.used[1:]),
-                ends=(counted.now + RETRY_SECONDS, *counted.ends[1:]),
-            )
-            raise quota_exceeded(spent, minute)
+
+async def fail(service: Service, request: Exchange) -> None:
+    """Raise the error that X-Test-Case names, if it names one.
+
+    A 429 is as if the key had used up its minute; like that of a live key, it counts nothing.
+    """
+    case = _case(_header(request, CASE)) or ""
+    if case in _FAILURES:
+        error = _FAILURES[case]()
+        raise error
+    if case == "rate_limit_exceeded" and (counted := request.counted) is not None:
+        request.counted = None
+        await service.authenticator.refund(counted)
+        minute = counted.limits.windows[0]
+        spent = msgspec.structs.replace(
+            counted,
+            used=(minute.quota, *counted.used[1:]),
+            ends=(counted.now + RETRY_SECONDS, *counted.ends[1:]),
+        )
+        raise quota_exceeded(spent, minute)
 
 
 class FixedSection(CachedSection):

@@ -20,6 +20,7 @@ from location_context.exchange import Exchange
 from location_context.service import Service
 from location_context.web import tools
 from location_context.web.error_responses import NO_STORE
+from location_context.web.fixed_answers import fail
 
 MAX_BODY = 65_536  # bytes
 BODY_SECONDS = 10.0  # in which a body must arrive, beyond the deadline of its answer
@@ -90,6 +91,8 @@ class _Calls:
         """Return the answer, or the error as a sentence that the agent reads."""
         service, request, given = self._service, self._request, params.arguments or {}
         try:
+            if request.test:
+                await fail(service, request)
             text, is_error = await tools.answer(service, request, params.name, given), False
         except (errors.InvalidRequest, errors.UpstreamUnavailable) as error:
             text, is_error, request.code = error.message, True, error.code

@@ -4,7 +4,7 @@ Each section's answer is the bytes that its own endpoint sends, so that nothing 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -69,9 +69,7 @@ def route(service: Service) -> Route:
         pulses = await _read(service, given, deadline)
         results = [one for pulse in pulses for one in pulse.results.values()]
         if not results:
-            raise errors.UpstreamUnavailable(
-                "No section was ready in time, and no earlier result is stored.", 5
-            )
+            raise without_answer(pulses)
         query = pulses[0].query
         request.near = f"{query.point.lat:.1f},{query.point.lng:.1f}"
         modes = (getattr(one.body, "mode", None) for one in results)
@@ -94,6 +92,13 @@ def route(service: Service) -> Route:
 def cost(service: Service, given: Parameters) -> int:
     """Return the number of requests that a call counts as: one for each section of each point."""
     return (len(set(given.points)) or 1) * len(chosen(service.sections, given.sections))
+
+
+def without_answer(pulses: Iterable[Pulse]) -> errors.UpstreamUnavailable:
+    """Return the error of a call in which no section of any point has an answer."""
+    late = any("late" in pulse.missing.values() for pulse in pulses)
+    why = "was ready in time" if late else "has data"
+    return errors.UpstreamUnavailable(f"No section {why}, and no earlier result is stored.", 5)
 
 
 async def _read(service: Service, given: Parameters, deadline: Deadline) -> list[Pulse]:

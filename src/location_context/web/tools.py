@@ -9,7 +9,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, timedelta
 from importlib import resources
 from typing import Any
 from urllib.parse import urlencode
@@ -104,9 +104,7 @@ async def _read(
     reads = [read_pulse([section], part, deadline) for _, section, part in parts]
     pulses = await asyncio.gather(*reads)
     if not any(one.results for one in pulses):
-        raise errors.UpstreamUnavailable(
-            "No section was ready in time, and no earlier result is stored; call again.", 5
-        )
+        raise pulse.without_answer(pulses)
     lines = list[str]()
     for number, ((_, cities), query) in enumerate(zip(places, queries, strict=True)):
         lines += _heading(query, cities, today[number])
@@ -218,12 +216,18 @@ def _section_text(
         advice = "call again in some seconds" if missing == "late" else "no data now"
         yield f"{heading}: {missing}, {advice}"
         return
-    body = read.results[section.name].body
+    result = read.results[section.name]
+    body, reason = result.body, result.reason and f"incomplete: {result.reason}"
     if not isinstance(body, Applicable):
-        yield f"{heading}: {body.message}"
+        yield f"{heading}: {'; '.join(filter(None, [body.message, reason]))}"
         return
-    mode = getattr(body, "mode", None)
-    about = [_EXPLAINED.get(str(mode), mode), "stale" if body.stale else None, body.degraded_reason]
+    mode, updated = getattr(body, "mode", None), section.section.updated_at(body)
+    about = [
+        _EXPLAINED.get(str(mode), mode),
+        f"as of {updated.astimezone(UTC):%Y-%m-%dT%H:%MZ}" if updated else None,
+        "stale" if body.stale else None,
+        reason,
+    ]
     yield ": ".join(filter(None, [heading, "; ".join(filter(None, about))]))
     left = (BYTES + DAY_BYTES * (stay.days if stay else YEAR_DAYS)) // sections
     lines = list(_lines(section.section.text(body)))

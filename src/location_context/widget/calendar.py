@@ -82,7 +82,8 @@ async def _handle(service: Service, listed: Sequence[CachedSection], request: Ex
     deadline = Deadline(request.arrived_at + service.settings.widget_deadline)
     pulse = await read_pulse(sections, query, deadline)
     if pulse.missing:
-        raise UpstreamUnavailable("The calendar was not ready in time.", 5)
+        named = ", ".join(f"{name} ({why})" for name, why in pulse.missing.items())
+        raise UpstreamUnavailable(f"The calendar would lack a section: {named}.", 5)
     request.cache = query.read_as
     request.freshness = Freshness.of(pulse.results.values(), "public")
     if given.days:
@@ -98,7 +99,7 @@ async def _handle(service: Service, listed: Sequence[CachedSection], request: Ex
         **FRAME_HEADERS,
         **({} if given.language else NEGOTIATED),
     }
-    body = encode(found, f"{head.place}, {head.dates}", host)
+    body = encode(found, f"{head.place}, {head.dates}", host, query)
     return Response(body, 200, headers, media_type="text/calendar; charset=utf-8")
 
 
@@ -113,7 +114,7 @@ def groups(
     ]
 
 
-def encode(found: Iterable[Group], name: str, host: str) -> bytes:
+def encode(found: Iterable[Group], name: str, host: str, query: Query) -> bytes:
     """Return the calendar; `name` is its title, `host` ends the id of each entry."""
     import icalendar  # noqa: PLC0415  it costs a start 0.1 s
 
@@ -144,6 +145,11 @@ def encode(found: Iterable[Group], name: str, host: str) -> bytes:
             event.add("status", "CONFIRMED" if entry.settled else "TENTATIVE")
             event.add("transp", "TRANSPARENT")  # the guest stays free at that time
             calendar.add_component(event)
+    if not calendar.subcomponents:  # RFC 5545 wants one
+        zone_id, stay = query.point.timezone, query.dates
+        calendar.add_component(
+            icalendar.Timezone.from_tzid(zone_id, first_date=stay.start, last_date=stay.end)
+        )
     return bytes(calendar.to_ical())
 
 

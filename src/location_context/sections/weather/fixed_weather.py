@@ -16,7 +16,7 @@ from location_context.sections.weather.records import (
     WeatherSeries,
 )
 
-_NAME, _TTL = "Test data", timedelta(hours=1)
+NAME, _TTL = "Test data", timedelta(hours=1)
 _JANUARY_15 = 735_978  # the ordinal of that date in one year
 
 
@@ -31,7 +31,7 @@ def fixed_series(query: Query, now: datetime, *, failing: bool) -> WeatherSeries
     return WeatherSeries(
         mode="forecast",
         kind="forecast",
-        provider=_NAME,
+        provider=NAME,
         model=None,
         columns=dict(zip(FORECAST_FIELDS, _weather(query.point.lat, days), strict=True)),
         attribution=(),
@@ -47,13 +47,11 @@ def _climatology(query: Query, years: Sequence[int]) -> WeatherSeries:
     stay = query.dates
     own = climatology.places(stay)
     first, width = int(own[0]) - PAD_DAYS, int(own[-1] - own[0]) + 1 + 2 * PAD_DAYS
-    days = np.stack([climatology.ordinals(year, first, width) for year in years])
-    rows = _weather(query.point.lat, days)[: len(ARCHIVE_FIELDS)]
-    values = np.where(days > 0, rows, np.nan)
+    values = fixed_years(query.point.lat, years, first, width)
     return WeatherSeries(
         mode="climatology",
         kind="reanalysis",
-        provider=_NAME,
+        provider=NAME,
         model=None,
         columns=climatology.on_dates(stay, climatology.summarise(values)),
         attribution=(),
@@ -63,6 +61,12 @@ def _climatology(query: Query, years: Sequence[int]) -> WeatherSeries:
         samples_per_day=climatology.samples(values),
         history=climatology.history(stay, years, values),
     )
+
+
+def fixed_years(lat: float, years: Sequence[int], first: int, width: int) -> Floats:
+    """Return made-up values (ARCHIVE_FIELDS x years x `width` places of a year from `first` on)."""
+    days = np.stack([climatology.ordinals(year, first, width) for year in years])
+    return np.where(days > 0, _weather(lat, days)[: len(ARCHIVE_FIELDS)], np.nan)
 
 
 def _weather(lat: float, days: NDArray[np.int_]) -> Floats:

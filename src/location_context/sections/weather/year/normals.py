@@ -8,14 +8,14 @@ stored months include sunshine.
 from calendar import monthrange
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 
 import numpy as np
 
 from location_context.errors import ProviderError
 from location_context.point import Point
 from location_context.sections.contract import Attribution, Query
-from location_context.sections.weather import climatology, fallback_grid
+from location_context.sections.weather import climatology, fallback_grid, fixed_weather
 from location_context.sections.weather.climate import layout
 from location_context.sections.weather.climate.store import ClimateStore
 from location_context.sections.weather.fallback_grid import MONTH_DAYS, FallbackGrid
@@ -32,6 +32,7 @@ _PLACES = np.where(
     _DAYS < _LENGTHS, np.cumsum(_LENGTHS)[:, None] - _LENGTHS + _DAYS, climatology.YEAR_PLACES
 )
 _SUN = "sunshine_hours"
+_ROWS = [*climatology.HISTORY_ROWS, ROW[_SUN]]
 _SUNRISE = np.sin(np.radians(-0.833))  # the upper edge on the horizon, with refraction
 _TILT = np.sin(np.radians(23.44))
 
@@ -75,7 +76,7 @@ async def from_archives(archives: Archives, query: Query) -> Normals | None:
             continue
         if found is not None:
             years, values = found
-            days = values[[*climatology.HISTORY_ROWS, ROW[_SUN]], :, PAD_DAYS:-PAD_DAYS]
+            days = values[_ROWS, :, PAD_DAYS:-PAD_DAYS]
             return Normals(
                 "stored_months", archive.provider.title, archive.provider.model, years,
                 of_days(days), archive.grid(years), archive.provider.attribution(archive.today),
@@ -93,6 +94,14 @@ def from_grid(grid: FallbackGrid, point: Point) -> Normals | None:
     return Normals(
         "monthly_mean", fallback_grid.NAME, fallback_grid.MODEL, (), columns, cell, notices
     )
+
+
+def fixed(point: Point, now: datetime) -> Normals:
+    """Return the months of made-up weather, for test keys."""
+    years = climatology.latest(climatology.last_year(point.today(now)))
+    values = fixed_weather.fixed_years(point.lat, years, 0, climatology.YEAR_PLACES)
+    columns, grid = of_days(values[_ROWS]), Grid(point.lat, point.lng, None)
+    return Normals("stored_months", fixed_weather.NAME, None, years, columns, grid, ())
 
 
 def of_days(days: Floats) -> Columns:

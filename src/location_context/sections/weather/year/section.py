@@ -84,7 +84,7 @@ class Year(section.Section[TypicalYear]):
             or normals.from_grid(self._grid, point)
         )
         if found is None:
-            message = query.language.gettext("Nothing is known about the climate of this place.")
+            message = query.language.gettext("No climate data is stored for this place.")
             nothing = contract.NotApplicable(reason="no_climate_data", message=message)
             return contract.SectionResult(nothing, now + RETRY)
         elevation = None
@@ -93,6 +93,13 @@ class Year(section.Section[TypicalYear]):
         body = _body(query, found, found.grid.correction(elevation))
         midnight = point.next_midnight(now).astimezone(now.tzinfo)
         return contract.SectionResult(body, now + RETRY if body.degraded else midnight)
+
+    async def fixed(
+        self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
+    ) -> contract.Applicable | contract.NotApplicable:
+        """Return the months of made-up weather, as if they were stored."""
+        del deadline, failing  # nothing is fetched
+        return _body(query, normals.fixed(query.point, now), None)
 
     async def run(self) -> None:
         """Record the use of stored months, so that they are not deleted as unused."""
