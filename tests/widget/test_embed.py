@@ -7,7 +7,8 @@ from importlib import resources
 import pytest
 
 SPEAKS = """<!doctype html><style>html,body{margin:0}</style><p>widget</p><script>
-const say = (height) => parent.postMessage({type: "pulse:resize", version: 1, height}, "*");
+const title = new URLSearchParams(location.search).get("lang") === "de" ? "Wetter" : "Weather";
+const say = (height) => parent.postMessage({type: "pulse:resize", version: 1, height, title}, "*");
 const tall = +new URLSearchParams(location.search).get("tall") || 640;
 addEventListener("message", ({data}) => {
   if (data && data.type === "pulse:measure") say(tall);
@@ -175,13 +176,23 @@ def test_script_sizes_only_iframes_of_the_widget(service, embedded):
     assert page.evaluate(heights) == [150, 150, 150, 640]
 
 
-def test_script_adds_a_missing_title(service, embedded):
-    named = frame(service, 'title="My own"') + frame(service, "", "place=R%C3%ADo%20%26%20Sol")
-    watched = embedded(named + frame(service) + service.script)
+def test_script_gives_frames_without_a_title_that_of_their_widget(service, embedded):
+    named = frame(service, 'title="My own"') + frame(service, "", "lang=de")
+    holder = '<div data-location-context data-lang="de" data-place="Río"></div>'
+    watched = embedded(named + holder + service.script)
+    titles = "[...document.querySelectorAll('iframe')].map((one) => one.title).join()"
+    watched.page.wait_for_function(f"{titles} === 'My own,Wetter,Wetter'")
+    changed = "document.querySelector('[data-location-context]').dataset.lang = 'en'"
+    watched.page.evaluate(changed)
+    watched.page.wait_for_function(f"{titles} === 'My own,Wetter,Weather'")
+
+
+def test_script_titles_a_frame_that_is_not_loaded_by_its_place(service, embedded):
+    holders = [f"<div data-location-context {more}></div>" for more in ("data-place=Río", "")]
+    page = embedded('<p style="height:9000px"></p>' + "".join(holders) + service.script).page
+    page.wait_for_function("document.querySelectorAll('iframe').length === 2")
     titles = "[...document.querySelectorAll('iframe')].map((one) => one.title)"
-    watched.page.wait_for_function(f"{titles}[1]")
-    words = "About the stay"
-    assert watched.page.evaluate(titles) == ["My own", f"{words}: Río & Sol", words]
+    assert page.evaluate(titles) == ["Río", "Location Context"]
 
 
 def test_oscillating_height_settles(service, embedded):

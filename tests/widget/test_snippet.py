@@ -50,7 +50,8 @@ def test_first_screen_keeps_its_layout_when_the_script_comes_late(service, open_
 def test_script_makes_a_titled_frame_as_tall_as_its_content(open_code, width):
     watched = open_code(viewport={"width": width, "height": 700})
     page = watched.page
-    assert page.evaluate("document.querySelector('iframe').title").startswith("About the stay")
+    title = "Weather, sky, restaurants and events in San Sebastián"
+    assert page.evaluate("document.querySelector('iframe').title") == title
     wide, tall, border = page.evaluate(FRAME)
     assert border == "0px"
     assert wide == page.evaluate("document.body.clientWidth")

@@ -21,7 +21,11 @@
       const { section, id, url } = data;
       frame.dispatchEvent(new CustomEvent("pulse:open", { bubbles: true, detail: { section, id, url } }));
     } else if (data.type === "pulse:jump") jump(frame, data.top);
-    else fit(frame, data.height);
+    else {
+      // in the widget's language; a title that the page gives its own iframe stays
+      if (data.title && (!frame.title || frame.closest(holders))) frame.title = data.title;
+      fit(frame, data.height);
+    }
   });
   // A widget may not scroll the page that it is in: what a guest jumps to is brought into view here.
   const jump = (frame, top) => {
@@ -51,13 +55,10 @@
     last.rose = !falls;
     frame.style.height = Math.ceil(last.height = height) + edges(frame) + "px";
   };
-  // A title where there is none, no border, and the widget's own colour scheme: a frame of another
-  // scheme than its page is opaque.
+  // No border, and the widget's own colour scheme: a frame of another scheme than its page is opaque.
   const dress = (frame) => {
-    const given = new URL(frame.src).searchParams, place = given.get("place"), { style } = frame;
-    frame.title ||= "About the stay" + (place ? ": " + place : "");
+    const { style } = frame, theme = new URL(frame.src).searchParams.get("theme") || "light";
     style.border = 0;
-    const theme = given.get("theme") || "light";
     style.colorScheme = theme === "auto" ? "light dark" : theme;
   };
   const ask = (frame) => {
@@ -118,6 +119,7 @@
     } else {
       frame = document.createElement("iframe");
       frame.src = address;
+      frame.title = given.get("place") || "Location Context"; // until it is loaded
       frame.loading = "lazy";
       frame.sandbox = "SANDBOX";
       const { style } = frame;

@@ -48,7 +48,7 @@
     settle(height);
     if (!again && height <= sent && height >= sent - 1) return;
     sent = height;
-    parent.postMessage({ type: "pulse:resize", version: 1, height }, "*");
+    parent.postMessage({ type: "pulse:resize", version: 1, height, title: document.title }, "*");
     parent.postMessage({ sentinel: "amp", type: "embed-size", height }, "*");
     if (secret) parent.postMessage({ secret, message: "height", value: height }, "*");
   };
