@@ -1,7 +1,9 @@
 """Agents at /mcp: the SDK's own client over a real socket, and plain requests for what is HTTP."""
 
 import asyncio
+import html
 import json
+import os
 import re
 import subprocess
 import sys
@@ -304,6 +306,17 @@ def test_stay_says_of_when_its_data_are_and_what_is_incomplete(stays, folder):
     assert re.search(r"\n## events: .*; incomplete: provider_unavailable\n", text)
     text, _ = call(fixed, "stay", place="Paris", **week)
     assert "\n## weather: forecast; as of 2026-11-25T00:00Z\n" in text
+
+
+def test_program_of_the_docs_calls_a_tool(stays):
+    page = stays.get("/v1/docs", key=None).text
+    program = html.unescape(re.search(r'<code id="mcp-call">(.*?)</code>', page, re.DOTALL)[1])
+    program = re.sub(r'"http[^"]*/mcp"', f'"{stays.served.url}/mcp"', program)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True, text=True, check=False, env={**os.environ, "API_KEY": stays.key},
+    )  # fmt: skip
+    assert done.stdout.startswith("# Paris"), done.stderr
 
 
 def test_request_without_a_key_is_answered_401(stays):
