@@ -200,6 +200,27 @@ def test_import_recognises_a_file_by_any_path(run, calendar, tmp_path, monkeypat
     assert json.loads(run("list", "--json").stdout) == []
 
 
+def test_file_imported_under_the_name_of_another_replaces_its_events(run, calendar, tmp_path):
+    run("import", str(calendar), "--country", "FR", "--name", "Town")
+    (first,) = json.loads(run("list", "--json").stdout)
+    newer = calendar.rename(tmp_path / "town-2.ics")
+    shown = run("import", str(newer), "--country", "FR", "--name", "Town")
+    assert f"Replaced Town, until now {calendar}." in " ".join(shown.stderr.split())
+    (listed,) = json.loads(run("list", "--json").stdout)
+    assert listed == {**first, "source": str(newer), "imported_at": listed["imported_at"],
+                      "checked_at": listed["checked_at"]}  # fmt: skip
+    run("feed", "remove", "Town")
+    assert json.loads(run("list", "--json").stdout) == []
+
+
+@pytest.mark.parametrize(("again", "name"), [((), "Town"), (("--name", "Hall"), "Hall")])
+def test_file_imported_again_keeps_its_name_unless_another_is_given(run, calendar, again, name):
+    run("import", str(calendar), "--country", "FR", "--name", "Town")
+    assert "Replaced" not in run("import", str(calendar), "--country", "FR", *again).stderr
+    (listed,) = json.loads(run("list", "--json").stdout)
+    assert listed["name"] == name
+
+
 def test_list_shows_whole_ids_and_sources_in_a_narrow_terminal(run, tmp_path, monkeypatch):
     folder = tmp_path / "a-rather-long-name-of-a-folder-as-they-are"
     folder.mkdir()

@@ -32,7 +32,9 @@ _PRINT_INTERVAL = 5000  # events, where no terminal shows a changing count
 feed = typer.Typer(help="Calendars at an address that the server refreshes.", no_args_is_help=True)
 events.add_typer(feed, name="feed")
 
-Name = Annotated[str | None, typer.Option(help="A name of your choice.")]
+Name = Annotated[
+    str | None, typer.Option(help="A name of your choice; a later import of this name replaces it.")
+]
 Lat = Annotated[float | None, typer.Option(help="Latitude for events without coordinates.")]
 Lng = Annotated[float | None, typer.Option(help="Longitude for events without coordinates.")]
 Country = Annotated[
@@ -138,7 +140,7 @@ def list_(json: console.Json = False) -> None:
 
 @feed.command("remove")
 def remove(
-    name: Annotated[str, typer.Argument(help="The id or the address of a feed or import.")],
+    name: Annotated[str, typer.Argument(help="The name, id or address of a feed or import.")],
     json: console.Json = False,
 ) -> None:
     """Remove a feed or an import with its events."""
@@ -174,6 +176,8 @@ def _import(calendar: Calendar, *, allow_empty: bool, json: bool) -> None:
         _report(None, error.rejected, json=json)
         raise
     _report(imported.calendar, imported.rejected, json=json)
+    if imported.former and imported.former.source != calendar.source:
+        console.step(f"Replaced {calendar.name}, until now {imported.former.source}.")
     _warn_of_venues(imported)
 
 
@@ -274,7 +278,7 @@ def _calendar(
     if category is not None and category not in categories:
         raise OperatorError(f"--category is {category!r}; accepted: {', '.join(categories)}")
     return Calendar(
-        id=importer.calendar_id(source),
+        id=importer.calendar_id(name or source),
         kind=kind,
         source=source,
         name=name,

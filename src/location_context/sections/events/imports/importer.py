@@ -63,11 +63,12 @@ class ImportRejected(OperatorError):
 
 @dataclass(frozen=True)
 class ImportedCalendar:
-    """A calendar as it will be stored, its events, and the rejected entries."""
+    """A calendar as it will be stored, its events, the rejected entries, and what it replaces."""
 
     calendar: Calendar
     events: list[ProviderEvent]
     rejected: list[RejectedEntry]
+    former: Calendar | None = None
 
 
 class Feeds:
@@ -84,7 +85,7 @@ class Feeds:
     async def import_calendar(
         self, calendar: Calendar, *, allow_empty: bool = False, progress: Progress | None = None
     ) -> ImportedCalendar:
-        """Import a file or address now, and replace its former events.
+        """Import a file or address now, in place of the calendar of its name, else of its source.
 
         Raises:
             ImportRejected: it cannot be read, or holds no event where it held some (unless
@@ -92,6 +93,10 @@ class Feeds:
             OperatorError: it is not there, or its address is not allowed.
         """
         source = calendar.source
+        stored = await self._store.calendars()
+        if former := _first_of(stored, calendar.name, source, calendar.id):
+            name = calendar.name or former.name
+            calendar = msgspec.structs.replace(calendar, id=former.id, name=name)
         try:
             imported = await self._read(calendar, await self._fetch(calendar, {}), progress)
         except ImportRejected as error:
@@ -100,22 +105,19 @@ class Feeds:
         except ProviderError as error:
             reason = f"{source} cannot be fetched: {error.message}. Nothing was changed."
             raise OperatorError(reason) from None
-        stored = await self._store.calendars()
-        former = next((one for one in stored if one.id == calendar.id), None)
         if not imported.events and former and former.rows and not allow_empty:
             raise ImportRejected(
                 f"{source} holds no event from a month back to three years ahead, and gave "
                 f"{former.rows} before. Nothing was changed. {_HOW_TO_EMPTY[calendar.kind]}"
             )
-        return await self._store_calendar(imported)
+        return await self._store_calendar(replace(imported, former=former))
 
     async def calendars(self) -> list[Calendar]:
         return await self._store.calendars()
 
     async def remove(self, name: str) -> bool:
-        """Drop a calendar by its id or source; return True if it was there."""
-        ids = (name, calendar_id(canonical_source(name)))
-        former = next((one for one in await self._store.calendars() if one.id in ids), None)
+        """Drop a calendar by its name, id or source; return True if it was there."""
+        former = _first_of(await self._store.calendars(), name, canonical_source(name))
         return former is not None and await self._store.remove(former.id)
 
     async def refresh(self, calendar: Calendar) -> None:
@@ -235,9 +237,23 @@ def canonical_source(source: str) -> str:
     return os.path.abspath(Path(source).expanduser())  # noqa: PTH100  `resolve` follows links
 
 
-def calendar_id(source: str) -> str:
-    """Return the id of a calendar: the same for the same source."""
-    return "cal_" + hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
+def calendar_id(name: str) -> str:
+    """Return the id of a new calendar, from its name or its source."""
+    return "cal_" + hashlib.blake2b(name.encode(), digest_size=6).hexdigest()
+
+
+def _first_of(calendars: Sequence[Calendar], *names: str | None) -> Calendar | None:
+    """Return the calendar with the first of these names, sources or ids that any has."""
+    return next(
+        (
+            one
+            for name in names
+            if name
+            for one in calendars
+            if name in (one.name, one.source, one.id)
+        ),
+        None,
+    )
 
 
 def format_of(data: bytes) -> Format:
