@@ -71,7 +71,15 @@ def test_column_of_coordinates_places_an_event(point):
 def test_unreadable_coordinates_are_rejected_and_empty_ones_are_not():
     events, refused = _csv(b"title,start,coordinates\nA,2026-12-02,there\nB,2026-12-02,\n")
     assert [one.title for one in events] == ["B"]
-    assert [one.reason for one in refused] == ["its coordinates cannot be read"]
+    assert [one.reason for one in refused] == [
+        "coordinates is 'there'; accepted: degrees such as 48.85 and 2.35"
+    ]
+
+
+def test_refused_coordinates_are_named_by_the_columns_of_their_table():
+    table = b"title,start,breite,laenge\nA,2026-12-02,48.85,\n"
+    _, (refused,) = _csv(table, lat=["breite"], lng=["laenge"])
+    assert refused.reason.startswith("breite is '48.85', laenge is ''; accepted: degrees")
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,13 @@ def test_table_is_read_row_by_row_and_invalid_rows_are_named():
         ("line 4", "it has no title"),
         ("line 5", "its dates cannot be read: tomorrow"),
         ("line 6", "it ends before it starts"),
-        ("line 7", "its coordinates cannot be read"),
+        ("line 7", "lat is 'north', lng is 'south'; accepted: degrees such as 48.85 and 2.35"),
     ]
+
+
+def test_coordinates_may_have_decimal_commas():
+    (event,), _ = _read(b"title;start;lat;lng\nChoir;2026-12-05;48,85;-2,35\n")
+    assert (event.place.lat, event.place.lng) == (48.85, -2.35)
 
 
 def test_local_time_is_in_the_zone_of_the_events_own_place():

@@ -220,9 +220,12 @@ def optional_zone(name: object) -> ZoneInfo | None:
 
 
 def parse_coordinates(lat: object, lng: object) -> tuple[float, float] | None:
-    """Return coordinates, if both are valid numbers and not the 0, 0 of an empty form."""
+    """Return coordinates, if both are valid numbers and not the 0, 0 of an empty form.
+
+    A decimal comma is accepted, as spreadsheets of many countries write it.
+    """
     try:
-        pair = float(str(lat)), float(str(lng))
+        pair = float(str(lat).replace(",", ".")), float(str(lng).replace(",", "."))
     except ValueError:
         return None
     if not (-90 <= pair[0] <= 90 and -180 <= pair[1] <= 180) or pair == (0, 0):

@@ -153,8 +153,15 @@ def _event(get: Get, task: reading.Task) -> reading.Found:
     if title is None:
         raise reading.UnreadableEntry("it has no title")
     at = fields.parse_point(row["coordinates"]) or fields.parse_coordinates(row["lat"], row["lng"])
-    if at is None and (row["coordinates"] or row["lat"] or row["lng"]):
-        raise reading.UnreadableEntry("its coordinates cannot be read")
+    placed_by = ("coordinates",) if row["coordinates"] else ("lat", "lng")
+    if at is None and any(row[name] for name in placed_by):
+        columns = {name: task.calendar.columns.get(name, [name])[0] for name in placed_by}
+        given = [
+            f"{column} is {fields.single_line(row[name], 40) or ''!r}"
+            for name, column in columns.items()
+        ]
+        reason = f"{', '.join(given)}; accepted: degrees such as 48.85 and 2.35"
+        raise reading.UnreadableEntry(reason)
     lat, lng = at or (None, None)
     start, end = _times(row, task, reading.local_zone(at, task.zone))
     if end is not None and (end.day < start.day or (end.at and start.at and end.at < start.at)):
