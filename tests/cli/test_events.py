@@ -131,6 +131,23 @@ def test_import_warns_of_timed_events_at_a_venue_with_only_a_country(
     assert ("shown everywhere in ES" in " ".join(result.stderr.split())) is warned
 
 
+def test_column_that_no_object_has_is_reported_and_not_counted_as_refused(run, tmp_path):
+    table = tmp_path / "ville.json"
+    table.write_text('[{"title": "Choir", "start": "2026-12-05"}]')
+    columns = ("--list", ".", "--column", "url=link")
+    result = run("import", str(table), "--country", "FR", *columns)
+    assert "1 event imported, 0 refused" in result.stdout
+    assert "--column url=link: no object of the list has it" in " ".join(result.stderr.split())
+
+
+def test_all_refused_rows_are_counted_and_the_first_listed(run, tmp_path):
+    table = tmp_path / "town.csv"
+    table.write_text("title,start\nChoir,2026-12-05\n" + "Organ,soon\n" * 1200)
+    result = run("import", str(table), "--country", "FR")
+    assert "1 event imported, 1,200 refused" in result.stdout
+    assert "the rest: 200 more were refused" in result.stderr
+
+
 def test_import_reports_refused_rows_with_line_and_reason(run, tmp_path):
     table = tmp_path / "town.csv"
     table.write_text("title,start\nChoir,2026-12-05\nOrgan,soon\n")

@@ -292,8 +292,9 @@ def _report(calendar: Calendar | None, rejected: Sequence[RejectedEntry], *, jso
     text = []
     if calendar:
         number = f"{calendar.rows:,} event{'s' * (calendar.rows != 1)}"
-        period = "from a month back to three years ahead"
-        text = [f"{number} {period} imported, {len(rejected):,} refused."]
+        refused = sum(entry.entries for entry in rejected)
+        period = "Events from a month back to three years ahead are imported."
+        text = [f"{number} imported, {refused:,} refused. {period}"]
     console.emit({"calendar": calendar, "refused": rejected}, *text, json=json)
     for entry in rejected if not json else ():
         console.step(f"- {entry.location}: {entry.reason}")

@@ -194,7 +194,8 @@ class Feeds:
         digest = await asyncio.to_thread(_digest, imported.events)
         calendar = msgspec.structs.replace(imported.calendar, digest=digest)
         await self._store.replace(calendar, imported.events)
-        rows, rejected = len(imported.events), len(imported.rejected)
+        rows = len(imported.events)
+        rejected = sum(entry.entries for entry in imported.rejected)
         structlog.get_logger().info(
             "import_done", kind="events", feed=calendar.id, rows=rows, rejected=rejected
         )
@@ -293,7 +294,7 @@ async def read_calendar(
         raise ImportRejected(error.message) from None
     finally:
         reading.cancel()  # a cancelled caller does not wait for it
-    if rejected and not events:
+    if not events and any(entry.entries for entry in rejected):
         raise ImportRejected(f"nothing in it could be read ({rejected[0].reason})", rejected)
     calendar = msgspec.structs.replace(
         task.calendar, rows=len(events), imported_at=now, checked_at=now,

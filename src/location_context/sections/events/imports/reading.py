@@ -43,14 +43,21 @@ _DAY = timedelta(days=1)
 _MODULES: dict[Format, str] = {"ics": "ics", "jsonld": "jsonld", "csv": "tables", "list": "tables"}
 
 
-class RejectedEntry(msgspec.Struct, frozen=True, rename={"location": "where", "reason": "why"}):
+class RejectedEntry(
+    msgspec.Struct,
+    frozen=True,
+    rename={"location": "where", "reason": "why"},
+    omit_defaults=True,
+):
     """An entry that could not be read: its place in the source, and the reason.
 
-    The `events` commands print it as JSON, whose fields are `where` and `why`.
+    The `events` commands print it as JSON, whose fields are `where` and `why`. `entries` is the
+    number of entries that it stands for: 0 for a remark on a column.
     """
 
     location: str
     reason: str
+    entries: int = 1
 
 
 Found = Iterator[ProviderEvent | RejectedEntry]
@@ -167,13 +174,14 @@ def _bounded(found: Found) -> Found:
         elif stored == MAX_ENTRIES:
             bound = f"{MAX_ENTRIES:,}"
             reason = f"it holds more than {bound} events; the first {bound} are stored"
-            yield RejectedEntry("the rest", reason)
+            yield RejectedEntry("the rest", reason, entries=0)
             break
         else:
             stored += 1
             yield one
     if rejected > MAX_REJECTED:
-        yield RejectedEntry("the rest", f"{rejected - MAX_REJECTED} more were refused")
+        more = rejected - MAX_REJECTED
+        yield RejectedEntry("the rest", f"{more:,} more were refused", more)
 
 
 def guard(found: Found, location: str) -> Found:
