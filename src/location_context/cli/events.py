@@ -59,10 +59,12 @@ Columns = Annotated[
 ]
 
 
-@events.command("import")
-def import_(  # noqa: PLR0913  each is an option of the command
+@events.command("import", help="Import events once; replaces earlier ones of the same source.")
+@feed.command("add", help="Read a feed now and have the server refresh it every hour.")
+def import_(  # noqa: PLR0913  each is an option of both commands
+    context: typer.Context,
     source: Annotated[
-        str, typer.Argument(help="A file or address: ICS, JSON-LD, HTML, CSV, JSON.")
+        str, typer.Argument(help="An address, or a file to import: ICS, JSON-LD, HTML, CSV, JSON.")
     ],
     *,
     name: Name = None,
@@ -83,35 +85,12 @@ def import_(  # noqa: PLR0913  each is an option of the command
     ] = False,
     json: console.Json = False,
 ) -> None:
-    """Import events once; replaces earlier events of the same source."""
+    """Import once, or add a feed: the command's name says which."""
     given = _place(lat, lng, country, region) | _table(list_path, columns or ())
     given |= _notice(attribution, attribution_url, license_) | _guide(guide)
-    calendar = _calendar(importer.canonical_source(source), "import", name, category, **given)
+    kind: Literal["feed", "import"] = "feed" if context.command.name == "add" else "import"
+    calendar = _calendar(importer.canonical_source(source), kind, name, category, **given)
     _import(calendar, allow_empty=allow_empty, json=json)
-
-
-@feed.command("add")
-def add(  # noqa: PLR0913  each is an option of the command
-    address: Annotated[str, typer.Argument(help="An http or https address.")],
-    *,
-    name: Name = None,
-    lat: Lat = None,
-    lng: Lng = None,
-    country: Country = None,
-    region: Region = None,
-    category: CategoryOption = None,
-    guide: Guide = None,
-    attribution: notice.Attribution = "",
-    attribution_url: notice.AttributionUrl = None,
-    license_: notice.License = None,
-    list_path: ListPath = None,
-    columns: Columns = None,
-    json: console.Json = False,
-) -> None:
-    """Read a feed now and have the server refresh it every hour."""
-    given = _place(lat, lng, country, region) | _table(list_path, columns or ())
-    given |= _notice(attribution, attribution_url, license_) | _guide(guide)
-    _import(_calendar(address, "feed", name, category, **given), allow_empty=False, json=json)
 
 
 @events.command("list")

@@ -47,10 +47,6 @@ _NO_COLUMNS = {
     "ics": "it is an iCalendar, and --column is for tables",
     "jsonld": "it is JSON or a page; --column needs --list PATH for JSON, such as --list results",
 }
-_HOW_TO_EMPTY = {
-    "import": "--allow-empty drops them.",
-    "feed": "A feed is emptied when the server finds it so twice in a row; or: events feed remove",
-}
 
 
 class ImportRejected(OperatorError):
@@ -108,7 +104,7 @@ class Feeds:
         if not imported.events and former and former.rows and not allow_empty:
             raise ImportRejected(
                 f"{source} holds no event from a month back to three years ahead, and gave "
-                f"{former.rows} before. Nothing was changed. {_HOW_TO_EMPTY[calendar.kind]}"
+                f"{former.rows} before. Nothing was changed. --allow-empty drops them."
             )
         return await self._store_calendar(replace(imported, former=former))
 
