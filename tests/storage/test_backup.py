@@ -79,7 +79,7 @@ def test_backup_and_restore_overwrite_nothing(tmp_path: Path) -> None:
     before = file.read_bytes(), (prepared / PEPPER_FILE).read_bytes()
     assert "already exists" in command(prepared, "backup", str(file), fails=True).stderr
     said = command(prepared, "restore", str(file), fails=True).stderr
-    assert "already: move it away" in " ".join(said.split())
+    assert "already contains data: move it away" in " ".join(said.split())
     assert (file.read_bytes(), (prepared / PEPPER_FILE).read_bytes()) == before
 
 

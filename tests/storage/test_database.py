@@ -157,14 +157,14 @@ async def test_damaged_database_is_reported_at_start(sqlite_settings: Settings) 
     path = await filled(sqlite_settings)
     whole = path.read_bytes()
     path.write_bytes(whole[:8192] + b"\xa5" * (len(whole) - 8192))
-    with pytest.raises(StorageError, match="is damaged: restore a copy"):
+    with pytest.raises(StorageError, match="is damaged: restore a backup"):
         await Database.open(sqlite_settings, read_whole=True)
 
 
 async def test_truncated_database_is_reported_at_start(sqlite_settings: Settings) -> None:
     path = await filled(sqlite_settings)
     path.write_bytes(path.read_bytes()[:-9000])
-    with pytest.raises(StorageError, match="is damaged: restore a copy"):
+    with pytest.raises(StorageError, match="is damaged: restore a backup"):
         await Database.open(sqlite_settings, read_whole=True)
 
 
@@ -183,7 +183,7 @@ async def test_only_a_start_reads_the_whole_file(
     opened = await Database.open(sqlite_settings)
     assert await SqlApiKeyStore(opened).all() == []
     await opened.close()
-    with pytest.raises(StorageError, match="is damaged: restore a copy"):
+    with pytest.raises(StorageError, match="is damaged: restore a backup"):
         await Database.open(sqlite_settings, read_whole=True)
 
 
@@ -204,7 +204,7 @@ async def test_emptied_file_is_refused_and_unchanged(
     path = await filled(sqlite_settings, keys=1)
     path.write_bytes(b"")
     for use in (Database.open, Database.upgrade):
-        with pytest.raises(StorageError, match=r"empty file \(0 bytes\): restore a copy"):
+        with pytest.raises(StorageError, match=r"empty file \(0 bytes\): restore a backup"):
             await use(sqlite_settings)
     assert path.read_bytes() == b""
 
@@ -231,7 +231,7 @@ def test_writer_times_out_with_a_reason(tmp_path: Path) -> None:
     first, second = WriteLock(tmp_path / "lock"), WriteLock(tmp_path / "lock", timeout=0.02)
     with (
         first.acquire(),
-        pytest.raises(StorageError, match="another process"),
+        pytest.raises(StorageError, match="Another process has locked"),
         second.acquire(),
     ):
         pass

@@ -179,7 +179,7 @@ def test_copy_refuses_a_target_with_tables_of_something_else(source: Settings, t
 def test_copy_refuses_a_source_of_another_schema(sqlite_settings: Settings, target: str) -> None:
     make_older(sqlite_settings, "0010_first")
     said = command(sqlite_settings.data_dir, "copy", "--to", target, fails=True).stderr
-    assert f"has schema 0010_first, and a copy needs {schema.head()}" in said
+    assert f"has schema 0010_first; copying needs {schema.head()}" in said
     assert tables(target) == []
 
 

@@ -247,4 +247,4 @@ def test_old_version_refuses_a_newer_schema(prepared: tuple[Path, str], tmp_path
     for refused in (("serve",), ("keys", "list"), ("migrate",), ("migrate", "--check")):
         report = command(folder, *refused, fails=True).stderr.replace("\n", " ")
         assert "has schema 0099_newer, which this version cannot use" in report, refused
-        assert "Install that version, or restore a copy from before its migration." in report
+        assert "Install that version, or restore a backup from before its migration." in report

@@ -1,7 +1,7 @@
-"""API keys in the database, and access put together with its stores (server and key commands).
+"""API keys and their use in the database; opens the authenticator and the key operations with them.
 
-A row that cannot be read, since something else wrote into it or the file is damaged, is left out
-and reported, so that it costs its own key and no other.
+A row of keys may be unreadable, because the file is damaged or another program wrote to it. Such a
+row is skipped and reported; all other keys still work.
 """
 
 import uuid
@@ -35,7 +35,7 @@ _ALL_KEYS = select(api_keys).order_by(api_keys.c.created_at, api_keys.c.id)
 
 
 class SqlApiKeyStore:
-    """`access.keys.KeyStore` in SQLite or PostgreSQL."""
+    """The `KeyStore` of `access.keys` in SQLite or PostgreSQL."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -54,7 +54,7 @@ class SqlApiKeyStore:
             return await self._one_by_one()
 
     async def _one_by_one(self) -> list[ApiKey]:
-        """Return every key that can be read, where one of them cannot."""
+        """Read keys row by row; return the readable ones, and list the others in `damaged`."""
         keys, damaged = [], []
         counting = select(func.count()).select_from(api_keys)
         for number in range(await self._database.scalar(counting) or 0):
@@ -99,11 +99,11 @@ class SqlApiKeyStore:
         await self._database.execute(self._fact(_PEPPER_CHECK, value))
 
     async def _change(self, *statements: Statement) -> None:
-        """Execute statements on keys, and give the keys a new version."""
+        """Execute statements on keys, and set a new version, so that servers reload the keys."""
         await self._database.execute(*statements, self._fact(_VERSION, uuid.uuid4().hex))
 
     def _fact(self, name: str, value: str) -> Statement:
-        """Return the statement that sets a fact, with its values."""
+        """Return the statement that sets one value in the table `facts`, with its parameters."""
         statement = self._database.insert(metadata_kv)
         return (
             statement.on_conflict_do_update(
@@ -114,10 +114,10 @@ class SqlApiKeyStore:
 
 
 def _key(row: Row[Any]) -> ApiKey:
-    """Return the key of a row.
+    """Return a database row as an `ApiKey`.
 
     Raises:
-        ValueError: the row is not the record of a key.
+        ValueError: the row is damaged.
     """
     key = msgspec.convert(row, ApiKey, from_attributes=True)
     if len(key.digest) != DIGEST_BYTES:
@@ -126,7 +126,7 @@ def _key(row: Row[Any]) -> ApiKey:
 
 
 class SqlUsageStore:
-    """`access.usage.UsageStore` in SQLite or PostgreSQL."""
+    """The `UsageStore` of `access.usage` in SQLite or PostgreSQL."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -141,21 +141,21 @@ class SqlUsageStore:
         await self._database.execute((adding, rows))
 
     async def load(self, since: date) -> list[UsedDay]:
-        """Return the requests of all keys, by key and day."""
+        """Return the requests of all keys since a day, ordered by key and day."""
         query = select(key_usage).where(key_usage.c.day >= since)
         rows = await self._database.rows(query.order_by(key_usage.c.key_id, key_usage.c.day))
         return [UsedDay(**row._asdict()) for row in rows]
 
     async def prune(self, before: date) -> int:
-        """Delete the days before one; return how many rows."""
+        """Delete the counts of days before `before`; return how many rows were deleted."""
         return await self._database.execute((delete(key_usage).where(key_usage.c.day < before), {}))
 
 
 async def open_api_keys(settings: Settings, database: Database, clock: Clock) -> ApiKeys:
-    """Return the operator's operations on keys.
+    """Return the operations that commands run on keys: create, list, revoke, rotate.
 
     Raises:
-        OperatorError: the pepper is missing or does not fit the stored keys.
+        OperatorError: the pepper is missing or does not match the stored keys.
     """
     store = SqlApiKeyStore(database)
     return ApiKeys(store, await open_pepper(settings, store), clock)
@@ -165,10 +165,10 @@ async def open_api_keys(settings: Settings, database: Database, clock: Clock) ->
 async def open_authenticator(
     settings: Settings, database: Database, clock: Clock, redis: RedisLink | None = None
 ) -> AsyncIterator[Authenticator]:
-    """Open the authenticator of a server, which counts in `redis`, else in this process.
+    """Open a server's authenticator; it counts requests in `redis` if set, else in this process.
 
     Raises:
-        OperatorError: the pepper is missing or does not fit the stored keys.
+        OperatorError: the pepper is missing or does not match the stored keys.
     """
     store = SqlApiKeyStore(database)
     pepper = await open_pepper(settings, store)

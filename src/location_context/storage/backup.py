@@ -1,8 +1,8 @@
-"""Backup: the SQLite database at one moment, and the files beside it, in one tar file.
+"""Backup: one tar file with the SQLite database, the key pepper and the fallback grid.
 
-SQLite's own backup copies a database that is being written to, with all that was acknowledged;
-a plain copy of the file lacks what still stands in its log. With the database go the pepper of its
-keys, without which no stored key can be checked, and the fallback grid.
+SQLite's backup function copies a database while it is in use, with every acknowledged write. A
+plain copy of the file would miss writes that are still in the write-ahead log. Without the pepper,
+no stored key could be checked.
 """
 
 import os
@@ -22,12 +22,12 @@ from location_context.errors import OperatorError, StorageError
 from location_context.settings import Settings
 from location_context.settings.data_dir import DATABASE_FILE, GRID_FILE, PEPPER_FILE, holds_store
 
-_SIDE_FILES = (PEPPER_FILE, GRID_FILE)  # in the data directory, each where it is there
+_SIDE_FILES = (PEPPER_FILE, GRID_FILE)  # in the data directory; either may be missing
 DRAFTS = ".location-context-"  # folders of unfinished files
 
 
 def back_up(settings: Settings, target: Path) -> list[str]:
-    """Write the backup, readable by its owner alone, and return the names of its members.
+    """Write a backup that only its owner can read; return the names of the files in it.
 
     Raises:
         OperatorError: the database is PostgreSQL, or `target` exists already or cannot be written.
@@ -35,7 +35,7 @@ def back_up(settings: Settings, target: Path) -> list[str]:
     """
     database = _file_of(settings)
     if target.exists():
-        raise OperatorError(f"{target} already exists; give another name.")
+        raise OperatorError(f"{target} already exists; choose another name.")
     if not database.exists():
         raise StorageError(f"There is no database to back up: {database} is missing.")
     try:
@@ -55,16 +55,16 @@ def back_up(settings: Settings, target: Path) -> list[str]:
 
 
 def restore(settings: Settings, source: Path) -> list[str]:
-    """Restore the members of a backup, and return their names.
+    """Restore the files of a backup, and return their names. An error changes nothing.
 
     Raises:
-        OperatorError: the file is not a backup, or there is data already; nothing was changed.
-        StorageError: the database in the backup is damaged; nothing was changed.
+        OperatorError: `source` is not a backup, or the data directory already contains data.
+        StorageError: the database in the backup is damaged.
     """
     database, data_dir = _file_of(settings), settings.data_dir
     if database.exists() or holds_store(data_dir):
         raise OperatorError(
-            f"There is data in {data_dir.absolute()} already: move it away, or set "
+            f"{data_dir.absolute()} already contains data: move it away, or set "
             "LOCATION_CONTEXT_DATA_DIR to another folder."
         )
     try:
@@ -75,7 +75,7 @@ def restore(settings: Settings, source: Path) -> list[str]:
         ):
             files = _extract(tar, Path(folder))
             _check(Path(folder, DATABASE_FILE))
-            for name in files:  # the database last, since it makes the folder a store
+            for name in files:  # the database last: with it, the folder counts as in use
                 path = database if name == DATABASE_FILE else data_dir / name
                 Path(folder, name).rename(path)
     except (tarfile.TarError, EOFError, KeyError):
@@ -86,7 +86,7 @@ def restore(settings: Settings, source: Path) -> list[str]:
 
 
 def sqlite_file(settings: Settings) -> Path | None:
-    """Return the SQLite file of these settings; None with PostgreSQL."""
+    """Return the path of the SQLite file that the settings name; None with PostgreSQL."""
     url = make_url(settings.database)
     is_sqlite = url.get_backend_name() == "sqlite"
     return Path(url.database or "").absolute() if is_sqlite else None
@@ -102,7 +102,7 @@ def _file_of(settings: Settings) -> Path:
 
 
 def _copy(database: Path, copy: Path) -> None:
-    """Copy one state of the database into one file, and check it."""
+    """Copy a consistent snapshot of the database to a single file, and check the copy."""
     try:
         with (
             closing(sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)) as reading,
@@ -129,7 +129,7 @@ def _check(copy: Path, source: Path | None = None) -> None:
 
 @contextmanager
 def _private_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file that its owner alone can read, and sync it to disk when the block ends."""
+    """Create a file that only its owner can read; flush it to disk when the block ends."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         yield file
@@ -138,7 +138,7 @@ def _private_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def _extract(tar: tarfile.TarFile, folder: Path) -> list[str]:
-    """Extract the known members, each by its plain name; the database is the last."""
+    """Extract the files that a backup contains, and no others; return their names."""
     files = []
     for name in (*_SIDE_FILES, DATABASE_FILE):
         with suppress(KeyError):  # not in this backup

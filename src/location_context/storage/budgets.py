@@ -1,7 +1,7 @@
-"""SqlLedger: spent units of providers' budgets, in rows that all processes share.
+"""SqlLedger: the units spent of providers' budgets, in a table that all processes share.
 
-One transaction checks and spends. While the database does not answer, the process counts alone, and
-stores its spent units with the next call.
+One transaction checks a budget and spends from it. While the database does not answer, each process
+counts on its own and stores its counts with its next successful call.
 """
 
 import time
@@ -31,13 +31,13 @@ from location_context.storage.schema import provider_units
 from location_context.upstream.budget import BUCKETS, Budget, SpentUnits
 
 PATIENCE = 0.25  # seconds that a call waits for the database
-RETRY_SECONDS = 1.0  # after which a database that did not answer is tried again
+RETRY_SECONDS = 1.0  # pause after the database did not answer, before the next attempt
 _columns = provider_units.c
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtext(:host)), extract(epoch FROM clock_timestamp())")
 
 
 class SqlLedger:
-    """`upstream.budget.Ledger` in the database, for the budget of one host."""
+    """The `Ledger` of `upstream.budget` in the database, for the budget of one host."""
 
     def __init__(self, database: Database, host: str) -> None:
         self._database = database
@@ -64,7 +64,7 @@ class SqlLedger:
             )
         except StorageError as error:
             self._unwritten += unwritten
-            if not self._retry_at:  # once, until the database answers again
+            if not self._retry_at:  # log only once for each outage
                 log = structlog.get_logger()
                 log.warning("budget_not_shared", provider=self._host, why=error.message)
             self._retry_at = time.monotonic() + RETRY_SECONDS
@@ -86,7 +86,7 @@ class SqlLedger:
         *,
         public: bool,
     ) -> tuple[bool, Sequence[SpentUnits]]:
-        """Spend units in this transaction; return True if it did, else False with all rows."""
+        """Spend units if all windows allow it; return True, or else False with all current rows."""
         if not self._database.is_sqlite:
             now = float(connection.execute(_LOCK, {"host": self._host}).one()[1])
             budget.offset += now - budget.now()
@@ -139,7 +139,7 @@ class SqlLedger:
 
 @cache
 def _sums(windows: int) -> Executable:
-    """Return the query of the units spent in each of so many windows, with its number."""
+    """Return a query with one row for each window: its number, its units, its public units."""
     return union_all(
         *(
             select(
@@ -157,6 +157,6 @@ def _sums(windows: int) -> Executable:
 
 
 async def delete_old(database: Database, now: float) -> int:
-    """Delete rows that have left their windows; return how many."""
+    """Delete rows older than their window at POSIX time `now`; return how many were deleted."""
     ended = (_columns.bucket + BUCKETS + 1) * _columns.seconds / BUCKETS < now
     return await database.execute((delete(provider_units).where(ended), {}))

@@ -1,10 +1,10 @@
-"""Database: SQLite or PostgreSQL behind one engine, whose work runs in threads.
+"""Database: SQLite or PostgreSQL behind one interface. Queries run in threads.
 
-`read` and `write` run a function on a connection, each in one transaction; `rows` and its kin run
-a single query. On SQLite one writer works at a time, in this process and among processes. Readers
-never wait, since the file is in WAL mode, with synchronous FULL, so that acknowledged writes
-survive a crash. A new SQLite file is completed under another name and then renamed: an empty one
-is always damage.
+`read` and `write` run a function on a connection, each in one transaction; `rows`, `scalars` and
+`scalar` run a single query. SQLite has one writer at a time, across all threads and processes. Its
+readers never wait, because the file is in WAL mode. With `synchronous = FULL`, acknowledged writes
+survive a crash. A new SQLite file is completed under another name and then renamed, so an empty
+file always means damage.
 """
 
 import asyncio
@@ -41,20 +41,20 @@ from location_context.storage import schema
 MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrates
 THREADS = {"sqlite": 4, "postgresql": 10}  # each with a connection of its own
 IDLE_CONNECTIONS = 5  # connections to PostgreSQL that stay open when idle
-PATIENCE = 60.0  # seconds after which a PostgreSQL that is silent about a write is abandoned
-READ_PATIENCE = 10.0  # seconds for a query; the largest, of all stored forecasts, take one
+PATIENCE = 60.0  # time-out of a write, in seconds
+READ_PATIENCE = 10.0  # time-out of a query, in seconds; the largest, all forecasts, takes one
 CLOSE_TIMEOUT = 2.0  # seconds to wait for connections in use
 T = TypeVar("T")
 Statement = tuple[Executable, Mapping[str, Any] | Sequence[Mapping[str, Any]]]
 
 
 class _Job:
-    """A piece of work in a thread, whose connection can be cut from outside."""
+    """A piece of work that runs in a thread; another thread may cut its connection."""
 
     def __init__(self, *, writes: bool | None, durable: bool = True) -> None:
         """Set whether the transaction `writes`; None for a single query without a transaction.
 
-        With `durable`, what it wrote survives a power cut.
+        With `durable`, the writes survive a power cut.
         """
         self.writes = writes
         self.durable = durable
@@ -62,22 +62,19 @@ class _Job:
         self.is_cut = False
 
     def cut(self) -> None:
-        """Prevent work that has not begun.
-
-        Break a connection to a PostgreSQL that does not answer.
-        """
+        """Prevent the work if it has not begun; else shut its PostgreSQL connection down."""
         self.is_cut = True
-        with suppress(Exception):  # the thread may be done with it at this moment
+        with suppress(Exception):  # the thread may be closing the connection at this moment
             driver: Any = self.connection and self.connection.connection.driver_connection
             with socket.socket(fileno=os.dup(driver.fileno())) as end:
                 end.shutdown(socket.SHUT_RDWR)
 
 
 class Database:
-    """An open database. Everything it raises itself is a `StorageError`."""
+    """An open database. Every failure of the database is raised as a `StorageError`."""
 
     def __init__(self, label: str, engine: Engine, path: Path | None = None) -> None:
-        """Take a `label` for errors; `path` is set for SQLite alone."""
+        """Set the `label` that errors name; `path` is the SQLite file, None for PostgreSQL."""
         self._label = label
         self._engine = engine
         self._path = path
@@ -90,14 +87,14 @@ class Database:
 
     @classmethod
     async def open(cls, settings: Settings, *, read_whole: bool = False) -> Self:
-        """Open the database that the settings name, with the schema it needs.
+        """Open the database that the settings name; create the tables of a new one.
 
-        `read_whole`: read every page of an SQLite file, so that damage is said at once; a gigabyte
-        takes seconds, so that `serve` does it once and commands that read a row do not.
+        With `read_whole`, read every page of an SQLite file to detect damage now. That takes
+        seconds for a gigabyte, so only `serve` does it.
 
         Raises:
-            StorageError: it cannot be reached or is damaged.
-            OperatorError: its schema is another version's; the sentence has the command to run.
+            StorageError: the database cannot be reached or is damaged.
+            OperatorError: the schema has another version; the message names the command to run.
         """
         database = cls._connect(make_url(settings.database))
         try:
@@ -115,11 +112,11 @@ class Database:
 
     @classmethod
     async def upgrade(cls, settings: Settings) -> tuple[str | None, str]:
-        """Bring the schema up to date; return the revisions before and after.
+        """Migrate the schema; return the revisions before (None if new) and after.
 
         Raises:
-            StorageError: it cannot be reached or is damaged.
-            OperatorError: the schema is that of a newer version, which this one cannot use.
+            StorageError: the database cannot be reached or is damaged.
+            OperatorError: a newer version, incompatible with this one, created the schema.
         """
         async with cls._connect(make_url(settings.database)) as database:
             await database.ensure_file()
@@ -132,8 +129,8 @@ class Database:
         """Return the revision of the schema; None if there is no database yet.
 
         Raises:
-            StorageError: it cannot be reached or is damaged.
-            OperatorError: the schema is that of a newer version, which this one cannot use.
+            StorageError: the database cannot be reached or is damaged.
+            OperatorError: a newer version, incompatible with this one, created the schema.
         """
         async with cls._connect(make_url(settings.database)) as database:
             return await database.usable_revision()
@@ -149,7 +146,7 @@ class Database:
         return cls(str(path), sqlite_engine(path, THREADS["sqlite"] + 1), path)
 
     def connections(self) -> tuple[int, int]:
-        """Return how many are in use, and how many there may be; SQLite has no such bound (0)."""
+        """Return the connections in use and the maximum; 0 as maximum (SQLite) means no limit."""
         return len(self._jobs), 0 if self.is_sqlite else THREADS["postgresql"]
 
     @property
@@ -157,10 +154,10 @@ class Database:
         return self._path is not None
 
     async def ensure_file(self) -> None:
-        """Create the SQLite file if there is none; reject one that was emptied.
+        """Create the SQLite file if there is none.
 
         Raises:
-            StorageError: it has 0 bytes, or cannot be made.
+            StorageError: the file is empty (0 bytes), or cannot be created.
         """
         if self._path is not None and self._lock is not None:
             await asyncio.to_thread(self._ensure_file, self._path, self._lock)
@@ -173,12 +170,12 @@ class Database:
                         _make_file(path)
             if not path.stat().st_size:
                 raise StorageError(
-                    f"The database {self._label} is an empty file (0 bytes): restore a copy of it, "
-                    "or move it away to start afresh."
+                    f"The database {self._label} is an empty file (0 bytes): restore a backup, "
+                    "or move the file away to start with an empty database."
                 )
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """Return what `work` makes of a connection that reads one consistent state."""
+        """Call `work` with a read-only connection in one transaction; return its result."""
         return await self._run(self._threads, _Job(writes=False), work, READ_PATIENCE)
 
     async def write(
@@ -188,38 +185,38 @@ class Database:
         *,
         durable: bool = True,
     ) -> T:
-        """Return what `work` makes of a connection in one transaction, which it commits.
+        """Call `work` with a connection in one transaction; commit, and return its result.
 
-        An error in `work` rolls it back. Work that has begun ends even if the caller is cancelled.
-        `patience`: seconds that it may take; None for a long import. Not `durable`: a power cut may
-        undo it (SQLite).
+        An error in `work` rolls the transaction back. Work that has begun runs to its end even if
+        the caller is cancelled. `patience` is the time-out in seconds; None for a long import. If
+        not `durable`, a power cut may undo the transaction (SQLite).
         """
         return await self._run(self._writer, _Job(writes=True, durable=durable), work, patience)
 
     async def rows(self, query: Executable, **values: Any) -> Sequence[Row[Any]]:
-        """Return all rows of one query, with values for its parameters.
+        """Return all rows of a query; `values` are its bound parameters.
 
-        A query built once, with parameters, takes a third of the time of one built for each call.
+        A query built once, with parameters, takes a third of the time of one built at each call.
         """
         return await self._query(lambda given: given.execute(query, values).all(), READ_PATIENCE)
 
     async def _query(self, work: Callable[[Connection], T], patience: float | None) -> T:
-        """Return what `work` makes of a connection outside of a transaction."""
+        """Call `work` with a connection without a transaction; return its result."""
         return await self._run(self._threads, _Job(writes=None), work, patience)
 
     async def scalars(self, query: Executable, **values: Any) -> Sequence[Any]:
-        """Return the first column of one query."""
+        """Return the first column of all rows of a query."""
         return [row[0] for row in await self.rows(query, **values)]
 
     async def scalar(self, query: Executable, **values: Any) -> Any | None:
-        """Return the first column of the first row of one query; None where there is no row."""
+        """Return the first column of a query's first row; None if there is no row."""
         return next(iter(await self.scalars(query, **values)), None)
 
     async def execute(self, *statements: Statement) -> int:
-        """Execute statements, each with its values or a list of them, in one transaction.
+        """Execute statements in one transaction, each with one mapping of values or many.
 
         Returns:
-            The number of rows that the last one changed.
+            The number of rows that the last statement changed.
         """
 
         def work(connection: Connection) -> int:
@@ -239,7 +236,7 @@ class Database:
     ) -> T:
         loop = asyncio.get_running_loop()
         running = loop.run_in_executor(threads, self._transact, job, work)
-        if patience is not None:  # by a timer, since the caller may go before
+        if patience is not None:  # by a timer, since the caller may be cancelled before
             cutting = loop.call_later(patience, job.cut)
             running.add_done_callback(lambda _: cutting.cancel())
         self._jobs.add(job)
@@ -259,7 +256,7 @@ class Database:
 
     def _on_done(self, job: _Job, done: asyncio.Future[Any]) -> None:
         if not done.cancelled():
-            done.exception()  # marks it as retrieved: the caller may have left
+            done.exception()  # marks it as retrieved: the caller may have been cancelled
         self._jobs.discard(job)
         if not self._jobs:
             self._idle.set()
@@ -281,10 +278,10 @@ class Database:
                 return work(connection)
 
     def insert(self, table: Table) -> sqlite.Insert:
-        """Return an INSERT that supports ON CONFLICT, which both databases spell the same way."""
+        """Return an INSERT for this database that supports ON CONFLICT."""
         if self.is_sqlite:
             return sqlite.insert(table)
-        from sqlalchemy.dialects import postgresql  # noqa: PLC0415  large, and SQLite is the usual
+        from sqlalchemy.dialects import postgresql  # noqa: PLC0415  large, and most use SQLite
 
         return postgresql.insert(table)  # type: ignore[return-value]  # same calls
 
@@ -293,10 +290,10 @@ class Database:
         return await self.read(schema.current)
 
     async def usable_revision(self) -> str | None:
-        """Return the revision of the schema, if this version can use it or migrate it, else None.
+        """Return the revision of the schema; None for a new database.
 
         Raises:
-            OperatorError: it is that of a newer version, and not usable.
+            OperatorError: a newer version, incompatible with this one, created the schema.
         """
         if self._path and not self._path.exists():
             return None
@@ -306,7 +303,7 @@ class Database:
         return revision
 
     async def migrate(self) -> None:
-        """Bring the schema up to date in one transaction."""
+        """Migrate the schema to the newest revision, in one transaction."""
 
         def work(connection: Connection) -> None:
             if not self.is_sqlite:
@@ -316,17 +313,17 @@ class Database:
         await self.write(work, patience=None)
 
     async def check(self) -> None:
-        """Read every page once (SQLite), or reach the server.
+        """Read every page of the file (SQLite), or run a trivial query (PostgreSQL).
 
         Raises:
-            StorageError: the database is damaged or not there.
+            StorageError: the database is damaged or cannot be reached.
         """
         query = "PRAGMA quick_check(1)" if self.is_sqlite else "SELECT 'ok'"
         result = await self._query(lambda given: given.scalar(text(query)), patience=None)
         if result != "ok":
             raise StorageError(
-                f"The database {self._label} is damaged: restore a copy of it, or move it away to "
-                f"start afresh. SQLite says: {result}"
+                f"The database {self._label} is damaged: restore a backup, or move the file away "
+                f"to start with an empty database. SQLite says: {result}"
             )
 
     async def __aenter__(self) -> Self:
@@ -336,7 +333,7 @@ class Database:
         await self.close()
 
     async def close(self) -> None:
-        """Close every connection once its work has ended, or after two seconds."""
+        """Wait up to two seconds for running work, then close every connection."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self._idle.wait()
@@ -348,11 +345,11 @@ class Database:
 
 
 def _make_file(path: Path) -> None:
-    """Make a new database with its schema, under its own name only once it is complete."""
+    """Create a database file under a draft name, and rename it to `path` when it is complete."""
     draft = path.with_name(path.name + ".new")
     for leftover in path.parent.glob(f"{escape(draft.name)}*"):
         leftover.unlink()
-    draft.touch(mode=0o600)  # digests of keys are not for other users
+    draft.touch(mode=0o600)  # other users of the machine must not read the digests of keys
     engine = sqlite_engine(draft, 1)
     try:
         with engine.connect().execution_options(writes=True) as connection, connection.begin():
@@ -362,18 +359,19 @@ def _make_file(path: Path) -> None:
     draft.rename(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)  # the name survives a crash like the content
+        os.fsync(folder)  # so that the new name survives a crash too
     finally:
         os.close(folder)
 
 
 def postgresql_engine(url: URL) -> Engine:
-    """Return an engine on PostgreSQL. Connections are tested before use, so it survives a restart.
+    """Return an engine on PostgreSQL that survives a restart of the server.
 
-    Statements are unnamed, so PgBouncer may use another server connection for each transaction.
+    It tests connections before use. It prepares no named statements, so that PgBouncer may pool
+    connections by transaction.
 
     Raises:
-        OperatorError: its driver is not installed.
+        OperatorError: the PostgreSQL driver is not installed.
     """
     try:
         return create_engine(
@@ -382,7 +380,7 @@ def postgresql_engine(url: URL) -> Engine:
             max_overflow=THREADS["postgresql"] - IDLE_CONNECTIONS,
             pool_timeout=5,
             pool_pre_ping=True,
-            execution_options={"preserve_rowcount": True},  # of an INSERT that may do nothing
+            execution_options={"preserve_rowcount": True},  # of INSERT … ON CONFLICT DO NOTHING
             connect_args={"connect_timeout": 5, "prepare_threshold": None},
         )
     except ModuleNotFoundError:
@@ -392,20 +390,20 @@ def postgresql_engine(url: URL) -> Engine:
 
 
 _MESSAGES = {
-    "malformed": "is damaged: restore a copy of it, or move it away to start afresh",
-    "not a database": "is not an SQLite database or is damaged: restore a copy of it",
+    "malformed": "is damaged: restore a backup, or move it away to start with an empty database",
+    "not a database": "is not an SQLite database or is damaged: restore a backup",
     "disk is full": "cannot be written: the disk is full; free some space",
     "disk i/o error": "cannot be read or written: the disk reports an error or is full",
     "readonly": "cannot be written: it is read-only",
     "read-only": "cannot be written: it is read-only",
     "locked": "is locked by another process: end that process or wait, then try again",
-    "unable to open": "cannot be opened: does its folder exist, with the right to write?",
+    "unable to open": "cannot be opened: check that its folder exists and is writable",
 }
 
 
 @contextmanager
 def translate_database_errors(label: str) -> Iterator[None]:
-    """Turn the driver's errors into a `StorageError` about the database `label`."""
+    """Raise errors of the database driver in this block as a `StorageError` that names `label`."""
     try:
         yield
     except IntegrityError as error:
@@ -419,21 +417,20 @@ def translate_database_errors(label: str) -> Iterator[None]:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return the driver's message, without the statement and its values."""
+    """Return the first line of the driver's message, without the SQL statement."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
     return (str(cause) or type(cause).__name__).splitlines()[0]
 
 
-BUSY_TIMEOUT = 15.0  # seconds to wait for other writers of an SQLite file
+BUSY_TIMEOUT = 15.0  # seconds that a writer of an SQLite file waits for other writers
 MAX_POLL_SECONDS = 0.05
 
 
 def sqlite_engine(path: Path, connections: int) -> Engine:
-    """Return an engine on an SQLite file.
+    """Return an engine on an SQLite file, with two execution options for its connections.
 
-    The execution option `writes` of a connection says whether its transaction may write; None is a
-    single query, which sees one consistent state without a transaction. `durable` is False for a
-    transaction that a power cut may undo, which saves the wait for the disk.
+    `writes`: whether the transaction may write; if unset, a single query runs without one.
+    `durable`: False for a transaction that a power cut may undo; it does not wait for the disk.
     """
     engine = create_engine(
         URL.create("sqlite", database=str(path)),
@@ -456,7 +453,7 @@ def sqlite_engine(path: Path, connections: int) -> Engine:
         options, driver = connection.get_execution_options(), connection.connection
         if (writes := options.get("writes")) is not None:
             level = "FULL" if options.get("durable", True) else "NORMAL"
-            cursor = driver.cursor()  # of the driver itself, which takes a tenth of SQLAlchemy's
+            cursor = driver.cursor()  # the driver's: ten times as fast as through SQLAlchemy
             cursor.execute(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
             cursor.execute(f"PRAGMA synchronous = {level}")
             cursor.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
@@ -466,13 +463,13 @@ def sqlite_engine(path: Path, connections: int) -> Engine:
 
 
 class WriteLock:
-    """A lock for one writer at a time on an SQLite file, among threads and processes (a file lock).
+    """A file lock that admits one writer of an SQLite file, among all threads and processes.
 
     SQLite before 3.51.3 can damage a WAL database when two connections write and reset the log at
-    the same moment; with one writer at a time that cannot happen, and SQLITE_BUSY does not occur.
+    the same moment. With one writer at a time, neither that nor SQLITE_BUSY can occur.
 
-    A waiting writer holds a second file that every writer needs before it takes the lock. So a busy
-    writer cannot starve the others. Waits at most `timeout` seconds.
+    Two files make the lock fair: a waiting writer first locks `….next`, then the lock itself. So a
+    writer that locks again at once cannot starve the others.
     """
 
     def __init__(self, path: Path, timeout: float = BUSY_TIMEOUT) -> None:
@@ -482,10 +479,10 @@ class WriteLock:
 
     @contextmanager
     def acquire(self) -> Iterator[None]:
-        """Hold the lock for a block.
+        """Hold the lock for the `with` block.
 
         Raises:
-            StorageError: others write for longer than `timeout`, or the folder is read-only.
+            StorageError: others held it for over `timeout` seconds, or the folder is read-only.
         """
         until = time.monotonic() + self._timeout
         with ExitStack() as stack:
@@ -497,8 +494,8 @@ class WriteLock:
                         _lock_file(descriptor, until)
             except TimeoutError:
                 raise StorageError(
-                    f"The database has been locked by another process for over {self._timeout:g} "
-                    "s; end that process or wait, then try again."
+                    f"Another process has locked the database for over {self._timeout:g} s; end "
+                    "that process or wait, then try again."
                 ) from None
             except OSError as error:
                 raise StorageError(

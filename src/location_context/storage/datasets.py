@@ -1,9 +1,9 @@
-"""Stores of what sections read: the restaurant guide, the climate archive, providers' answers.
+"""SQL stores of the sections' data: restaurant guide, climate archive, forecasts, cached answers.
 
-A new version of the guide is stored complete and active, or not at all. The newest few are stored,
-and always the active one and the one it would roll back to. The climate archive has a row for each
-source, cell, month and year; rows are written once and replaced whole, and a reader sees all rows
-of one `save` or none. Providers' answers are stored until they expire.
+One transaction stores a new version of the guide and activates it. The newest five versions are
+kept, and always the version that a rollback would activate. The climate archive has a row for each
+source, cell, month and year. Readers see either all rows of one `save` or none. Providers' answers
+are stored until they expire.
 """
 
 import asyncio
@@ -43,8 +43,8 @@ from location_context.upstream.shared_cache import CacheRecord
 
 _RESTAURANTS_AT_ONCE, _MONTHS_AT_ONCE = 1000, 60  # rows in one statement
 _CELLS_AT_ONCE = 5  # deleted in one transaction; a cell has 120 months
-STORED_VERSIONS = 5  # of the guide: the newest, and the one to roll back to
-IMPORT_LOCK = 7_236_002  # advisory lock that one import at a time holds on PostgreSQL
+STORED_VERSIONS = 5  # the number of newest versions of a guide that are kept
+IMPORT_LOCK = 7_236_002  # advisory lock on PostgreSQL, so that imports run one at a time
 
 T = TypeVar("T")
 Statement = TypeVar("Statement", Select[Any], Update, Delete)
@@ -73,7 +73,7 @@ _ELEVATION = select(schema.point_heights.c.metres).where(
 
 
 class SqlGuideStore:
-    """The `GuideStore` in the database."""
+    """The `GuideStore` in SQLite or PostgreSQL: versions of each named guide."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -83,7 +83,7 @@ class SqlGuideStore:
         return {row.name: _version(row) for row in rows}
 
     async def versions(self) -> list[GuideVersion]:
-        """Return all stored versions, newest first."""
+        """Return the stored versions of all guides, newest first."""
         query = select(guide_versions).order_by(guide_versions.c.number.desc())
         return [_version(row) for row in await self._database.rows(query)]
 
@@ -92,7 +92,7 @@ class SqlGuideStore:
         table = guide_restaurants.c
         query = select(table.id, table.record).where(table.version == number)
         rows = await self._database.rows(query)
-        # in a thread, since a large guide takes long enough to be felt by requests
+        # in a thread, since decoding a large guide would delay requests
         return await asyncio.to_thread(
             lambda: [_decode(_restaurant, row.record, f"restaurant {row.id}") for row in rows]
         )
@@ -104,7 +104,7 @@ class SqlGuideStore:
         imported_at: datetime,
         name: str = "",
     ) -> GuideVersion:
-        """Store a new version and make it the active one of its name, in one transaction."""
+        """Store a new version of the guide `name` and activate it, in one transaction."""
 
         def work(connection: Connection) -> GuideVersion:
             self._lock(connection)
@@ -127,10 +127,10 @@ class SqlGuideStore:
         return await self._database.write(work, patience=None)
 
     async def rollback(self, name: str = "") -> GuideVersion:
-        """Make the version active that the active one of this name replaced.
+        """Activate the previous version of the guide `name`, and return it.
 
         Raises:
-            OperatorError: there is none.
+            OperatorError: no previous version is stored.
         """
 
         def work(connection: Connection) -> GuideVersion:
@@ -149,7 +149,7 @@ class SqlGuideStore:
         return await self._database.write(work)
 
     async def remove(self, name: str = "") -> int:
-        """Delete all versions of this name; return how many there were."""
+        """Delete all versions of the guide `name`; return how many were deleted."""
 
         def work(connection: Connection) -> int:
             self._lock(connection)
@@ -191,7 +191,7 @@ def _insert(
 
 
 def _superseded(active: GuideVersion) -> ColumnElement[bool]:
-    """Return the condition for versions to delete: old, and not the active one's predecessor."""
+    """Return the condition for versions to delete: neither among the newest nor replaced last."""
     number = guide_versions.c.number
     newest = _of(active.name, select(number)).order_by(number.desc()).limit(STORED_VERSIONS)
     return and_(number.not_in(newest), number != (active.replaces or 0))
@@ -206,10 +206,10 @@ def _version(row: Any) -> GuideVersion:
 
 
 def _decode(decoder: msgspec.json.Decoder[T], record: Any, name: str) -> T:
-    """Return the content of a record.
+    """Decode a stored JSON record; `name` names it in errors.
 
     Raises:
-        StorageError: it is damaged.
+        StorageError: the record is damaged.
     """
     try:
         return decoder.decode(record)
@@ -220,7 +220,7 @@ def _decode(decoder: msgspec.json.Decoder[T], record: Any, name: str) -> T:
 
 
 class SqlCacheStore:
-    """The `CacheStore` in the database."""
+    """The `CacheStore` in SQLite or PostgreSQL: providers' answers until they expire."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -239,7 +239,7 @@ class SqlCacheStore:
 
 
 class SqlClimateStore:
-    """The `ClimateStore` in the database."""
+    """The `ClimateStore` in SQLite or PostgreSQL: archived months and elevations."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -259,12 +259,12 @@ class SqlClimateStore:
         self._insert_elevations = database.insert(schema.point_heights).on_conflict_do_nothing()
 
     async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
-        """Return every year stored of these months of a cell."""
+        """Return the rows of these calendar months (1 to 12) of a cell, in all stored years."""
         rows = await self._database.rows(_MONTHS, source=source, cell=cell, months=list(months))
         return [MonthRow(**row._asdict()) for row in rows]
 
     async def save(self, rows: Sequence[MonthRow]) -> None:
-        """Store rows in one transaction, in place of those stored before."""
+        """Store rows in one transaction; each replaces a stored row of its cell, month and year."""
         cells = {(row.source, row.cell): row.fetched_at.date() for row in rows}
         values = [msgspec.structs.asdict(row) for row in rows]
         starts = range(0, len(values), _MONTHS_AT_ONCE)
@@ -272,14 +272,14 @@ class SqlClimateStore:
         await self._database.execute((self._touch, _touches(cells)), *parts)
 
     async def touch(self, cells: Mapping[ArchiveCell, date]) -> None:
-        """Record the day on which cells were last used; the latest stays."""
+        """Record the day on which each cell was used, unless a later day is recorded already."""
         await self._database.execute((self._touch, _touches(cells)))
 
     async def prune(self, used_before: date) -> int:
-        """Delete the months of cells last used before a day; return how many.
+        """Delete the months of cells last used before `used_before`; return how many months.
 
-        It deletes a few cells at a time, so that other writers come between. A cell that is used
-        meanwhile stays.
+        One transaction deletes only a few cells, so that other writers need not wait. A cell that
+        is used meanwhile is kept.
         """
         count, cells = 0, schema.climate_cells.c
         unused = select(cells.source, cells.cell).where(cells.asked_on < used_before)
@@ -292,11 +292,11 @@ class SqlClimateStore:
         return count
 
     async def load_elevation(self, lat: float, lng: float) -> float | None:
-        """Return the stored elevation of a point in m."""
+        """Return the stored elevation of a point in m; None if it is not stored."""
         return await self._database.scalar(_ELEVATION, lat=_to_grid(lat), lng=_to_grid(lng))
 
     async def save_elevations(self, elevations: Mapping[tuple[float, float], float]) -> None:
-        """Store the elevations of points; the first one stored stays."""
+        """Store elevations in m by (lat, lng); points that have one already keep it."""
         rows = [
             {"lat": _to_grid(lat), "lng": _to_grid(lng), "metres": metres}
             for (lat, lng), metres in elevations.items()
@@ -304,7 +304,7 @@ class SqlClimateStore:
         await self._database.execute((self._insert_elevations, rows))
 
     async def extent(self) -> tuple[int, datetime | None]:
-        """Return how many rows are stored, and when the newest came."""
+        """Return the number of stored months, and when the newest was fetched (None if none)."""
         (row,) = await self._database.rows(_EXTENT)
         return row.rows, row.newest
 
@@ -312,9 +312,9 @@ class SqlClimateStore:
 def _delete_cells(
     connection: Connection, names: Sequence[tuple[str, str]], used_before: date
 ) -> int:
-    """Delete cells that were not used since, with their months; return how many months.
+    """Delete cells last used before `used_before`, with their months; return how many months.
 
-    The cells go first, as `save` touches them, so that neither waits for the other.
+    Cells come before months, the order in which `save` writes them; this avoids deadlocks.
     """
     cells, months, deleted = schema.climate_cells, schema.climate_months, []
     for source, cell in names:
@@ -330,7 +330,7 @@ def _delete_cells(
 
 
 def _touches(cells: Mapping[ArchiveCell, date]) -> list[dict[str, object]]:
-    """Return rows in one order for all processes, which avoids deadlocks."""
+    """Return the rows that record a use; all processes sort them alike, which avoids deadlocks."""
     return [
         {"source": source, "cell": cell, "asked_on": day}
         for (source, cell), day in sorted(cells.items())
@@ -345,14 +345,14 @@ _ROWS_AT_ONCE = 500  # in one statement: SQLite takes 32,766 values
 
 
 class SqlAccuracyStore:
-    """The `AccuracyStore` in the database."""
+    """The `AccuracyStore` in SQLite or PostgreSQL: forecasts as issued, to be verified later."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def save_forecasts(self, rows: Sequence[ForecastRow]) -> None:
         statement = self._database.insert(forecast_records).on_conflict_do_nothing()
-        # in one order for all processes, so that none waits for another that waits for it
+        # all processes insert in the same order, which avoids deadlocks
         ordered = sorted(rows, key=lambda row: (row.provider, row.cell, row.issued_on))
         values = [msgspec.structs.asdict(row) for row in ordered]
         starts = range(0, len(values), _ROWS_AT_ONCE)

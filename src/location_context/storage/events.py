@@ -1,8 +1,8 @@
-"""The operator's own events in the database, found by place and time; the same code on both.
+"""The operator's imported events in the database, found by place and time.
 
-An event is stored under a cell and its last day, so that a query reads few rows. A cell is a square
-of about 28 km; bands of latitude are 0.25° high, and each is cut into as many cells as its length
-needs. Events of a whole country share a cell of their own, below 0.
+An event is stored under the number of its cell and its last day, so that a query reads few rows. A
+cell is a square of about 28 km: each band of latitude, 0.25° high, is divided into as many cells as
+fit around the Earth. Events of a whole country have a cell with a negative number.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from location_context.storage.schema import event_calendars, events
 _BAND = 0.25  # degrees of latitude
 _MAX_COLUMNS = 10_000  # more than cells in any band
 _KM_PER_DEGREE = 111.195
-BATCH_ROWS = 2000  # written at once
+BATCH_ROWS = 2000  # rows in one INSERT; more rows than that are decoded in a thread
 
 _NEARBY = (
     select(events.c.record)
@@ -39,7 +39,7 @@ _calendar = msgspec.json.Decoder(Calendar)
 
 
 class SqlEventStore:
-    """The `EventStore` in the database."""
+    """The `EventStore` in SQLite or PostgreSQL: imports, feeds and their events."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -47,9 +47,9 @@ class SqlEventStore:
     async def find_nearby(
         self, point: Point, radius: float, days: Stay, limit: int
     ) -> list[ProviderEvent]:
-        """Return events that may lie within `radius` km or concern the country, and touch the days.
+        """Return at most `limit` events on these days, nearby or of the whole country.
 
-        Each cell is one range of the key, never a scan.
+        Nearby are all cells that the radius (km) touches; some of their events lie farther away.
         """
         cells = cells_within(point.lat, point.lng, radius)
         if point.country:
@@ -59,11 +59,11 @@ class SqlEventStore:
         )
         if len(found) <= BATCH_ROWS:
             return [_event.decode(record) for record in found]
-        # in a thread, since many events take long enough to be felt by other requests
+        # in a thread, since decoding many events would delay other requests
         return await asyncio.to_thread(lambda: [_event.decode(record) for record in found])
 
     async def calendars(self) -> list[Calendar]:
-        """Return all imports and feeds, by id."""
+        """Return all imports and feeds, ordered by id."""
         query = select(event_calendars.c.record).order_by(event_calendars.c.id)
         return [_calendar.decode(record) for record in await self._database.scalars(query)]
 
@@ -75,23 +75,23 @@ class SqlEventStore:
             connection.execute(insert(event_calendars).values(**_calendar_row(calendar)))
             _insert(connection, rows)
 
-        # in a thread, since many events take long enough to be felt by requests
+        # in a thread, since encoding many events would delay requests
         rows = await asyncio.to_thread(_event_rows, calendar.id, new_events)
         await self._database.write(work, patience=None)
 
     async def update_calendar(self, calendar: Calendar) -> None:
-        """Store changes of a calendar, if it still exists."""
+        """Store the changed record of a calendar, if the calendar still exists."""
         is_it = event_calendars.c.id == calendar.id
         await self._database.execute(
             (update(event_calendars).where(is_it), _calendar_row(calendar))
         )
 
     async def remove(self, calendar_id: str) -> bool:
-        """Delete a calendar and its events; return whether it was there."""
+        """Delete a calendar and its events; return False if there was no such calendar."""
         return await self._database.write(lambda connection: _delete(connection, calendar_id))
 
     async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
-        """Return a feed last checked before that, marked as checked now."""
+        """Return one feed last checked before `checked_before`, marked as checked now; or None."""
         checked = event_calendars.c.checked_at
         waits = and_(
             event_calendars.c.kind == "feed", or_(checked.is_(None), checked < checked_before)
@@ -111,7 +111,7 @@ class SqlEventStore:
         return None
 
     async def prune(self, before: date) -> int:
-        """Delete events that ended before a day, a calendar at a time; return how many."""
+        """Delete events that ended before a day, one calendar a transaction; return how many."""
         count = 0
         for calendar in await self.calendars():
             count += await self._database.write(partial(_prune, calendar.id, before))
@@ -119,7 +119,7 @@ class SqlEventStore:
 
 
 def _prune(calendar_id: str, before: date, connection: Connection) -> int:
-    """Delete past events of a calendar and count them off it, locked as an import locks it."""
+    """Delete past events of a calendar and update its count; hold the lock that imports use."""
     is_it = event_calendars.c.id == calendar_id
     record = connection.scalar(select(event_calendars.c.record).where(is_it).with_for_update())
     past = delete(events).where(events.c.calendar == calendar_id, events.c.last_day < before)
@@ -149,13 +149,13 @@ def _calendar_row(calendar: Calendar) -> dict[str, object]:
 
 
 def _event_rows(calendar_id: str, new_events: Sequence[ProviderEvent]) -> list[dict[str, object]]:
-    """Return rows in the order of the key, so that neighbours are written together."""
+    """Return the events as rows, sorted by key, so that neighbouring rows are written together."""
     rows = [_event_row(calendar_id, event) for event in new_events]
     return sorted(rows, key=lambda row: (row["cell"], row["last_day"], row["id"]))
 
 
 def _event_row(calendar_id: str, event: ProviderEvent) -> dict[str, object]:
-    """Return the row of an event."""
+    """Return an event as a row of the table `events`."""
     return {
         "cell": _cell(event),
         "last_day": event.end.day if event.end else event.start.day,
@@ -167,7 +167,7 @@ def _event_row(calendar_id: str, event: ProviderEvent) -> dict[str, object]:
 
 
 def _cell(event: ProviderEvent) -> int:
-    """Return the cell of the event's place, else that of its country."""
+    """Return the number of the cell at the event's place, or of its country without a place."""
     place = event.place
     if place and place.lat is not None and place.lng is not None:
         return cell_of(place.lat, place.lng)
@@ -180,19 +180,19 @@ def _insert(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
 
 
 def cell_of(lat: float, lng: float) -> int:
-    """Return the cell of a point."""
+    """Return the number of the cell that contains a point."""
     band = _band(lat)
     count = _columns(band)
     return band * _MAX_COLUMNS + math.floor((lng + 180) / 360 * count) % count
 
 
 def country_cell(country: str) -> int:
-    """Return the cell of a whole country."""
+    """Return the negative cell number of a country, given its two-letter code."""
     return -(ord(country[0]) * 256 + ord(country[1]))
 
 
 def cells_within(lat: float, lng: float, radius_km: float) -> list[int]:
-    """Return every cell that a circle may touch."""
+    """Return the numbers of all cells that a circle may touch, ascending."""
     reach = radius_km / _KM_PER_DEGREE
     found: set[int] = set()
     for band in range(_band(max(-90.0, lat - reach)), _band(min(90.0, lat + reach)) + 1):
@@ -212,7 +212,7 @@ def _band(lat: float) -> int:
 
 
 def _columns(band: int) -> int:
-    """Return how many cells go round the Earth in a band, at its edge nearer the equator."""
+    """Return how many cells a band has, by its length at the edge nearer the equator."""
     south = band * _BAND - 90
     edge = min(abs(south), abs(south + _BAND))
     return max(1, math.floor(360 / _BAND * math.cos(math.radians(edge))))

@@ -1,7 +1,7 @@
-"""Replicas' shared state in Redis or Valkey: the connection and quotas.
+"""Redis or Valkey: the connection, and the quota counter that all replicas share.
 
-While Redis is unavailable, callers go on alone: `execute` returns None at once, and one caller a
-second tries again.
+While Redis is unavailable, each process counts on its own: `execute` returns None at once, and only
+one call a second tries to reach Redis.
 """
 
 import asyncio
@@ -22,30 +22,30 @@ from location_context.settings import Secret
 from location_context.stay import Clock, posix_seconds
 
 MAX_CONNECTIONS = 16
-TIMEOUT = 0.25  # seconds that a caller waits, for one of the connections and the reply
-SOCKET_TIMEOUT = 1.0  # seconds; a connection that is silent for longer is closed
-RETRY_AFTER = 1.0  # seconds until a Redis that failed or was late is tried again
-PASSES = 3
-LOG_SECONDS = 60.0  # between two lines on commands that Redis refuses
+TIMEOUT = 0.25  # seconds that a caller waits for a free connection and the reply together
+SOCKET_TIMEOUT = 1.0  # seconds without a reply, after which a connection is closed
+RETRY_AFTER = 1.0  # seconds between a failed or late command and the next attempt
+PASSES = 3  # turns of the event loop that a finished reply may still need
+LOG_SECONDS = 60.0  # between two log lines on commands that Redis refuses
 NOT_INSTALLED = "REDIS_URL needs the client of Redis: pip install 'location-context[redis]'."
 
 
 class RedisLink:
-    """A connection to Redis that callers can do without. `prefix` stands before every key.
+    """A connection to Redis whose callers continue without it. All keys begin with `prefix`.
 
     Attributes:
-        degraded: True if Redis is unavailable: the last command had no answer in time.
+        degraded: True if Redis is unavailable: the last command failed or was late.
     """
 
     def __init__(
         self, url: Secret, prefix: str = "location-context:", timeout: float = TIMEOUT
     ) -> None:
-        """Take a `timeout`: seconds that a caller waits.
+        """Prepare a connection; `timeout` is the longest time that a caller waits, in seconds.
 
         Raises:
-            OperatorError: the client of Redis is not installed.
+            OperatorError: the Redis client library is not installed.
         """
-        # imported here: it costs a start 0.1 s and 15 MB, and most services run without Redis
+        # imported here: it takes 0.1 s and 15 MB, and most services run without Redis
         try:
             from redis import exceptions  # noqa: PLC0415  large, and rare
             from redis.asyncio import Redis  # noqa: PLC0415  large, and rare
@@ -60,7 +60,7 @@ class RedisLink:
         self._retry_at = 0.0
         self._semaphore = asyncio.Semaphore(MAX_CONNECTIONS)
         self._under_way: set[asyncio.Task[tuple[str, Any]]] = set()
-        self._refusals = exceptions.ResponseError  # of this command: another type, no memory left
+        self._refusals = exceptions.ResponseError  # such as a key of another type, or no memory
         self._failures = (exceptions.RedisError, OSError, TimeoutError)
         self._logged_at = -math.inf
         self.redis = Redis.from_url(
@@ -71,13 +71,13 @@ class RedisLink:
         )
 
     def script(self, text: str) -> Callable[..., Awaitable[Any]]:
-        """Return a Lua script that is sent once and called by its hash."""
+        """Return a function that runs a Lua script; Redis receives its text once, then its hash."""
         return self.redis.register_script(text)
 
     async def execute(self, command: Callable[[], Awaitable[Any]]) -> Any:
-        """Return the reply of Redis; None while it is unavailable or late, or if it refuses.
+        """Return the reply of Redis; None if Redis is unavailable, late or refuses the command.
 
-        A late command continues in the background; for the next second, callers do not wait.
+        A late command continues in the background. For the next second, further calls return None.
         """
         if self.is_unavailable:
             return None
@@ -87,7 +87,7 @@ class RedisLink:
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
         await asyncio.wait({task}, timeout=self._timeout)
-        for _ in range(PASSES):  # of a busy event loop, which may not have read the reply yet
+        for _ in range(PASSES):  # a busy event loop may not have read the reply yet
             if not task.done():
                 await asyncio.sleep(0)
         failure, reply = task.result() if task.done() else ("late", None)
@@ -103,7 +103,7 @@ class RedisLink:
         return reply
 
     async def _connected(self, command: Callable[[], Awaitable[Any]]) -> tuple[str, Any]:
-        """Return the name of the failure, empty if there was none, and the reply."""
+        """Run a command; return the class of the error, "" if it succeeded, and the reply."""
         async with self._semaphore:
             try:
                 return "", await command()
@@ -114,7 +114,7 @@ class RedisLink:
                 return type(error).__name__, None
 
     def _log_refusal(self, error: Exception) -> None:
-        """Log a refusal, once a minute."""
+        """Log that Redis refused a command, at most once a minute."""
         if time.monotonic() - self._logged_at >= LOG_SECONDS:
             self._logged_at = time.monotonic()
             code = str(error).partition(" ")[0]
@@ -122,11 +122,11 @@ class RedisLink:
 
     @property
     def is_unavailable(self) -> bool:
-        """True while the next command would not be tried."""
+        """True during the second after a failure, in which no command is sent."""
         return self.degraded and time.monotonic() < self._retry_at
 
     def retry_now(self) -> None:
-        """Try Redis at the next request, however recently it failed."""
+        """End the pause after a failure, so that the next command is sent."""
         self._retry_at = 0.0
 
     async def close(self) -> None:
@@ -149,26 +149,25 @@ for i = 2, #ARGV, 2 do
 end
 """
 SECRET_TTL = 2 * 86400
-CLOCK_SLACK_MS = 5000  # above what a command takes to Redis, and far below a window
+CLOCK_SLACK_MS = 5000  # longer than a command takes to Redis, far shorter than a window
 
 
 Waiting: TypeAlias = dict[tuple[str, Limits, int], list[asyncio.Future[RateLimitResult | None]]]
 
 
 class RedisCounter:
-    """`access.quota.Counter` in Redis, shared by all replicas; counts here while it is unavailable.
+    """The `Counter` of `access.quota` in Redis; while Redis is unavailable, counts in this process.
 
-    One script counts all requests that came while the previous call was under way, each in all
-    windows of its subject or in none, so that counts are exact whatever the concurrency. The rules
-    are those of `access.quota.Windows`. Times are whole milliseconds of `clock`. If the clocks of
-    the machine and of Redis differ, a window of one replica would long have ended for another, so
-    the difference is added.
+    Requests that arrive during a call to Redis are counted together by the next call. One script
+    counts each request in all windows of its subject or in none, so concurrent counts are exact.
+    The rules are those of `access.quota.Windows`. Times are whole milliseconds of `clock`, plus the
+    offset of Redis' clock, since replicas would otherwise disagree about the end of a window.
     """
 
     def __init__(
         self, link: RedisLink, clock: Clock, machine: Callable[[], float] = time.time
     ) -> None:
-        """Take clocks: `machine` is this machine's time, POSIX seconds; `clock` may be moved."""
+        """Set the clocks; tests may move `clock`, but `machine` is the real time, POSIX seconds."""
         self._link = link
         self._clock = posix_seconds(clock)
         self._machine = machine
@@ -178,7 +177,7 @@ class RedisCounter:
         self._secret: tuple[str, bytes] = ("", b"")
         self._consume_script = link.script(_script("quota"))
         self._refund_script = link.script(_REFUND_SCRIPT)
-        self._waiting: Waiting = {}  # for the next call
+        self._waiting: Waiting = {}  # requests to be counted by the next call
         self._calls: asyncio.Task[None] | None = None
 
     @property
@@ -194,7 +193,7 @@ class RedisCounter:
 
     @property
     def _alone(self) -> bool:
-        """True if Redis is unavailable, and no request or another request tries to reach it."""
+        """True if requests count here: Redis is unavailable, perhaps tried by another request."""
         return self._link.is_unavailable or (self._link.degraded and self._calling)
 
     def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult | None:
@@ -210,7 +209,7 @@ class RedisCounter:
         return await future or self._local.consume_nowait(subject, limits, cost)
 
     async def _call(self) -> None:
-        """Count the waiting requests, and those that came meanwhile."""
+        """Count the waiting requests, again and again until none is left."""
         while waiting := self._waiting:
             self._waiting = {}
             try:
@@ -241,7 +240,7 @@ class RedisCounter:
             counted = [(next(counts), next(counts) / 1000) for _ in limits.windows]
             ends = tuple(end for _, end in counted)
             for number, future in enumerate(futures, 1):
-                later = cost * max(0, granted - number)  # of these, counted after this one
+                later = cost * max(0, granted - number)  # units that later requests spent
                 used = tuple(used - later for used, _ in counted)
                 result = RateLimitResult(subject, number <= granted, limits, used, ends, now, cost)
                 if not future.done():  # its request may have been cancelled
@@ -268,4 +267,4 @@ class RedisCounter:
         return self._secret[1]
 
     async def close(self) -> None:
-        """Do nothing: the link is closed where it was opened."""
+        """Do nothing: the code that opened the link closes it."""

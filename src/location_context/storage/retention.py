@@ -1,8 +1,8 @@
-"""Retention: each process looks for expired rows once a day, and deletes those it finds.
+"""Retention: each process deletes expired rows once a day.
 
-Climate months are deleted by cell, 400 days after the cell was last used; imported events 31 days
-after their end; requests by key after 90 days. Large deletions are split into batches, so that
-other writers come between.
+Climate months are deleted 400 days after their cell was last used, imported events 31 days after
+their end, and request counts of keys after 90 days. Large deletions are split into batches, so
+that other writers need not wait.
 """
 
 import asyncio
@@ -24,25 +24,25 @@ from location_context.storage.events import SqlEventStore
 CLIMATE_RETENTION = timedelta(days=400)  # since the cell was last used
 EVENTS_RETENTION = timedelta(days=31)  # since they ended
 PASS_SECONDS = 86_400.0  # between two passes of a process
-START_SECONDS = 600.0  # within which the first one begins, so that workers do not start together
+START_SECONDS = 600.0  # longest random delay of the first pass, so that workers start apart
 
 
 class Deleted(msgspec.Struct):
-    """The number of rows that a pass deleted."""
+    """The numbers of rows that one pass deleted."""
 
     climate_months: int = 0
     events: int = 0
 
 
 class Retention:
-    """The retention of one database."""
+    """A task that deletes expired rows from one database."""
 
     def __init__(self, database: Database, clock: Clock = system_clock) -> None:
         self._database = database
         self._clock = clock
 
     async def run(self) -> None:
-        """Pass once a day until cancelled."""
+        """Call `prune` once a day until cancelled; log a failure and continue."""
         await asyncio.sleep(START_SECONDS * random.uniform(0.1, 1))  # noqa: S311  spread, no secret
         while True:
             try:
@@ -55,7 +55,7 @@ class Retention:
         """Delete all expired rows; log and return how many.
 
         Raises:
-            StorageError: the database cannot be read or written; what was deleted stays deleted.
+            StorageError: the database cannot be used; earlier batches stay deleted.
         """
         database, now = self._database, self._clock()
         await delete_old(database, now.timestamp())

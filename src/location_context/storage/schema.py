@@ -1,9 +1,7 @@
-"""Every table, in one metadata.
+"""Schema: all tables of the database, the revision it has and needs, and its migration.
 
-The schema's present and required version, and the migrations between.
-
-The stores query the tables. A new database gets them as they are here; an old one is migrated to
-the same ones (a test compares them).
+A new database receives the tables as they are defined here. An old one is migrated to the same
+tables; a test compares both.
 """
 
 from datetime import UTC, date, datetime
@@ -42,7 +40,7 @@ from sqlalchemy.types import TypeDecorator
 from location_context.errors import OperatorError
 
 VERSION_TABLE = "schema_version"
-BEFORE_FIRST = "0009_climate_cells"  # the last of the nine migrations that became the first one
+BEFORE_FIRST = "0009_climate_cells"  # the last revision before the first release
 OLDEST_USABLE = "schema_usable_from"  # in `facts`, written by each migration
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -53,7 +51,7 @@ def head() -> str:
 
 
 def current(connection: Connection) -> str | None:
-    """Return the revision of the database; None for a new one."""
+    """Return the revision of the database's schema; None for a new database."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     number: Column[str] = Column("version_num", String)
@@ -73,10 +71,10 @@ def pending(revision: str | None) -> list[str]:
 
 
 def upgrade(connection: Connection) -> None:
-    """Make a new database's tables, or migrate those of an old one, in the caller's transaction.
+    """Create the tables of a new database, or migrate an old one, in the caller's transaction.
 
     Raises:
-        OperatorError: the schema is that of a newer version.
+        OperatorError: a newer version, incompatible with this one, created the schema.
     """
     revision = current(connection)
     if revision not in {None, BEFORE_FIRST, *_revisions()}:
@@ -95,10 +93,10 @@ def upgrade(connection: Connection) -> None:
 
 
 def convert(connection: Connection) -> None:
-    """Turn the tables of the nine migrations before the first release into those of the first.
+    """Convert a database from before the first release to the schema of the first release.
 
-    Events move from levels and buckets to their days; triggers that counted rows go, and so do the
-    days of the score's own.
+    Events are stored by day instead of by levels and buckets. Triggers that counted rows are
+    dropped, and so is the table of observed days.
     """
     if connection.dialect.name == "sqlite":
         for name in ("insert", "update", "delete"):
@@ -121,7 +119,7 @@ def convert(connection: Connection) -> None:
 
 
 def move_events(connection: Connection) -> None:
-    """Copy `events_before` to `events`, with the days that stand in each record."""
+    """Copy `events_before` to `events`; read each event's first and last day from its record."""
     rows = connection.execute(
         text("SELECT cell, calendar, id, record FROM events_before"),
         execution_options={"yield_per": 1000},
@@ -138,13 +136,13 @@ def _with_days(row: RowMapping) -> dict[str, Any]:
 
 
 def require_usable(connection: Connection) -> None:
-    """Reject a schema that this version cannot use.
+    """Reject a schema that this version of the service cannot use.
 
-    A newer version's can be used if its migrations say so, so that the servers of both may run side
-    by side during an upgrade.
+    The schema of a newer version is usable if its migrations declare it (`usable_from`). So servers
+    of both versions can run side by side during an upgrade.
 
     Raises:
-        OperatorError: it is older (with the command to run), or newer and not usable.
+        OperatorError: the schema is older than needed, or newer and incompatible.
     """
     revision = current(connection)
     if revision == head():
@@ -152,29 +150,29 @@ def require_usable(connection: Connection) -> None:
     if revision in {BEFORE_FIRST, *_revisions()}:
         raise OperatorError(
             f"The database has schema {revision}, and this version needs {head()}. "
-            "Make a copy of it, then run: location-context migrate"
+            "Back it up, then run: location-context migrate"
         )
     if _oldest_usable(connection) not in _revisions():
         raise OperatorError(
-            f"The database has schema {revision}, which this version cannot use: it was created by "
-            "a newer version. Install that version, or restore a copy from before its migration."
+            f"The database has schema {revision}, which this version cannot use: a newer version "
+            "created it. Install that version, or restore a backup from before its migration."
         )
 
 
 def _oldest_usable(connection: Connection) -> str | None:
-    """Return the oldest revision whose version of the service can use the schema as it is."""
+    """Return the oldest revision whose service version can use this database's schema."""
     name, value = metadata_kv.c.name, metadata_kv.c.value
     found: str | None = connection.scalar(select(value).where(name == OLDEST_USABLE))
     return found
 
 
 def _revisions() -> list[str]:
-    """Return every revision, the oldest first; a migration's file is named after its revision."""
+    """Return all revisions, oldest first: the names of the migration files."""
     return sorted(file.stem for file in (MIGRATIONS / "versions").glob("[0-9]*.py"))
 
 
 def _usable_from() -> str:
-    """Return the oldest revision whose version can use the newest schema."""
+    """Return the oldest revision whose service version can use the newest schema."""
     from alembic.script import ScriptDirectory  # noqa: PLC0415  large, and rare
 
     scripts = ScriptDirectory.from_config(_config()).walk_revisions()
@@ -183,7 +181,7 @@ def _usable_from() -> str:
 
 def _alembic(step: Literal["stamp", "upgrade"], connection: Connection) -> None:
     """Mark the schema as the newest one, or apply every migration up to it."""
-    # imported here: it costs a start 0.1 s and 10 MB, and only a migration needs it
+    # imported here: it takes 0.1 s and 10 MB, and only a migration needs it
     from alembic import command  # noqa: PLC0415  large, and rare
 
     config = _config()
@@ -202,7 +200,7 @@ def _config() -> Any:
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An aware datetime; SQLite stores no zone, so it goes in and comes out as UTC."""
+    """A column of time-zone-aware datetimes, stored in UTC because SQLite stores no zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -224,7 +222,7 @@ metadata = MetaData()
 
 
 def _key(name: str, type_: Any, *rest: SchemaItem) -> Column[Any]:
-    """Return a column of the primary key; its numbers are supplied, never counted up."""
+    """Return a column of the primary key; numbers in it are not generated by the database."""
     return Column(name, type_, *rest, primary_key=True, autoincrement=False)
 
 
@@ -259,7 +257,7 @@ metadata_kv = Table(  # single values about this database, such as the check of 
     "facts", metadata, _key("name", String(64)), _filled("value", String(200))
 )
 
-guide_versions = Table(  # numbered over all names
+guide_versions = Table(  # one sequence of numbers for the versions of all guides
     "guide_versions",
     metadata,
     _key("number", Integer),
@@ -301,7 +299,7 @@ events = Table(  # clustered by its key on SQLite: a query reads neighbouring pa
     sqlite_with_rowid=False,
 )
 
-climate_months = Table(  # one year's month of a cell's archive: a kB, too long for a tree of keys
+climate_months = Table(  # a kB a row: too large for SQLite's WITHOUT ROWID
     "climate_months",
     metadata,
     _key("source", String(40)),
@@ -316,7 +314,7 @@ climate_months = Table(  # one year's month of a cell's archive: a kB, too long 
     Index("climate_months_by_fetch", "fetched_at"),
 )
 
-climate_cells = Table(  # the last use of each cell, to the week
+climate_cells = Table(  # the day of each cell's last use, updated at most once a week
     "climate_cells",
     metadata,
     _key("source", String(40)),
@@ -345,7 +343,7 @@ provider_answers = Table(  # providers' answers, until they expire
     sqlite_with_rowid=False,
 )
 
-forecast_records = Table(  # the first forecast of a day for a cell, packed
+forecast_records = Table(  # the first forecast issued each day for a cell, encoded in bytes
     "forecast_records",
     metadata,
     _key("provider", String(40)),
@@ -357,7 +355,7 @@ forecast_records = Table(  # the first forecast of a day for a cell, packed
     sqlite_with_rowid=False,
 )
 
-provider_units = Table(  # units spent of providers' budgets, by sixtieth of a window
+provider_units = Table(  # units spent of providers' budgets; each window has 60 buckets
     "provider_units",
     metadata,
     _key("host", String(40)),

@@ -1,9 +1,8 @@
-"""Providers' answers that processes share in Redis: a value by key, and a lock for it.
+"""Providers' answers that processes share in Redis, each with a lock for the process that fetches.
 
-The owner of a value sets its life, two days at most. A process takes the lock of a value before it
-fetches; the others look again ten times a second until the lock is free, and find the value. A
-lock ends after ten seconds, so that a holder that died no longer blocks its key. Lives are by
-Redis' own clock.
+A process takes the lock of a key before it fetches the value. The other processes retry ten times a
+second until the lock is free, and then read the value. A lock expires after ten seconds, so a
+crashed process cannot block its key. Values expire when their owner says, after two days at most.
 """
 
 import asyncio
@@ -19,11 +18,11 @@ from location_context.upstream.shared_cache import CacheRecord, inflate
 
 MAX_LIFE_MS = 2 * 86_400_000
 LOCK_MS = 10_000
-LOOK_SECONDS = 0.1  # between two looks of a process that waits for a lock
-MAX_UNPACKED = 8_000_000  # bytes, many times the largest that is stored
-MIN_COMPRESSED = 500  # bytes; a forecast of 4 kB becomes 2, a hundred events of 35 kB 6
-ROOM_SHARE = 0.8  # of Redis' `maxmemory`, beyond which values are not stored
-ROOM_SECONDS = 5.0  # for which that is known
+LOOK_SECONDS = 0.1  # between two attempts of a process that waits for a lock
+MAX_UNPACKED = 8_000_000  # bytes; many times the largest stored value
+MIN_COMPRESSED = 500  # bytes; a forecast of 4 kB shrinks to 2, a hundred events from 35 kB to 6
+ROOM_SHARE = 0.8  # share of Redis' `maxmemory`; beyond it, values are not stored
+ROOM_SECONDS = 5.0  # for which the last reading of Redis' memory is used
 OUTCOMES = ("hit", "miss", "waited", "alone")
 _PLAIN, _PACKED = b"\x00", b"\x01"
 
@@ -39,11 +38,11 @@ return 1
 
 
 class RedisSharedStore:
-    """`upstream.shared_cache.SharedStore` in Redis or Valkey.
+    """The `SharedStore` of `upstream.shared_cache` in Redis or Valkey.
 
     Attributes:
-        looked_up: how often a value was a `hit` or a `miss`, how often another process was waited
-            for (`waited`), and how often Redis was unavailable (`alone`).
+        looked_up: counts of lookups by outcome: `hit`, `miss`, `waited` for another process'
+            fetch, or `alone` because Redis was unavailable.
     """
 
     def __init__(self, link: RedisLink) -> None:
@@ -98,7 +97,7 @@ class RedisSharedStore:
         await self._link.execute(store)
 
     async def _has_room(self) -> bool:
-        """Return True if Redis has room for values without evicting anything else."""
+        """Return True if Redis uses less than `ROOM_SHARE` of its memory, or has no limit."""
         now = asyncio.get_running_loop().time()
         if now >= self._room_known_until:
             self._room_known_until = now + ROOM_SECONDS
@@ -111,13 +110,13 @@ class RedisSharedStore:
 
 
 async def memory(link: RedisLink) -> tuple[int, int] | None:
-    """Return the bytes used and `maxmemory`, 0 if unknown; None while Redis is unavailable."""
+    """Return bytes used and `maxmemory` (0: unknown or unlimited); None without Redis."""
     from redis.exceptions import ResponseError  # noqa: PLC0415  large, and rare
 
     async def read() -> tuple[int, int]:
         try:
             info = await link.redis.info("memory")
-        except ResponseError:  # a user without that right
+        except ResponseError:  # the Redis user may not run INFO
             return 0, 0
         return info.get("used_memory", 0), info.get("maxmemory", 0)
 
@@ -126,19 +125,19 @@ async def memory(link: RedisLink) -> tuple[int, int] | None:
 
 
 def _life(record: CacheRecord, now: datetime) -> int:
-    """Return the milliseconds for which a record is stored."""
+    """Return for how many milliseconds a record is stored."""
     return min(MAX_LIFE_MS, round((record.expires_at - now).total_seconds() * 1000))
 
 
 def packed(data: bytes) -> bytes:
-    """Return data in their stored form: compressed if that is shorter."""
+    """Return data as they are stored: a marker byte, then the data, compressed if shorter."""
     if len(data) >= MIN_COMPRESSED and len(smaller := zlib.compress(data, 1)) < len(data):
         return _PACKED + smaller
     return _PLAIN + data
 
 
 def unpacked(stored: bytes | None) -> bytes | None:
-    """Return what was packed; None where there is nothing, or it is damaged."""
+    """Return the data of a value made by `packed`; None if it is missing or damaged."""
     if not stored:
         return None
     try:

@@ -1,10 +1,10 @@
-"""Transfer: copies everything from an SQLite database to an empty PostgreSQL one.
+"""Transfer: copies all rows from an SQLite database to an empty PostgreSQL one.
 
-Two passes run in one transaction of the target, so that an interrupted copy leaves nothing there.
-A pass reads each table of both in the order of its key, and writes what differs to the target. The
-first reads one state of the source, which goes on serving. The second holds the source's write lock
-until the target has committed, so that the copy has all that was stored before its end. It is the
-check too: it compares every row, and those that it writes as the target returns them.
+Two passes run in one transaction of the target, so an interrupted copy leaves nothing there. Each
+pass reads the tables of both databases in the order of their keys, and writes rows that differ to
+the target. The service may write to the source during the first pass. The second pass blocks those
+writes until the target has committed, so that the copy is complete. It also verifies the copy: it
+compares every row, and checks that the target returns new rows unchanged.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -55,7 +55,7 @@ class Transfer:
     """
 
     def __init__(self, settings: Settings, address: Secret) -> None:
-        """Take the settings of the source and the address of the target.
+        """Prepare a copy from the settings' database to the PostgreSQL URL `address`.
 
         Raises:
             OperatorError: there is no SQLite file to copy.
@@ -72,26 +72,26 @@ class Transfer:
         self._url = url
 
     def count(self) -> int:
-        """Return how many rows the source has.
+        """Return the number of rows in the source.
 
         Raises:
-            OperatorError: its schema is not that of this version.
-            StorageError: it cannot be read.
+            OperatorError: the source's schema is not the one of this version.
+            StorageError: the source cannot be read.
         """
         with translate_database_errors(str(self.source)), self._reading(writes=False) as here:
             if (revision := schema.current(here)) != schema.head():
                 raise OperatorError(
-                    f"The database {self.source} has schema {revision or 'none'}, and a copy needs "
+                    f"The database {self.source} has schema {revision or 'none'}; copying needs "
                     f"{schema.head()}: run location-context migrate with the newest version."
                 )
             tables = (select(func.count()).select_from(one) for one in metadata.sorted_tables)
             return sum(here.scalar(one) or 0 for one in tables)
 
     def run(self, advance: Advance) -> dict[str, int]:
-        """Copy, and return the number of rows of each table.
+        """Copy all rows; return the number of rows of each table.
 
         Args:
-            advance: receives the number of rows read since its last call; each is read twice.
+            advance: called with the number of rows read since its last call; in all twice `count`.
 
         Raises:
             OperatorError: the target is not empty.
@@ -112,7 +112,7 @@ class Transfer:
         return rows
 
     def _prepare(self, there: Connection) -> None:
-        """Make the target's tables if it has none, and close them to other writers."""
+        """Create the target's tables if it has none, and lock them; reject a target with rows."""
         there.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
         revision = schema.current(there)
         if revision is None and not inspect(there).get_table_names():
@@ -133,7 +133,7 @@ class Transfer:
 
     @contextmanager
     def _reading(self, *, writes: bool) -> Iterator[Connection]:
-        """Read one state of the source; with `writes` nobody else writes meanwhile."""
+        """Open one transaction on the source; with `writes`, other processes cannot write."""
         with (
             _connected(sqlite_engine(self.source, 1)) as here,
             here.execution_options(writes=writes).begin(),
@@ -141,9 +141,9 @@ class Transfer:
             yield here
 
     def _equalise(self, here: Connection, there: Connection, advance: Advance) -> dict[str, int]:
-        """Make each table of the target equal to the source's; return their numbers of rows."""
+        """Make each table of the target equal to the source's; return the rows of each table."""
         counts = dict.fromkeys((table.name for table in metadata.sorted_tables), 0)
-        for table in metadata.sorted_tables:  # each after those that it refers to
+        for table in metadata.sorted_tables:  # each after the tables that it references
             ours, theirs = _rows(here, table, str(self.source)), _rows(there, table, self.target)
             pairs = _pairs(ours, theirs, len(table.primary_key))
             while part := list(islice(pairs, ROWS_AT_ONCE)):
@@ -155,7 +155,7 @@ class Transfer:
     def _write(
         self, there: Connection, table: Table, pairs: Sequence[tuple[Values | None, Values | None]]
     ) -> None:
-        """Give the target the rows that differ, and delete those that the source lacks."""
+        """Write rows that differ to the target; delete its rows that the source does not have."""
         from sqlalchemy.dialects.postgresql import insert  # noqa: PLC0415  large, as in database.py
 
         keys = table.primary_key.columns.keys()
@@ -173,7 +173,7 @@ class Transfer:
 
 @contextmanager
 def _connected(engine: Engine) -> Iterator[Connection]:
-    """Connect for the block, and leave no connection open after it."""
+    """Yield a connection, and close the whole engine when the block ends."""
     try:
         with engine.connect() as connection:
             yield connection
@@ -182,7 +182,7 @@ def _connected(engine: Engine) -> Iterator[Connection]:
 
 
 def _rows(connection: Connection, table: Table, label: str) -> Iterator[Values]:
-    """Yield a table's rows by their key, which its first columns are, in the order of bytes."""
+    """Yield a table's rows, sorted by primary key in byte order (the same in both databases)."""
     is_sqlite = connection.dialect.name == "sqlite"
     key: list[ColumnElement[Any]] = [
         column if is_sqlite or not isinstance(column.type, String) else collate(column, "C")
@@ -192,14 +192,14 @@ def _rows(connection: Connection, table: Table, label: str) -> Iterator[Values]:
     with translate_database_errors(label):
         try:
             yield from map(tuple, connection.execute(query))
-        except (ValueError, TypeError) as error:  # SQLite holds anything in any column
+        except (ValueError, TypeError) as error:  # SQLite does not enforce a column's type
             raise StorageError(f"{label} has a damaged row in {table.name}: {error}") from None
 
 
 def _pairs(
     ours: Iterator[Values], theirs: Iterator[Values], key: int
 ) -> Iterator[tuple[Values | None, Values | None]]:
-    """Yield the rows of two tables side by side; None where one lacks the other's key."""
+    """Yield pairs of rows with the same key (first `key` columns); None if one table lacks it."""
     one, other = next(ours, None), next(theirs, None)
     while one is not None or other is not None:
         if other is None or (one is not None and one[:key] < other[:key]):

@@ -1,6 +1,6 @@
-"""Alembic's environment: migrates the connection that `storage.schema` hands in, nothing else.
+"""Alembic's environment: runs the migrations on the connection that `storage.schema` passes.
 
-The caller holds the transaction, so a migration that is killed leaves nothing behind.
+The caller owns the transaction, so an interrupted migration changes nothing.
 """
 
 from alembic import context

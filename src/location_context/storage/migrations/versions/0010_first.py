@@ -1,6 +1,6 @@
-"""The first release: its tables are made from the metadata, so that no step leads to it.
+"""The schema of the first release, created from the metadata, so this migration has no steps.
 
-`schema.convert` brings databases of before it here.
+`schema.convert` converts databases from before the first release.
 """
 
 revision = "0010_first"

@@ -1,7 +1,7 @@
-"""A guide has a name, and the requests of each key are counted by day.
+"""Add names of guides, and a table of each key's requests by day.
 
-Versions before this one cannot use the result (no `usable_from`): they know one guide, so an import
-by them would deactivate every named one.
+Older versions of the service cannot use the new schema, so `usable_from` is not set. They know only
+one guide, and an import by them would deactivate all named guides.
 """
 
 import sqlalchemy as sa
@@ -12,7 +12,7 @@ down_revision = "0010_first"
 
 
 def upgrade() -> None:
-    """Add `guide_versions.name`, empty for the guide of before, and the table `key_usage`."""
+    """Add `guide_versions.name`, empty for existing versions, and the table `key_usage`."""
     op.add_column(
         "guide_versions", sa.Column("name", sa.String(40), nullable=False, server_default="")
     )
