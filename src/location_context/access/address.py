@@ -1,8 +1,8 @@
-"""The client's address: which one counts behind proxies, and how it is pseudonymised.
+"""The client's address behind proxies, and its pseudonym.
 
-The client is the right-most address in X-Forwarded-For that is not a trusted proxy. It is never
-stored: the limiter receives a keyed hash of it (of the /64 of an IPv6 address) with a random key
-that changes every day.
+The client is the right-most address in X-Forwarded-For that is not a trusted proxy. Addresses are
+never stored. The rate limiter receives a keyed hash of the address (of an IPv6 address, its /64),
+with a random key that changes every day.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 MAX_CHAIN = 32
-_PRIVATE = tuple(  # networks of an operator's proxies; naming one reveals no guest's address
+_PRIVATE = tuple(  # an address in these networks belongs to a proxy, so a message may name it
     ipaddress.ip_network(network)
     for network in (
         "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16",
@@ -30,7 +30,7 @@ _PRIVATE = tuple(  # networks of an operator's proxies; naming one reveals no gu
 
 
 def parse(text: str) -> Address | None:
-    """Return the address in one element of X-Forwarded-For, without its port; None for junk."""
+    """Return the address in one element of X-Forwarded-For, without its port; None if invalid."""
     text = text.strip().strip('"')
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -45,10 +45,10 @@ def parse(text: str) -> Address | None:
 
 
 class TrustedProxies:
-    """The proxies whose X-Forwarded-For is trusted.
+    """The proxies whose X-Forwarded-For header is trusted.
 
     Attributes:
-        warning: a message for the operator, if an untrusted peer sent the header; else None.
+        warning: a message for the operator if an untrusted peer sent the header, else None.
     """
 
     def __init__(self, cidrs: Iterable[str]) -> None:
@@ -61,10 +61,10 @@ class TrustedProxies:
         return address is not None and any(address in network for network in self._networks)
 
     def client(self, peer: str, forwarded_for: Sequence[str]) -> str:
-        """Return the client's address: the peer, or the right-most untrusted one it forwards for.
+        """Return the client's address: `peer`, or if it is a trusted proxy, one that it forwards.
 
-        `forwarded_for` holds the values of all X-Forwarded-For headers, in order. Nothing to the
-        left of an element that is not an address is trusted.
+        `forwarded_for` are the values of all X-Forwarded-For headers, in order. The right-most
+        untrusted address in them is the client; an invalid element ends the search.
         """
         if not forwarded_for:
             return peer
@@ -83,10 +83,10 @@ class TrustedProxies:
         return str(found)
 
     def _warn(self, peer: Address | None) -> None:
-        """Set the warning about this peer, or replace a warning that could not name its peer.
+        """Set and log a warning that names the peer if its address is private.
 
-        A guest can send the header too, so that a peer outside of private networks is not named,
-        nothing of the header is either, and the warning is logged twice at most.
+        Guests can send the header too, so neither a public address nor the header's value is named.
+        A warning with a name replaces one without; in all, at most two are logged.
         """
         self._peer_named = peer is not None and any(peer in network for network in _PRIVATE)
         if self.warning and not self._peer_named:
@@ -103,7 +103,7 @@ class TrustedProxies:
 
 
 class ClientPseudonymiser:
-    """Replaces addresses by pseudonyms that only tell clients apart, for one day."""
+    """Replaces client addresses by pseudonyms that are valid for one day."""
 
     def __init__(self, counter: Counter, clock: Clock) -> None:
         self._counter = counter
@@ -111,25 +111,22 @@ class ClientPseudonymiser:
         self._day, self._name = -1.0, ""
 
     async def pseudonym(self, address: str) -> str:
-        """Return a pseudonym.
-
-        It is the same for a client (IPv6: for its /64) until midnight UTC.
-        """
+        """Return the pseudonym of an address (IPv6: of its /64), the same until midnight UTC."""
         if (day := self._now() // DAY) != self._day:
             self._day, self._name = day, _name(day)
         secret = await self._counter.secret(self._name)
-        # a keyed hash as HMAC is one, at a tenth of its time
+        # as secure as HMAC here, in a tenth of the time
         return hashlib.blake2b(_client(address), key=secret, digest_size=16).hexdigest()
 
 
 def _name(day: float) -> str:
-    """Return the name under which a day's secret is stored."""
+    """Return the name under which the secret of a day (since 1970) is stored."""
     return f"address:{datetime.fromtimestamp(day * DAY, UTC).date().isoformat()}"
 
 
 def _client(address: str) -> bytes:
     try:
-        return socket.inet_pton(socket.AF_INET, address)  # nearly all; quicker than to parse it
+        return socket.inet_pton(socket.AF_INET, address)  # faster than `parse`, for most clients
     except (OSError, ValueError):
         parsed = parse(address)
     if parsed is None:

@@ -1,7 +1,7 @@
-"""Authenticator: decides on a request by its API key and quota, or by its client's address.
+"""Authenticator: admits a request by its API key and quota, or by its client's address.
 
-A request is counted once it is authenticated, and refunded when its answer is a 5xx.
-So 200, 304, 400 and HEAD count; 404 and 405 never come here; 401 and 429 are not counted.
+A request is counted after its key is verified, and refunded if the response is a 5xx. So 200, 304,
+400 and HEAD are counted; 401 and 429 are not. 404 and 405 are answered before authentication.
 """
 
 from collections.abc import Sequence
@@ -17,27 +17,27 @@ from location_context.errors import InvalidApiKey, MissingApiKey, RateLimitExcee
 from location_context.lru import LRUCache
 from location_context.stay import Clock
 
-MAX_WARNINGS = 5  # damaged keys that are named one by one
+MAX_WARNINGS = 5  # damaged keys that get a warning each; the rest share one
 MAX_CACHED_DIGESTS = 10_000  # 3 MB
-MAX_SLOWED = 10_000  # addresses whose unknown keys are counted
-UNKNOWN_KEYS = Limits(Limit("minute", 20, 60))  # of an address; a known key passes whatever it did
-_WIDGET = "widget:"  # before the pseudonym, so that it is not the id of a key
+MAX_SLOWED = 10_000  # client addresses for which attempts with unknown keys are counted
+UNKNOWN_KEYS = Limits(Limit("minute", 20, 60))  # attempts of an address; valid keys still pass
+_WIDGET = "widget:"  # precedes a pseudonym, to distinguish it from the id of a key
 _NOT_RECOGNISED = "The provided API key is not recognised."
 _FORM = "`Authorization: Bearer <api-key>`"
 _MISSING = f"The API key is missing: send it in the header, as {_FORM}."
 
 
 class Authenticator:
-    """Checks requests with a key (`authenticate`), and counts the widget's (`limit_widget`).
+    """Authenticates requests to the API (`authenticate`), and limits the widget's by address.
 
     Attributes:
-        refusals: number of requests over a limit, by the limit's name; `test` for all of test keys.
-        key_cache: the keys.
-        counter: counts the use of keys and addresses.
-        usage: admitted requests by key and day.
+        refusals: counts of requests over a limit, by the limit's name; `test` for all test keys.
+        key_cache: the API keys in memory.
+        counter: counts the requests of keys and addresses in their windows.
+        usage: counts of admitted requests by key and day.
     """
 
-    def __init__(  # noqa: PLR0913  the parts it is made of
+    def __init__(  # noqa: PLR0913  one argument for each part
         self,
         *,
         key_cache: ApiKeyCache,
@@ -56,17 +56,17 @@ class Authenticator:
         self._unknown_keys = MemoryCounter(clock, MAX_SLOWED)
         self._clock = clock
         self._widget_limits = Limits(Limit("minute", widget_per_minute, 60))
-        # by the header that was sent, of keys that work; an HMAC takes as long as all the rest
+        # digests by Authorization header, of valid keys; an HMAC would double a request's time
         self._digests = LRUCache[bytes, bytes](MAX_CACHED_DIGESTS)
         self.refusals = dict.fromkeys(("minute", "day", "test", "widget", "unknown_keys"), 0)
 
     @property
     def degraded(self) -> bool:
-        """True if quotas are counted in this process alone, or records of keys are damaged."""
+        """True if this process counts quotas on its own, or records of keys are damaged."""
         return self.counter.degraded or bool(self.key_cache.damaged)
 
     def warnings(self) -> list[str]:
-        """Return sentences for the operator."""
+        """Return warnings for the operator, about damaged keys and an unavailable Redis."""
         damaged = self.key_cache.damaged
         found = [damaged_key_warning(key_id) for key_id in damaged[:MAX_WARNINGS]]
         if (more := len(damaged) - MAX_WARNINGS) > 0:
@@ -86,26 +86,26 @@ class Authenticator:
     ) -> RateLimitResult:
         """Check the API key of a request, and count it as `cost` requests.
 
-        `client` is the client's address.
+        `client` is the client's address; `key_in_query` improves the message about a missing key.
 
         Returns:
-            The count of a request; its subject is the key's id.
+            The state of the key's quotas; its `subject` is the key's id.
 
         Raises:
-            MissingApiKey: the header holds no key.
+            MissingApiKey: there is no key in the Authorization header.
             InvalidApiKey: the key is unknown, revoked or expired.
-            RateLimitExceeded: its quota is used up, or the client tried too many unknown keys.
-            ServiceOverloaded: keys cannot be checked at this moment.
+            RateLimitExceeded: the quota is used up, or the client tried too many unknown keys.
+            ServiceOverloaded: the database cannot be reached to check keys.
         """
         headers = authorization_headers
         key = self._verified(headers) or await self._verify(headers, key_in_query, client)
         return await self._count(key.id, key.limits, cost)
 
     async def count_further(self, counted: RateLimitResult, more: int) -> RateLimitResult:
-        """Count a request as `more` requests besides what was counted for it.
+        """Add `more` to the count of a request that was already counted; return the new result.
 
         Raises:
-            RateLimitExceeded: the quota has no room for them; then nothing of it is counted.
+            RateLimitExceeded: the quota does not suffice; the whole request is refunded.
         """
         try:
             result = await self._count(counted.subject, counted.limits, more)
@@ -125,15 +125,15 @@ class Authenticator:
         return result
 
     async def refund(self, result: RateLimitResult) -> None:
-        """Refund a request that was answered with a 5xx."""
+        """Take a counted request off its quota again, because the response is a 5xx."""
         self.usage.count(result, -result.cost)
         await self.counter.refund(result)
 
     async def limit_widget(self, client: str) -> None:
-        """Count a widget's request by the client's address.
+        """Count a widget's request against the limit of its client's address.
 
         Raises:
-            RateLimitExceeded: too many in this minute.
+            RateLimitExceeded: the address sent too many requests in this minute.
         """
         subject = _WIDGET + await self._pseudonymiser.pseudonym(client)
         result = self.counter.consume_nowait(subject, self._widget_limits)
@@ -157,7 +157,7 @@ class Authenticator:
         return key
 
     def _verified(self, headers: Sequence[bytes]) -> ApiKey | None:
-        """Return the key that was verified with this header before, if it is still active."""
+        """Return the key if the same header was verified before and its key is still active."""
         key_digest = self._digests.get(headers[0]) if len(headers) == 1 else None
         key = self.key_cache.find(key_digest) if key_digest else None
         if key is not None and (key.expires_at or key.revoked_at):
@@ -165,9 +165,9 @@ class Authenticator:
         return key
 
     async def _find_new(self, key_digest: bytes, client: str) -> ApiKey:
-        """Look for a key that was created a moment ago.
+        """Read the store anew for a key that is not cached, since it may have just been created.
 
-        Clients that try unknown keys are slowed down.
+        After 20 unknown keys in a minute, a client is limited to cached reads and refused.
         """
         subject = await self._pseudonymiser.pseudonym(client)
         tried = self._unknown_keys.consume_nowait(subject, UNKNOWN_KEYS)
@@ -182,7 +182,7 @@ class Authenticator:
 
 
 def quota_exceeded(result: RateLimitResult, limit: Limit) -> RateLimitExceeded:
-    """Return the refusal of a request whose key has used up this limit."""
+    """Return the error for a request whose key has used up `limit`."""
     message = f"The quota of {limit.quota} requests a {limit.name} is used up."
     if result.cost > 1:
         message = (
@@ -197,10 +197,10 @@ def quota_exceeded(result: RateLimitResult, limit: Limit) -> RateLimitExceeded:
 
 
 def damaged_key_warning(key_id: str) -> str:
-    """Return the warning about a key whose record cannot be read."""
+    """Return the operator's warning about a key whose database record cannot be read."""
     return (
-        f"The record of API key {key_id} is damaged, and the key refused: restore a backup, or "
-        "make its owner another key"
+        f"The record of API key {key_id} is damaged, so the key is rejected: restore a backup, or "
+        "create another key for its owner"
     )
 
 

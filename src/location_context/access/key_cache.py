@@ -1,10 +1,10 @@
-"""ApiKeyCache: every key in memory, a few seconds old at most, so that requests need no look-up.
+"""ApiKeyCache: all API keys in memory, so that requests need no database query.
 
-One task reads the store's version every second, and reads the keys again when that version
-has changed: a key that is revoked anywhere stops here within five seconds. While the store does not
-answer, the cached keys stay valid for a minute: nobody can revoke a key then either. An unknown
-key is looked up in the store, since it may be new. Concurrent requests share that look-up; they
-wait for a store that has begun to fail, and not for one that has failed for some seconds.
+One task reads the store's version every second, and all keys again after the version changed. So a
+key that is revoked in any process is rejected here within five seconds. While the store does not
+answer, cached keys stay valid for a minute; nobody can revoke a key then either. An unknown key may
+be new, so the store is read for it. Concurrent requests share that read. They wait up to four
+seconds for a store that begins to fail, and not at all after that.
 """
 
 import asyncio
@@ -18,20 +18,20 @@ from location_context.access.keys import ApiKey, KeyStore
 from location_context.errors import ServiceOverloaded, StorageError
 
 REFRESH_SECONDS = 1.0
-READ_SECONDS = 2.0  # time-out of a read; the next read is still in time
+READ_SECONDS = 2.0  # time-out of a read; leaves time for another within the five seconds
 HOLD_SECONDS = 60.0  # for which keys are valid while the store does not answer
-SLOWED_SECONDS = 0.05  # twenty look-ups a second for all slowed clients
-RETRY_SECONDS = 0.1  # while requests wait for the store
-PATIENCE_SECONDS = 4.0  # of them; with a section's deadline it is less than a proxy's time-out
-START_PATIENCE_SECONDS = 30.0
+SLOWED_SECONDS = 0.05  # age of keys that slowed clients accept: at most 20 reads a second for all
+RETRY_SECONDS = 0.1  # between two reads while requests wait for the store
+PATIENCE_SECONDS = 4.0  # of those requests; with a section's deadline below a proxy's time-out
+START_PATIENCE_SECONDS = 30.0  # longest wait for the store at startup
 
 
 class ApiKeyCache:
-    """The keys by digest. Seconds are on the monotonic clock.
+    """All API keys, by digest.
 
     Attributes:
-        damaged: the ids of keys whose record cannot be read.
-        read_at: when the read of these keys began.
+        damaged: the ids of keys whose database record cannot be read.
+        read_at: when the read of the cached keys began, in seconds of the monotonic clock.
     """
 
     def __init__(self, store: KeyStore, now: Callable[[], float] = time.monotonic) -> None:
@@ -53,13 +53,13 @@ class ApiKeyCache:
                     await asyncio.sleep(RETRY_SECONDS)
 
     async def run(self) -> None:
-        """Follow the store until cancelled."""
+        """Refresh the keys every second until cancelled."""
         while True:
             await asyncio.sleep(REFRESH_SECONDS)
             await self.refresh()
 
     async def refresh(self) -> bool:
-        """Read the keys as they are now; return whether the store answered."""
+        """Read the keys from the store now; return False if the store failed."""
         return await self._read_since(float("inf"))
 
     @property
@@ -69,13 +69,13 @@ class ApiKeyCache:
 
     @property
     def awaited(self) -> str | None:
-        """The part without which keys cannot be checked: `keys`, `database`, or None."""
+        """Why keys cannot be checked: `keys` (not read yet), `database` (silent), or None."""
         if self.age <= HOLD_SECONDS:
             return None
         return "keys" if self._version is None else "database"
 
     def find(self, digest: bytes) -> ApiKey | None:
-        """Return the key with this digest, as it was in the store at most five seconds ago.
+        """Return the cached key with this digest, at most five seconds old; None if unknown.
 
         Raises:
             ServiceOverloaded: the store has not answered for a minute.
@@ -85,7 +85,7 @@ class ApiKeyCache:
         return self._keys.get(digest)
 
     async def find_new(self, digest: bytes, *, slowed: bool) -> ApiKey | None:
-        """Return the key as it is in the store now; for slowed clients, as it was a moment ago.
+        """Return the key from the store, read now or, if `slowed`, within the last 0.05 s.
 
         Raises:
             ServiceOverloaded: the store does not answer.
@@ -98,7 +98,7 @@ class ApiKeyCache:
         raise _overloaded()
 
     async def _read_since(self, since: float) -> bool:
-        """Make sure the keys were read at `since` or later; all waiting callers share one read.
+        """Read the keys unless they were read at `since` or later; waiting callers share the read.
 
         Returns:
             False if the store failed.
@@ -141,7 +141,7 @@ def _overloaded() -> ServiceOverloaded:
 
 
 def _log_changes(before: Mapping[bytes, ApiKey], now: Mapping[bytes, ApiKey]) -> None:
-    """Log each key that was made or revoked since, on any replica."""
+    """Log each key that any process created, revoked or rotated between two reads."""
     for digest, key in now.items():
         former = before.get(digest)
         if former is None:

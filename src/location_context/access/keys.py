@@ -1,9 +1,9 @@
 """API keys: how a key is created, checked, stored and revoked.
 
-A key is `lc_live_` or `lc_test_`, 43 base62 characters of 32 random bytes, and 6 of the CRC32 of
-all before it, so that a mistyped key is refused without a look-up and a leaked one is found by
-secret scanners. A test key receives fixed answers; its id says so, and it never becomes a live one.
-Only its HMAC-SHA-256 under the pepper is stored, so that a copy of the database holds no keys.
+A key is `lc_live_` or `lc_test_`, then 32 random bytes as 43 base62 characters, then 6 characters
+of a CRC32 checksum. So a mistyped key is rejected without a database query, and secret scanners
+find a leaked key. Test keys receive made-up answers; their ids begin with `key_test_`. The database
+stores only the key's HMAC-SHA-256 under the pepper, so a stolen database reveals no keys.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ KeyStatus = Literal["active", "expired", "revoked"]
 
 @dataclass(frozen=True, kw_only=True)
 class ApiKey:
-    """The record of a key. `replaced_by` is the id of the key that a rotation made."""
+    """The stored record of a key; `replaced_by` is the id of its successor after a rotation."""
 
     id: str
     name: str
@@ -48,12 +48,12 @@ class ApiKey:
 
     @property
     def test(self) -> bool:
-        """True if it receives fixed answers."""
+        """True for a test key, which receives made-up answers."""
         return is_test(self.id)
 
     @cached_property
     def limits(self) -> Limits:
-        """The limits under which its requests are counted."""
+        """The key's quotas: requests a minute and a UTC day."""
         return Limits(Limit("minute", self.per_minute, 60), Limit("day", self.per_day, DAY))
 
     def status(self, now: datetime) -> KeyStatus:
@@ -66,34 +66,34 @@ class ApiKey:
 
 @dataclass(frozen=True)
 class MintedKey:
-    """A new key; its secret is never available again."""
+    """A new key with its secret, which is shown once and not stored."""
 
     record: ApiKey
     secret: str = field(repr=False)
 
 
 class KeyStore(Protocol):
-    """A store of keys. Every change gives `version` a new value."""
+    """A store of API keys. Every change to a key also changes `version`."""
 
     @property
     def damaged(self) -> Sequence[str]:
-        """The ids of the rows that the last `all` could not read and left out."""
+        """The ids of the unreadable rows that the last call of `all` skipped."""
         ...
 
     async def version(self) -> str: ...
 
     async def all(self) -> Sequence[ApiKey]:
-        """Return every key ever made, oldest first."""
+        """Return all keys, also expired and revoked ones, oldest first."""
         ...
 
     async def add(self, record: ApiKey) -> None: ...
 
     async def revoke(self, key_id: str, at: datetime) -> ApiKey | None:
-        """Revoke a key; an earlier revocation stays. None if the key does not exist."""
+        """Revoke a key, unless it is revoked already; return it, or None if it does not exist."""
         ...
 
     async def retire(self, key_id: str, until: datetime, successor_id: str) -> None:
-        """Record a key's successor, and let the key expire at `until` or earlier."""
+        """Record a key's successor; set the key's expiry to `until` unless it expires earlier."""
         ...
 
     async def pepper_check(self) -> str | None: ...
@@ -102,25 +102,25 @@ class KeyStore(Protocol):
 
 
 def mint(prefix: str = LIVE_PREFIX) -> str:
-    """Return a new key."""
+    """Return the text of a new random key."""
     body = prefix + _base62(int.from_bytes(secrets.token_bytes(32)), _RANDOM_CHARACTERS)
     return body + _check(body)
 
 
 def is_well_formed(key: str) -> bool:
-    """Return True if the form and the checksum are right; if not, no look-up is needed."""
+    """Return True if a key has the right form and checksum, so that it may exist."""
     if not _FORM.fullmatch(key):
         return False
     return key[-_CHECK_CHARACTERS:] == _check(key[:-_CHECK_CHARACTERS])
 
 
 def is_test(key_id: str) -> bool:
-    """Return True for the id of a test key."""
+    """Return True if the id is that of a test key."""
     return key_id.startswith(_TEST_ID)
 
 
 def digest(pepper: bytes, key: str) -> bytes:
-    """Return the digest that is stored instead of a key."""
+    """Return the HMAC-SHA-256 that is stored instead of the key."""
     return hmac.digest(pepper, key.encode(), hashlib.sha256)
 
 
@@ -137,7 +137,7 @@ def _base62(number: int, width: int) -> str:
 
 
 class ApiKeys:
-    """The operations on keys that the operator has."""
+    """The operator's commands on keys: create, list, find, revoke, rotate."""
 
     def __init__(self, store: KeyStore, pepper: bytes, clock: Clock) -> None:
         self._store = store
@@ -153,7 +153,7 @@ class ApiKeys:
         expires_at: datetime | None = None,
         test: bool = False,
     ) -> MintedKey:
-        """Make a key, or a test key.
+        """Create and store a key; with `test`, one that receives made-up answers.
 
         Raises:
             OperatorError: the name is empty or too long, or the expiry is not in the future.
@@ -179,11 +179,11 @@ class ApiKeys:
         return minted
 
     async def list(self) -> Sequence[ApiKey]:
-        """Return every key ever made, oldest first."""
+        """Return all keys, also expired and revoked ones, oldest first."""
         return await self._store.all()
 
     async def find(self, key_id: str) -> ApiKey:
-        """Return a key.
+        """Return the key with this id.
 
         Raises:
             OperatorError: there is no such key.
@@ -194,7 +194,7 @@ class ApiKeys:
         return found
 
     async def revoke(self, key_id: str) -> ApiKey:
-        """End a key now.
+        """Revoke a key now, and return it.
 
         Raises:
             OperatorError: there is no such key.
@@ -206,12 +206,10 @@ class ApiKeys:
     async def rotate(
         self, key_id: str, grace: timedelta, show: Callable[[MintedKey], None] = lambda _: None
     ) -> MintedKey:
-        """Create a key of the same kind with the same name, limits and expiry.
+        """Create a successor with the same name, limits and expiry; the old key works for `grace`.
 
-        The old key keeps working for `grace`.
-
-        `show` receives the new key before the old one's expiry is set. So a killed command never
-        ends a key whose successor nobody has seen.
+        `show` receives the new key before the old key's expiry is set. So an interrupted command
+        never leaves an expiring key whose successor was not shown.
 
         Raises:
             OperatorError: the key is unknown, has ended or was rotated already.
@@ -219,7 +217,7 @@ class ApiKeys:
         now = self._clock()
         old = await self.find(key_id)
         if old.status(now) != "active":
-            raise OperatorError(f"The key {key_id} is {old.status(now)}; create a new one.")
+            raise OperatorError(f"The key {key_id} is {old.status(now)}; create a new key.")
         if old.replaced_by is not None:
             raise OperatorError(
                 f"The key {key_id} was rotated already; its successor is {old.replaced_by}."
@@ -237,7 +235,7 @@ class ApiKeys:
 
 
 def _unknown_key(key_id: str) -> OperatorError:
-    # a key is never repeated, not even to its operator's terminal
+    # if the caller passed a key, the message must not repeat it
     if any(prefix in key_id for prefix in PREFIXES):
-        return OperatorError("This is a key itself; give its id, which `keys list` shows.")
-    return OperatorError(f"There is no key {key_id[:64]!r}; `keys list` shows them.")
+        return OperatorError("This is the key itself; pass its id, which `keys list` shows.")
+    return OperatorError(f"There is no key {key_id[:64]!r}; `keys list` shows all ids.")

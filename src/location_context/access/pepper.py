@@ -1,7 +1,7 @@
-"""The pepper: the secret under which keys are stored, and the check that it is the right one.
+"""The pepper: the secret key of the stored keys' HMAC, and the check that it is the right one.
 
-It is a setting, or is made once in the data directory, readable by its owner alone. A check value
-beside the keys reveals a wrong pepper at start, before every key would be refused.
+The pepper is a setting, or is created once in the data directory in a file that only its owner can
+read. A check value beside the keys reveals a wrong pepper at startup; with it, no key would work.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
     if not pepper:
         if check is not None and await store.all():
             raise OperatorError(
-                f"The pepper of the stored keys is missing: restore {path} from a copy, or set "
+                f"The pepper of the stored keys is missing: restore {path} from a backup, or set "
                 "LOCATION_CONTEXT_KEY_PEPPER to it. Without it the stored keys cannot be checked."
             )
         pepper = await anyio.to_thread.run_sync(_make, path)
@@ -40,7 +40,7 @@ async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
 
 
 async def _verify(store: KeyStore, pepper: bytes, check: str | None, origin: str) -> None:
-    """Check that the pepper is the one of the stored keys; nothing is written if it is."""
+    """Reject a pepper that does not match the stored keys; without keys, store its check value."""
     if check is not None and hmac.compare_digest(check, _check(pepper)):
         return
     if check is not None and await store.all():
@@ -65,7 +65,7 @@ def _read(path: Path) -> bytes:
 
 
 def _make(path: Path) -> bytes:
-    """Write the file completely or not at all; of several processes, the first wins."""
+    """Create the file with a random pepper, and return the pepper of the first process to do so."""
     draft = path.with_name(f"{PEPPER_FILE}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def _make(path: Path) -> bytes:
         try:
             os.link(draft, path)
         except FileExistsError:
-            pass  # another process was first: its pepper is ours
+            pass  # another process was first: use its pepper
         finally:
             draft.unlink()
     except OSError as error:

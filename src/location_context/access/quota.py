@@ -1,9 +1,9 @@
-"""Quotas: how many requests a subject may make in each time window, counted exactly.
+"""Quotas: how many requests a subject (an API key or a client) may make in each time window.
 
 A window opens with its first request; a minute lasts 60 seconds, a day until midnight UTC. A
 request is counted in all windows of its subject or in none; requests that should not count are
-refunded. If the clock is set back, a window that would last too long is cut to its length and keeps
-its count, so that nobody is locked out or gets a second quota. Moments are POSIX seconds.
+refunded. If the clock is set back, windows that would last too long are shortened and keep their
+count. So nobody is locked out, and nobody receives a second quota. Times are POSIX seconds.
 """
 
 import math
@@ -21,32 +21,32 @@ CLOCK_SLACK_SECONDS = 2 * 3600
 
 
 class Limit(Struct, frozen=True):
-    """A limit of `quota` requests in a window of `seconds`; one of 86,400 is the UTC day."""
+    """A limit of `quota` requests in a window of `seconds`; 86,400 stands for the UTC day."""
 
     name: str
     quota: int
     seconds: int
 
     def end(self, now: float) -> float:
-        """Return the end of a window that opens now."""
+        """Return the end of a window that opens at `now`, in POSIX seconds."""
         return now + self.seconds if self.seconds != DAY else (now // DAY + 1) * DAY
 
     @property
     def max_remaining(self) -> float:
-        """The most seconds left in a window; more mean that the clock was set back."""
+        """The longest time that a window can have left, in seconds, if the clock is right."""
         return float(self.seconds + (CLOCK_SLACK_SECONDS if self.seconds == DAY else 0))
 
 
 class Limits:
-    """The limits under which a subject is counted, all at once.
+    """The limits of a subject; all of them apply to each request.
 
     Attributes:
-        windows: each limit.
-        names: names of the limits; subjects of other names are counted separately.
-        quotas: the quota of each.
-        policy: the header `RateLimit-Policy` of the IETF draft.
-        state: the value of `RateLimit`, with placeholders for the remainder and the seconds of each
-            window.
+        windows: the limits.
+        names: the limits' names; the same subject under other names is counted separately.
+        quotas: the limits' quotas.
+        policy: name and value of the header `RateLimit-Policy` of the IETF draft.
+        state: the value of the header `RateLimit`, with two `%d` for each window: requests left,
+            and seconds to its end.
     """
 
     def __init__(self, *limits: Limit) -> None:
@@ -59,14 +59,14 @@ class Limits:
 
 
 class RateLimitResult(Struct, frozen=True):
-    """The result for one request of `subject`, in the order of its limits.
+    """The result of counting one request of `subject`.
 
     Attributes:
-        allowed: True if it was counted.
-        used: how many requests of each limit are used.
-        ends: when each window ends.
-        now: when it was counted.
-        cost: how many requests it counts as.
+        allowed: True if the request was counted, False if a quota is used up.
+        used: requests used in each window, in the order of `limits`.
+        ends: end of each window, in POSIX seconds.
+        now: time of counting, in POSIX seconds.
+        cost: as how many requests it counts.
     """
 
     subject: str
@@ -79,13 +79,13 @@ class RateLimitResult(Struct, frozen=True):
 
     @property
     def used_up(self) -> Limit | None:
-        """The longest limit without room for another such request."""
+        """The longest limit that does not allow another request of this cost; None if all do."""
         left = zip(reversed(self.limits.windows), reversed(self.used), strict=True)
         return next((one for one, used in left if used + self.cost > one.quota), None)
 
     @property
     def retry_after(self) -> int:
-        """Seconds until no window is used up any more."""
+        """Whole seconds until all limits allow the request again, at least 1."""
         counts = zip(self.limits.quotas, self.used, self.ends, strict=True)
         ends = (end for quota, used, end in counts if used + self.cost > quota)
         full_until = max(ends, default=self.now)
@@ -93,9 +93,9 @@ class RateLimitResult(Struct, frozen=True):
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
-        """`RateLimit-Policy` and `RateLimit` of the IETF draft.
+        """The headers `RateLimit-Policy` and `RateLimit` of the IETF draft.
 
-        The remainder is never below 0, since a quota may have been lowered.
+        The remainder is at least 0, even if the quota was lowered below the use.
         """
         limits, now, left = self.limits, self.now, list[int]()
         for quota, used, end in zip(limits.quotas, self.used, self.ends, strict=True):
@@ -105,9 +105,9 @@ class RateLimitResult(Struct, frozen=True):
 
 
 class Windows:
-    """The windows of one subject: the units used of each limit, and the end of each window.
+    """The windows of one subject: the requests used and the end of each.
 
-    They are valid from `since` until `until`; outside of that `advance` corrects them.
+    They are valid from `since` until `until`; at any other time, call `advance` first.
     """
 
     __slots__ = ("ends", "since", "until", "used")
@@ -117,7 +117,7 @@ class Windows:
 
     @classmethod
     def opened(cls, limits: Limits, now: float) -> Self:
-        """Return the windows of a new subject."""
+        """Return unused windows that open at `now`."""
         return cls(limits, (0,) * len(limits.names), tuple(one.end(now) for one in limits.windows))
 
     def set(self, limits: Limits, used: tuple[int, ...], ends: tuple[float, ...]) -> None:
@@ -127,7 +127,7 @@ class Windows:
         self.since = max(end - limit.max_remaining for end, limit in rest)
 
     def advance(self, limits: Limits, now: float) -> None:
-        """Replace ended windows, and shorten those that grew when the clock was set back."""
+        """Open a new window for each that ended; shorten windows after the clock was set back."""
         used, ends = list(self.used), list(self.ends)
         for number, limit in enumerate(limits.windows):
             if ends[number] <= now:
@@ -138,7 +138,7 @@ class Windows:
 
 
 class Counter(Protocol):
-    """A counter of windows."""
+    """A counter of requests by subject and window, in memory or in a shared store."""
 
     @property
     def degraded(self) -> bool:
@@ -146,7 +146,7 @@ class Counter(Protocol):
         ...
 
     async def consume(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult:
-        """Count a request of `subject` as `cost` requests if every window has room for all."""
+        """Count a request of `subject` as `cost` requests, if every window has room for them."""
         ...
 
     def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult | None:
@@ -154,11 +154,11 @@ class Counter(Protocol):
         ...
 
     async def refund(self, result: RateLimitResult) -> None:
-        """Take back the count of a request, unless its window has ended."""
+        """Subtract a counted request from its windows, except from windows that have ended."""
         ...
 
     async def secret(self, name: str) -> bytes:
-        """Return 32 random bytes that all processes of the store share, for two days at most."""
+        """Return random bytes by name; all processes share them, for at most two days."""
         ...
 
     async def close(self) -> None: ...
@@ -168,10 +168,10 @@ Kind: TypeAlias = OrderedDict[str, Windows]
 
 
 class MemoryCounter:
-    """Counts in this process.
+    """A `Counter` in this process.
 
-    The number of subjects is bounded for each kind (each set of limits), so that a flood of
-    client addresses never drives out the count of a key.
+    The number of subjects is bounded separately for each set of limits. So a flood of client
+    addresses cannot displace the counts of API keys.
     """
 
     degraded = False
@@ -183,7 +183,7 @@ class MemoryCounter:
         self._secrets: OrderedDict[str, bytes] = OrderedDict()
 
     def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult:
-        """Count a request of `subject` as `cost` requests if every window has room for all."""
+        """Count a request of `subject` as `cost` requests, if every window has room for them."""
         now, kind = self._now(), self._kind(limits)
         if (windows := kind.get(subject)) is None:
             self._forget(kind, now)
@@ -202,7 +202,7 @@ class MemoryCounter:
         return self.consume_nowait(subject, limits, cost)
 
     def record(self, result: RateLimitResult) -> None:
-        """Continue from windows that were counted elsewhere."""
+        """Take over the windows of a result that another counter returned."""
         kind, subject = self._kind(result.limits), result.subject
         if subject not in kind:
             self._forget(kind, result.now)
@@ -210,7 +210,7 @@ class MemoryCounter:
         kind.move_to_end(subject)
 
     def _forget(self, kind: Kind, now: float) -> None:
-        """Make room for a new subject: drop ended windows among those unused for longest."""
+        """Make room for a new subject: drop the longest unused ones while ended or too many."""
         while kind:
             oldest = next(iter(kind.values()))
             if len(kind) < self._subjects and max(oldest.ends) > now:

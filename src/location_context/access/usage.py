@@ -1,8 +1,8 @@
-"""KeyUsage: the admitted requests of each key by UTC day, without addresses or places.
+"""KeyUsage: the number of admitted requests of each key and UTC day, without further data.
 
-Counts gather in this process and are added to the store once a minute and at shutdown; a process
-that is killed loses those of its last minute. While the store does not answer, counts wait for the
-next attempt. They stay few: without the database no request is admitted after a minute.
+Counts are collected in this process and added to the store once a minute and at shutdown. A killed
+process loses the counts of its last minute. While the store does not answer, counts are kept for
+the next attempt. They stay few, because without the database no request is admitted after a minute.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ from location_context.access.quota import DAY, RateLimitResult
 from location_context.errors import StorageError
 
 FLUSH_SECONDS = 60.0
-USAGE_DAYS = 90  # stored, today included
+USAGE_DAYS = 90  # for which counts are stored, today included
 
 
 @dataclass(frozen=True)
 class UsedDay:
-    """The requests of a key on a day, or those to add to them."""
+    """A number of requests of a key on a day: the stored total, or requests to add to it."""
 
     key_id: str
     day: date
@@ -31,22 +31,22 @@ class UsedDay:
 
 
 class UsageStore(Protocol):
-    """A store of counts."""
+    """A store of request counts by key and day."""
 
     async def add(self, used: Sequence[UsedDay]) -> None:
-        """Add requests to the stored ones, all or none."""
+        """Add these requests to the stored counts, in one transaction."""
         ...
 
 
 class KeyUsage:
-    """The requests that are not stored yet."""
+    """The counts of requests that are not stored yet."""
 
     def __init__(self, store: UsageStore) -> None:
         self._store = store
         self._counts = Counter[tuple[str, int]]()  # by key and day since 1970
 
     def count(self, result: RateLimitResult, requests: int = 1) -> None:
-        """Count an admitted request; -1 takes it back, on the day on which it was counted."""
+        """Add `requests` to the key's count on the day of `result`; negative to refund them."""
         self._counts[result.subject, int(result.now // DAY)] += requests
 
     async def run(self) -> None:
@@ -56,7 +56,7 @@ class KeyUsage:
             await self.flush()
 
     async def flush(self) -> None:
-        """Store the counts; if the store fails, they stay for the next time."""
+        """Add the counts to the store; if it fails, keep them for the next call."""
         counts, self._counts = self._counts, Counter()
         used = [
             UsedDay(key_id, datetime.fromtimestamp(day * DAY, UTC).date(), requests)
