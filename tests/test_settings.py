@@ -371,7 +371,7 @@ def test_too_small_budget_is_refused_with_the_cost_of_a_week():
 @pytest.mark.parametrize(
     ("removed", "instead"),
     [
-        ("PURGE_URL", "a CDN follows within the hour"),
+        ("PURGE_URL", "a CDN is up to date within an hour"),
         ("KEY_HOLD", "valid for 60 seconds"),
         ("OPEN_METEO_PER_DAY", "set LOCATION_CONTEXT_OPEN_METEO_BUDGET"),
         ("TICKETMASTER_PER_SECOND", "set LOCATION_CONTEXT_TICKETMASTER_BUDGET"),

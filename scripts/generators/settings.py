@@ -38,9 +38,9 @@ def page() -> str:
         meaning = hint.__metadata__[-1]
         default = getattr(Settings(), name)
         if name == "data_dir":
-            default = "./data where a store lies in it, else the platform's place"
+            default = "./data if it contains a database, else the platform's folder"
         if name in {"open_meteo_forecast_url", "open_meteo_archive_url"}:
-            default = "the public host, the customer's once the key is set"
+            default = "the free host; with a key, the customers' host"
         names = (name, name + FILE) if name in secrets else (name,)
         shown_names = ", ".join(f"`{one.upper()}`" for one in names)
         rows.append(f"| {shown_names} | {shown(default)} | {meaning} |\n")

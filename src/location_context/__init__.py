@@ -1,8 +1,7 @@
-"""Weather, sky, restaurants and events around a stay.
+"""Weather, sky, restaurants and events for a place and dates, as JSON and as an HTML widget.
 
-Given a point and dates: JSON sections, which describe themselves and are found by entry points,
-and an HTML widget that renders every applicable one. The library comes first; `web`, `widget` and
-`cli` are thin callers of `sections`, and `app` puts the parts together.
+Each kind of data is a section, found through entry points; sections of other packages can be added.
+`web`, `widget` and `cli` are thin callers of `sections`; `app` puts the parts together.
 """
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""`python -m location_context` is the command `location-context`."""
+"""Runs the command `location-context` for `python -m location_context`."""
 
 from location_context.cli.main import main
 

@@ -1,7 +1,7 @@
-"""The composition root: settings in, ASGI application out.
+"""The composition root: builds the ASGI application from the settings.
 
-`open_service` opens everything a request needs and closes it in reverse; `create_app` puts the web
-around it. No other module knows which parts the service consists of.
+`open_service` opens all parts that requests need, and closes them in reverse order. `create_app`
+adds the HTTP routes. No other module knows which parts the service consists of.
 """
 
 import asyncio
@@ -49,11 +49,11 @@ from location_context.widget.pulse import routes as widget_routes
 
 @dataclass(frozen=True)
 class Worker:
-    """A server process among those that serve together.
+    """One of the server processes of an installation.
 
     Attributes:
-        processes: how many there are.
-        checked: True if another worker has checked the database.
+        processes: the number of these processes.
+        checked: True if another process has checked the database already.
     """
 
     processes: int = 1
@@ -61,7 +61,7 @@ class Worker:
 
 
 ALONE = Worker()
-RESTART_SECONDS = 5.0  # after which work in the background that broke is started again
+RESTART_SECONDS = 5.0  # between an error in a background task and its restart
 
 
 @asynccontextmanager
@@ -73,18 +73,17 @@ async def open_service(
     prepared: bool = False,
     worker: Worker = ALONE,
 ) -> AsyncIterator[Service]:
-    """Open everything.
+    """Open the database, Redis, sections and all other parts, and close them at the end.
 
     Args:
         settings: the settings of this process.
-        clock: the time, UTC.
-        sections: replace those of the registry.
-        prepared: check the database, and read keys and the guide, so that the first requests do not
-            wait for them.
-        worker: the process among those that serve together.
+        clock: the current time, with a time zone.
+        sections: the sections to use instead of the installed ones.
+        prepared: check the database, and read keys and guides now instead of at the first request.
+        worker: this process among the server's processes.
 
     Raises:
-        OperatorError, StorageError: something cannot be opened; the message says what to do.
+        OperatorError, StorageError: a part cannot be opened; the message says what to do.
     """
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(
@@ -128,7 +127,7 @@ async def open_service(
 
 
 def open_redis(settings: Settings, stack: AsyncExitStack) -> RedisLink | None:
-    """Return the connection to Redis, closed with the stack; None if no address is set."""
+    """Return a connection to Redis, which `stack` closes; None if REDIS_URL is not set."""
     if not settings.redis_url:
         return None
     link = RedisLink(settings.redis_url)
@@ -137,7 +136,7 @@ def open_redis(settings: Settings, stack: AsyncExitStack) -> RedisLink | None:
 
 
 def open_hosts(database: Database, processes: int = 1) -> Hosts:
-    """Return the hosts of providers, whose units are counted in the database."""
+    """Return the providers' hosts, with their budgets counted in the database."""
     return Hosts(partial(SqlLedger, database), processes=processes)
 
 
@@ -153,7 +152,7 @@ def _stores(database: Database) -> dict[str, Any]:
 
 @asynccontextmanager
 async def background(service: Service) -> AsyncIterator[None]:
-    """Run the background work of all sections and parts, cancelled at the end."""
+    """Run the background tasks of all sections and parts; cancel them when the block ends."""
     work = [(one.name, one.section.run) for one in service.sections]
     work += [(one.__qualname__, one) for one in service.work]
     tasks = [asyncio.create_task(_supervised(name, run)) for name, run in work]
@@ -166,23 +165,20 @@ async def background(service: Service) -> AsyncIterator[None]:
 
 
 async def _supervised(name: str, run: Callable[[], Awaitable[None]]) -> None:
-    """Run background work until it returns.
-
-    If it raises an error, log the error and start it again.
-    """
+    """Run a background task until it returns; after an error, log it and start the task again."""
     while True:
         try:
             return await run()
-        except Exception:  # noqa: BLE001  whatever it is, it must not end the server
+        except Exception:  # noqa: BLE001  no error of a task may end the server
             structlog.get_logger().exception("background_failed", work=name)
         await asyncio.sleep(RESTART_SECONDS)
 
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Run the youngest garbage collection after 10,000 new objects instead of Python's 700.
+    """Collect the youngest garbage only after 10,000 new objects (Python's default is 700).
 
-    Requests in flight together hold more than 700 objects, and none of them leaves a cycle.
+    Concurrent requests allocate more than 700 objects, and leave no reference cycles.
     """
     before = gc.get_threshold()
     gc.set_threshold(10_000, *before[1:])
@@ -199,10 +195,10 @@ def create_app(
     sections: Sequence[Section[Any]] | None = None,
     worker: Worker | None = None,
 ) -> Application:
-    """Return the ASGI application; its lifespan opens and closes everything.
+    """Return the ASGI application; its lifespan opens and closes the service.
 
-    A `worker` has the process to itself. The objects made at start are then left out of garbage
-    collection: a full one takes 130 ms on the event loop, and would find nothing there.
+    With a `worker`, the application owns the process. Then objects from startup are excluded from
+    garbage collection, which takes 130 ms for them on the event loop and finds nothing.
     """
 
     @asynccontextmanager
@@ -222,7 +218,7 @@ def create_app(
             admission = Admission(service.authenticator, service.proxies)
             app.serve(routes, admission, FixedAnswers(service, keyed_routes))
             if settings.metrics_address:
-                # imported here: a server that is not scraped does without its library
+                # imported here, since most servers do not need the metrics' library
                 from location_context.web import metrics  # noqa: PLC0415  see above
 
                 await stack.enter_async_context(metrics.served(service, app))
@@ -237,7 +233,7 @@ def create_app(
 
 
 def serve_app(worker: Worker = ALONE) -> Application:
-    """Return the application of a server process, with the settings of its environment."""
+    """Configure logging, and return the application with the settings of the environment."""
     settings = Settings.read(os.environ)
     logs.configure(settings)
     return create_app(settings, worker=worker)

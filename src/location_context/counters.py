@@ -1,4 +1,4 @@
-"""Counters: plain numbers that are cheap to increment and that the metrics read on request."""
+"""Counters: plain numbers that are cheap to increment; the metrics read them when scraped."""
 
 import time
 from bisect import bisect_left
@@ -8,15 +8,15 @@ import structlog
 
 from location_context.errors import ProviderBackoff, ProviderError, ProviderStatusError
 
-LOG_SECONDS = 60.0  # between two lines about one provider that fails
+LOG_SECONDS = 60.0  # between two log lines about the same failing provider
 
 
 class Histogram:
-    """Counts values by range: each range reaches from above the previous bound up to its own.
+    """Counts values by range.
 
     Attributes:
-        bounds: the upper bounds, ascending.
-        counts: the count for each bound; the last counts values above all bounds.
+        bounds: the upper bounds of the ranges, ascending and inclusive.
+        counts: the number of values in each range; the last counts values above all bounds.
         total: the sum of all values.
     """
 
@@ -33,20 +33,21 @@ class Histogram:
 
 
 class ProviderCalls:
-    """The outcomes of calls to one provider's address, counted and logged.
+    """Counts and logs the outcomes of calls to one address of a provider.
 
-    While a provider fails, a line a minute is logged with the number of failures, and another when
-    it is back.
+    While the provider fails, one line a minute is logged with the number of failures. Another line
+    reports that it works again.
 
     Attributes:
-        provider: its name.
-        outcomes: calls by `ok`, the error's code, or the class of status such as `status_5xx`.
+        provider: the provider's name.
+        outcomes: the number of calls by outcome: `ok`, an error's code, or a class of HTTP status
+            such as `status_5xx`.
         seconds: the durations of calls.
-        refused: calls that were not made, by reason; see `ProviderBackoff`.
-        joined: callers that shared a call already under way.
-        breaker_open: True while the address is not called, or only probed.
-        breaker_opened: the number of times the breaker opened.
-        succeeded_at: the last success, POSIX seconds; 0 for never.
+        refused: the number of calls not made, by the reason of `ProviderBackoff`.
+        joined: the number of callers that shared another caller's call.
+        breaker_open: True while the address is not called, except to test it.
+        breaker_opened: how often the breaker opened.
+        succeeded_at: the time of the last success, in POSIX seconds; 0 for never.
     """
 
     BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # a call of 10 s has timed out
@@ -62,8 +63,8 @@ class ProviderCalls:
         self.provider = provider
         self._now = now
         self._logged_at = float("-inf")
-        self._unlogged = 0  # failures since the last line
-        self._is_reported = False  # that it fails
+        self._unlogged = 0  # failures since the last log line
+        self._is_reported = False  # whether a failure was logged since the last success
 
     def succeed(self) -> None:
         self._count("ok")
@@ -76,7 +77,7 @@ class ProviderCalls:
         status, outcome = None, error.code
         if isinstance(error, ProviderStatusError):
             status = error.status
-            if type(error) is ProviderStatusError:  # its code does not separate 4xx from 5xx
+            if type(error) is ProviderStatusError:  # whose code is the same for 4xx and 5xx
                 outcome = f"status_{status // 100}xx"
         self._count(outcome)
         self._unlogged += 1
@@ -91,15 +92,15 @@ class ProviderCalls:
             self._logged_at, self._unlogged, self._is_reported = now, 0, True
 
     def refuse(self, error: ProviderBackoff) -> None:
-        """Count a call that was not made."""
+        """Count a call that was not made, by its reason."""
         self.refused[error.reason] = self.refused.get(error.reason, 0) + 1
 
     def join(self, _flight: object = None) -> None:
-        """Count a caller that shares a call already under way."""
+        """Count a caller that shares another caller's call."""
         self.joined += 1
 
     def open_breaker(self, seconds: float) -> None:
-        """Record that the address is not called for this many seconds."""
+        """Record and log that the address will not be called for this many seconds."""
         self.breaker_open = True
         self.breaker_opened += 1
         structlog.get_logger().warning(
@@ -107,7 +108,7 @@ class ProviderCalls:
         )
 
     def close_breaker(self) -> None:
-        """Record that the address is called again."""
+        """Record and log that the address is called again."""
         self.breaker_open = False
         structlog.get_logger().info("breaker_closed", provider=self.provider)
 

@@ -1,4 +1,4 @@
-"""Every error the service raises, each with its type, code, HTTP status and a sentence.
+"""Every error that the service raises; those for clients have a type, a code and an HTTP status.
 
 LocationContextError
 ├── PublicError                      answered to a client in the error envelope
@@ -22,20 +22,20 @@ LocationContextError
 │   ├── RateLimitExceeded            429 rate_limit_error, rate_limit_exceeded
 │   └── ApiError                     api_error
 │       ├── InternalError            500 internal_error
-│       ├── NotAvailable             501 not_available (an extra is missing)
+│       ├── NotAvailable             501 not_available (an optional package is not installed)
 │       ├── UpstreamUnavailable      503 upstream_unavailable
 │       └── ServiceOverloaded        503 service_overloaded
 ├── ProviderError                    an outside source failed; never shown to clients
-│   ├── ProviderUnreachable          connection lost
-│   │   └── ProviderNotConnected     refused, no such name: nothing was sent
-│   ├── ProviderTimeout              no answer within the deadline
-│   ├── ProviderStatusError              it answered with an error status (`status`)
-│   │   └── ProviderNotInPlan        the plan behind the key lacks what was requested
-│   ├── ProviderBackoff                not called: 429, an open breaker, a queue
-│   │   └── ProviderBudgetSpent      not called: our budget for it is spent
-│   └── ProviderResponseInvalid        not what its documentation promises
-├── StorageError                     the database cannot be read or written; says what to do
-└── OperatorError                    a sentence for the operator: settings, imports, commands
+│   ├── ProviderUnreachable          the connection was lost
+│   │   └── ProviderNotConnected     no connection (refused, unknown host): nothing was sent
+│   ├── ProviderTimeout              no response within the deadline
+│   ├── ProviderStatusError          a response with an error status (`status`)
+│   │   └── ProviderNotInPlan        the plan of our API key does not include the data
+│   ├── ProviderBackoff              no call was made: after 429, an open breaker, a full queue
+│   │   └── ProviderBudgetSpent      no call was made: our budget for the provider is spent
+│   └── ProviderResponseInvalid      the response is not as the provider documents it
+├── StorageError                     the database cannot be read or written
+└── OperatorError                    for the operator: a setting, an import or a command failed
 """
 
 from collections.abc import Mapping
@@ -44,12 +44,12 @@ from typing import ClassVar
 
 import msgspec
 
-# errors of a decoder for damaged bytes; msgspec raises the second for text that is not UTF-8
+# what decoders raise for damaged bytes; msgspec raises ValueError for text that is not UTF-8
 DAMAGED = (msgspec.MsgspecError, ValueError, OverflowError)
 
 
 class LocationContextError(Exception):
-    """The root of the tree; `message` is one sentence for its reader."""
+    """The base class of all errors; `message` is a sentence for the person who receives it."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -57,11 +57,11 @@ class LocationContextError(Exception):
 
 
 class PublicError(LocationContextError):
-    """An error answered to a client in the envelope `{type, code, message, request_id}`.
+    """An error sent to the client as JSON: `{type, code, message, request_id}`.
 
     Attributes:
-        type: its category.
-        code: for clients' programs; it never changes.
+        type: the error's category.
+        code: a stable name for programs, unlike `message`.
         status: the HTTP status.
         summary: when the error occurs, for the API reference.
     """
@@ -73,7 +73,7 @@ class PublicError(LocationContextError):
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers that the answer carries besides the envelope."""
+        """Additional headers of the response."""
         return {}
 
 
@@ -98,7 +98,7 @@ class DuplicateParameter(InvalidRequest):
 
 
 class UnknownParameter(InvalidRequest):
-    """A parameter whose name is one edit away from a known name, or a common alias of it."""
+    """A parameter's name is one edit away from a known name, or a common alias of one."""
 
     code = "unknown_parameter"
     summary = (
@@ -252,7 +252,7 @@ class MethodNotAllowed(InvalidRequest):
 
 
 class FormatNotImplemented(InvalidRequest):
-    """The status that oEmbed defines for a request for XML."""
+    """oEmbed's error for a format that the service does not offer, such as XML."""
 
     code = "format_not_implemented"
     summary = "oEmbed: only format json."
@@ -260,7 +260,7 @@ class FormatNotImplemented(InvalidRequest):
 
 
 class WithRetryAfter(PublicError):
-    """An error after which a client may try again; `retry_after` is in whole seconds."""
+    """An error after which a client may retry, after `retry_after` whole seconds."""
 
     def __init__(self, message: str, retry_after: int) -> None:
         super().__init__(message)
@@ -272,7 +272,7 @@ class WithRetryAfter(PublicError):
 
 
 class RateLimitExceeded(WithRetryAfter):
-    """`quota` holds the headers about what is left of the key's quotas, where one is used up."""
+    """A quota is used up; `quota` are the RateLimit headers of an API key, by name."""
 
     type = "rate_limit_error"
     code = "rate_limit_exceeded"
@@ -302,7 +302,7 @@ class InternalError(ApiError):
 
 
 class NotAvailable(ApiError):
-    """The message names what the operator has to install."""
+    """The server lacks an optional package; the message names the one to install."""
 
     code = "not_available"
     summary = "The server lacks an optional part, such as the extra that draws /v1/pulse.png."
@@ -327,7 +327,7 @@ PUBLIC_ERRORS: tuple[type[PublicError], ...] = tuple(
 
 
 class ProviderError(LocationContextError):
-    """An outside source of data failed. `code` is what `/v1/status` shows; no address, no key."""
+    """An outside source of data failed; `/v1/status` shows `code`, without address or key."""
 
     code: ClassVar[str] = "error"
 
@@ -341,7 +341,7 @@ class ProviderUnreachable(ProviderError):
 
 
 class ProviderNotConnected(ProviderUnreachable):
-    """An error before a connection was made, so that the provider counts nothing."""
+    """No connection could be made, so the provider did not count the call."""
 
 
 class ProviderTimeout(ProviderError):
@@ -349,7 +349,7 @@ class ProviderTimeout(ProviderError):
 
 
 class ProviderStatusError(ProviderError):
-    """An answer with an error status; `body` holds at most the first 2,000 bytes."""
+    """A response with an error status; `body` is its beginning, at most 2,000 bytes."""
 
     code = "refused"
     because: ClassVar[str] = ""
@@ -361,14 +361,17 @@ class ProviderStatusError(ProviderError):
 
 
 class ProviderNotInPlan(ProviderStatusError):
-    """The plan behind the key does not include the requested data."""
+    """The plan of our API key at the provider does not include the requested data."""
 
     code = "not_in_plan"
     because = ", since the plan of this API key does not include it"
 
 
 class ProviderBackoff(ProviderError):
-    """A call not made; `reason`: `off`, `quiet` (pause requested), `breaker`, `queue`, `budget`."""
+    """A call was not made; `until` is the time of the next attempt, if known.
+
+    `reason`: `off`, `quiet` (the provider requested a pause), `breaker`, `queue` or `budget`.
+    """
 
     code = "quiet"
 
@@ -381,7 +384,7 @@ class ProviderBackoff(ProviderError):
 
 
 class ProviderBudgetSpent(ProviderBackoff):
-    """A call not made because our budget for the provider is spent."""
+    """A call was not made because our budget for the provider is spent."""
 
     def __init__(self, provider: str, message: str) -> None:
         super().__init__(provider, message, reason="budget")

@@ -1,4 +1,4 @@
-"""Exchange: one HTTP request with its facts for answer and log; Route: a path and its handler."""
+"""Exchange: an HTTP request, and what its response and log line need; Route: a path's handler."""
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,22 +15,22 @@ from location_context.sections.section import Section
 
 
 class Exchange:
-    """One request, with what its answer and its line in the log need.
+    """One request, with values that its handler sets for the response and the log line.
 
     Attributes:
-        scope, receive: the request in ASGI's terms; only handlers of POST read its body.
+        scope, receive: ASGI's scope, and its function that reads the body.
         id: `req_` and 24 hexadecimal digits.
-        method, path, query: from the request line; the query is unchanged.
-        arrived_at: on the monotonic clock; deadlines count from it.
-        given: the headers by lower-case name; a repeated header has its last value.
-        counted: the quota's count for its API key; None without a key.
-        test: True with a test key, which receives fixed answers.
-        near: the point, rounded to one decimal.
-        mode: `mode` of the weather.
-        cache: `response` for a cached response, else the worst of its sections' `ReadKind`s.
-        code: the error's code.
-        freshness: the time for which the response may be cached; None if it may not.
-        digest: the digest of the body, if the handler knows one.
+        method, path, query: from the request line; the query is not decoded.
+        arrived_at: arrival in seconds of the monotonic clock; deadlines begin then.
+        given: the headers by lower-case name; of a repeated header, the last value.
+        counted: the quotas of its API key after this request; None without a key.
+        test: True if its key is a test key, which receives made-up answers.
+        near: the requested point, rounded to one decimal for the log.
+        mode: the `mode` of the weather in the answer.
+        cache: `response` for a cached response, else the worst `ReadKind` of its sections.
+        code: the code of the error in the response.
+        freshness: how long the response may be cached; None if it may not be cached.
+        digest: the digest of the body if the handler knows it.
     """
 
     counted: RateLimitResult | None = None
@@ -53,20 +53,20 @@ class Exchange:
         self._none_repeated = len(self.given) == len(scope["headers"])
 
     def values(self, header: bytes) -> Sequence[bytes]:
-        """Return the value of each header of this lower-case name, in order."""
+        """Return the values of all headers with this lower-case name, in order."""
         if self._none_repeated:
             return (self.given[header],) if header in self.given else ()
         return [value for name, value in self.scope["headers"] if name == header]
 
     @property
     def client(self) -> str:
-        """The address that the connection comes from; empty if it has none."""
+        """The address of the connected peer; empty for a connection without one."""
         peer = self.scope.get("client")
         return peer[0] if peer else ""
 
     @property
     def accept_language(self) -> str:
-        """The value of Accept-Language; empty if there is none."""
+        """The value of the header Accept-Language; empty if it is missing."""
         return self.given.get(b"accept-language", b"").decode("latin-1")
 
 
@@ -79,16 +79,15 @@ class Route:
     """A path and its handler.
 
     Attributes:
-        path: the whole path; there are no parameters in paths.
-        handle: makes the response.
-        access: `key` needs an API key and counts under its quota; `address` counts by the client's
-            address; `open` counts nothing.
-        sections: the sections that its responses are made of; a response may be cached until one
-            of them changes.
-        error_response: makes the response to an error; None for the JSON envelope.
-        methods: those that it accepts.
-        limited: True if the route is refused while too many requests are in flight.
-        cost: the number of requests that one counts as under the quota of its key; None: one.
+        path: the whole path; paths have no parameters.
+        handle: returns the response.
+        access: `key` requires an API key and counts against its quota; `address` counts against
+            the limit of the client's address; `open` counts nothing.
+        sections: the sections that a response contains; a cached one is valid until one changes.
+        error_response: returns the response to an error; None for the JSON envelope.
+        methods: the accepted HTTP methods.
+        limited: True if requests are rejected while too many are in flight.
+        cost: returns as how many requests one counts against the key's quota; None: always one.
     """
 
     path: str

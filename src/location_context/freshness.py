@@ -1,4 +1,4 @@
-"""Freshness: how long a response may be reused, and the Cache-Control that says so."""
+"""Freshness: how long a response may be reused, and its Cache-Control header."""
 
 import math
 from asyncio import Future
@@ -9,24 +9,24 @@ from typing import Literal, Self
 from location_context.sections.contract import SectionResult
 
 INCOMPLETE_MAX_AGE = AWAITING_MAX_AGE = 60  # seconds
-SPENT_MAX_AGE = 900  # for answers that improve once a budget is free again
-LATE_MAX_AGE = 3  # seconds, less than a page waits until it reloads itself for data on their way
-INCOMPLETE_TTL, SPENT_TTL = 5.0, 60.0  # seconds for which it is reused
-RENEWED_WITHIN = 5  # seconds within which a response served for the last time is read again
-SHARED_MAX_AGE = 3600  # for a CDN, which can be purged, unlike browsers
+SPENT_MAX_AGE = 900  # seconds, for answers that lack data because a budget is spent
+LATE_MAX_AGE = 3  # seconds; shorter than the time after which a page reloads itself for late data
+INCOMPLETE_TTL, SPENT_TTL = 5.0, 60.0  # seconds for which this server reuses such responses
+RENEWED_WITHIN = 5  # seconds; the shortest time for which a CDN may cache a response
+SHARED_MAX_AGE = 3600  # seconds, for a CDN; it may exceed a browser's, since a CDN can be purged
 
 
 @dataclass(frozen=True)
 class Freshness:
-    """The time for which a response may be reused: as long as every part is fresh and complete.
+    """How long a response may be reused, by the freshness of its parts (results of sections).
 
     Attributes:
-        fresh_until: the time at which the first part stops being fresh, in POSIX seconds.
-        complete: True if nothing was missing.
-        is_cacheable: True if a client may cache it for longer than a minute, complete or not.
-        scope: `private` for answers behind a key, `public` for the widget.
-        awaits: the fetches behind the parts that will soon be replaced.
-        shared_until: the end of freshness in a shared cache, that is a CDN.
+        fresh_until: the time at which the first part becomes stale, in POSIX seconds.
+        complete: True if no part and no data are missing.
+        is_cacheable: True if clients may cache the response for longer than a minute.
+        scope: `private` for answers that need a key, `public` for the widget.
+        awaits: running fetches; a part is outdated once its fetch is done.
+        shared_until: the time until which a CDN may cache the response, in POSIX seconds.
         late: True for a page that reloads itself once for data still being fetched.
     """
 
@@ -42,7 +42,7 @@ class Freshness:
     def of(
         cls, results: Iterable[SectionResult | None], scope: Literal["private", "public"]
     ) -> Self:
-        """Return the freshness of a response made of these parts; None is a missing part."""
+        """Return the freshness of a response made of these results; None is a missing result."""
         given = list(results)
         until = [one.fresh_until.timestamp() for one in given if one]
         shared = [(one.shared_until or one.fresh_until).timestamp() for one in given if one]
@@ -54,7 +54,7 @@ class Freshness:
         )
 
     def until(self, moment: float) -> Self:
-        """Return the same freshness, ending at a moment in POSIX seconds if that is earlier."""
+        """Return a copy that ends at `moment` (POSIX seconds) at the latest."""
         return replace(
             self,
             fresh_until=min(self.fresh_until, moment),
@@ -63,14 +63,13 @@ class Freshness:
 
     @property
     def superseded(self) -> bool:
-        """True if a fetch that a part awaited has completed or failed."""
+        """True if a fetch in `awaits` has ended, so that the response is outdated."""
         return bool(self.awaits) and any(one.done() for one in self.awaits)
 
     def reusable_until(self, now: float) -> float:
-        """Return the time until which the response may be reused, in POSIX seconds.
+        """Return the time until which this server may reuse the response, in POSIX seconds.
 
-        An incomplete response is cached for a moment only, in which another read would hardly add
-        data.
+        An incomplete response is reused for only some seconds, in which data rarely arrive.
         """
         if self.complete:
             return self.fresh_until
@@ -79,16 +78,14 @@ class Freshness:
         return min(until, self.fresh_until) if self.fresh_until > now else until
 
     def seconds_left(self, now: float) -> int:
-        """Return the whole seconds of freshness left; negative once it is over."""
+        """Return the whole seconds until the response becomes stale; negative if it is stale."""
         return math.floor(self.fresh_until - now)
 
     def cache_control(self, seconds_left: int) -> str:
-        """Return Cache-Control for a client: one minute if the response will soon improve.
+        """Return the value of Cache-Control; `seconds_left` is the result of that method.
 
-        A page that reloads itself once may be cached for less.
-
-        A response may be cached for 15 minutes if it lacks only data of a provider with a spent
-        budget.
+        Clients may cache a page that reloads itself for 3 seconds, another incomplete response for
+        a minute, and for 15 minutes if a spent budget is the only reason.
         """
         if self.late:
             return f"{self.scope}, max-age={LATE_MAX_AGE}"
@@ -105,9 +102,9 @@ class Freshness:
         )
 
     def _shared(self, seconds_left: int) -> int:
-        """Return the seconds for a shared cache, which must not store private responses.
+        """Return `s-maxage` for a CDN, in seconds; 0 for private responses.
 
-        Never 0: a CDN would then forward every visitor of the page to the service.
+        For public ones it is at least 5: at 0, a CDN would forward every visitor to the service.
         """
         if self.scope == "private":
             return 0

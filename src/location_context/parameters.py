@@ -1,10 +1,9 @@
-"""Query parameters: each declared once with its check and its documentation, read in one order.
+"""Query parameters: each is declared once, with its check and its documentation.
 
-`decode` refuses what is not a well-formed query string; `parse` returns checked `Parameters` or
-raises the one error that comes first: duplicates, misspelt names, then lat, lng or points, start,
-end, the range, days, units, lang, place, theme, accent, sections, layout, background, font, radius,
-title, guide. A message names the parameter, what was received and what is accepted; a key sent by
-mistake is never repeated.
+`decode` splits a query string; `parse` returns checked `Parameters` or raises the first error. The
+order of checks is: duplicates, misspelt names, lat and lng or points, days, start, end, the range,
+units, lang, place, theme, accent, sections, layout, background, font, radius, title, guide. A
+message names the parameter, what was received and what is accepted. It never repeats an API key.
 """
 
 import math
@@ -41,12 +40,12 @@ DEFAULT_ACCENT = "#0f766e"
 DEFAULT_RADIUS, MAX_RADIUS = 14, 24
 MAX_PLACE_LENGTH = 120
 MAX_POINTS = 25
-_MAX_LISTED = 20  # names of guides in a message, of the thousand that there may be
+_MAX_LISTED = 20  # names of guides in a message; there may be a thousand
 _SHORT_NAME = 3  # letters of lat, lng and end
 _SYNONYMS = {  # other services' names of a parameter
     "latitude": "lat", "longitude": "lng", "lon": "lng", "long": "lng", "language": "lang",
 }  # fmt: skip
-_MAX_MISSPELT_LENGTH = 20  # no known name is longer than that by one letter
+_MAX_MISSPELT_LENGTH = 20  # longer names cannot be misspellings; known names are shorter
 
 _ESCAPES = re.compile(r"%(?![0-9A-Fa-f]{2})|%00")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -66,10 +65,11 @@ class Parameter(Generic[T]):
     """A query parameter: its check and its text in the API reference.
 
     Attributes:
-        check: makes the value from a text that is not empty, or raises an InvalidRequest.
-        schema: the JSON Schema of its text.
-        example: a value that every installation accepts; None if there is none.
-        default: the value if the parameter is absent or empty; required parameters have none.
+        check: receives the name and a text that is not empty; returns the value or raises
+            `InvalidRequest`.
+        schema: the JSON Schema of the parameter.
+        example: a value that every installation accepts; None if no such value exists.
+        default: the value of an absent or empty parameter, if it is not required.
     """
 
     name: str
@@ -81,10 +81,10 @@ class Parameter(Generic[T]):
     default: T | None = None
 
     def read(self, given: Mapping[str, str]) -> T:
-        """Return the checked value among the received texts.
+        """Return this parameter's checked value from the received texts by name.
 
         Raises:
-            InvalidRequest: the value is invalid, or missing although required.
+            InvalidRequest: the value is invalid, or required and missing.
         """
         if text := given.get(self.name):
             return self.check(self.name, text)
@@ -93,7 +93,7 @@ class Parameter(Generic[T]):
         return cast("T", self.default)
 
     def documented(self) -> dict[str, Any]:
-        """Return the Parameter Object of OpenAPI."""
+        """Return the parameter as an OpenAPI Parameter Object."""
         return {
             "name": self.name,
             "in": "query",
@@ -107,15 +107,16 @@ class Parameter(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """Checked parameters; `lat` and `lng` in canonical form, `language` None if it is absent.
+    """The checked parameters of a request; coordinates are in canonical form.
 
     Attributes:
-        stay: the dates; None where the endpoint has none, or `days` is set instead.
-        points: several points in canonical form; `lat` and `lng` are then those of the first.
-        days: the number of dates of the stay from today on; None where it has dates of its own.
-        sections: the chosen sections in their order; empty: those by default.
-        layout: None if it is absent, which then means the full layout.
-        guide: the name of a restaurant guide; empty for the unnamed one.
+        stay: the dates; None if the endpoint has no dates or `days` is set.
+        language: the requested language; None if `lang` is absent.
+        points: the parameter `points`; `lat` and `lng` are then the first of these points.
+        days: the number of dates from today on; None if `start` and `end` are set.
+        sections: names of the requested sections in order; empty for the default sections.
+        layout: None if absent, which means the full layout.
+        guide: the name of a restaurant guide; empty for the unnamed guide.
     """
 
     lat: float
@@ -137,20 +138,20 @@ class Parameters:
     guide: str = ""
 
     def stay_from(self, today: date) -> Stay | None:
-        """Return the stay, which begins today at the point if only `days` is set."""
+        """Return the stay; with `days`, it begins at `today`, the date at the point."""
         if self.days is None:
             return self.stay
         return Stay(today, today + timedelta(days=self.days - 1))
 
 
 def shown(value: str) -> str:
-    """Return a received value for use in a message: short, quoted, and without API keys."""
+    """Return a received value for a message: quoted, at most 40 characters, API keys masked."""
     value = _KEY.sub("***", value)
     return repr(value[:40] + "…" if len(value) > 40 else value)
 
 
 def _points(_: str, text: str) -> tuple[tuple[float, float], ...]:
-    """Return the pairs of coordinates in canonical form."""
+    """Return the points (lat, lng) in canonical form."""
     pairs = text.split(";")
     if len(pairs) > MAX_POINTS:
         raise errors.InvalidPoints(
@@ -181,7 +182,7 @@ def _date(name: str, text: str) -> date:
 
 
 def _place(_: str, text: str) -> str | None:
-    """Return the name to show, without control and direction-override characters."""
+    """Return the text without control and direction-override characters; None if it is empty."""
     if len(text) > MAX_PLACE_LENGTH:
         raise errors.InvalidPlace(
             f"place has {len(text)} characters; accepted: at most {MAX_PLACE_LENGTH} characters."
@@ -231,7 +232,7 @@ def _coordinate(
 def _choice(
     name: str, accepted: tuple[T, ...], error: type[errors.InvalidRequest], description: str
 ) -> Parameter[T]:
-    """Return a parameter with a few words to choose from, the first of them by default."""
+    """Return a parameter that accepts only these values; the first is the default."""
 
     def check(name: str, text: str) -> T:
         for one in accepted:
@@ -411,15 +412,15 @@ PULSE = (*POINT, "points", *DATES, "units", "lang", "sections", "guide")
 
 
 def names_of(section: Section[Any] | type[Section[Any]]) -> tuple[str, ...]:
-    """Return the names of the parameters that a section takes."""
+    """Return the names of the query parameters that a section accepts."""
     return (*(DATED_SECTION if section.dated else UNDATED_SECTION), *section.parameters)
 
 
 def decode(query: bytes) -> list[tuple[str, str]]:
-    """Return the names and values of a query string, as a form writes them (`+` is a blank).
+    """Return the decoded names and values of a query string; `+` stands for a space.
 
     Raises:
-        MalformedRequest: a broken escape, a NUL, or bytes that are not UTF-8.
+        MalformedRequest: the query has an invalid escape, a NUL, or bytes that are not UTF-8.
     """
     try:
         text = query.decode("utf-8")
@@ -443,12 +444,12 @@ def parse(
     languages: Languages,
     choices: Choices = MappingProxyType({}),
 ) -> Parameters:
-    """Return the checked parameters among `names`; all others are ignored, unless misspelt.
+    """Return the checked parameters; those not in `names` are ignored, unless misspelt.
 
-    `choices` are the names that can be chosen from.
+    `choices` are the accepted values by parameter, such as the names of sections.
 
     Raises:
-        InvalidRequest: one of the 400 errors of the contract, the first in its order.
+        InvalidRequest: the first error, in the order that the module describes.
     """
     pairs = decode(query)
     given = _single(pairs, names)
@@ -480,7 +481,7 @@ def parse(
 
 
 def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, str]:
-    """Return values by name; reject a name that occurs twice."""
+    """Return the values of the parameters in `names`; reject any name that occurs twice."""
     given: dict[str, str] = {}
     for name, value in pairs:
         if name in given:
@@ -493,7 +494,7 @@ def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, s
 
 
 def _places(given: Mapping[str, str], names: tuple[str, ...]) -> tuple[tuple[float, float], ...]:
-    """Return the points, or the one of `lat` and `lng`, in canonical form."""
+    """Return the points, or the one point of `lat` and `lng`, in canonical form."""
     single = [name for name in POINT if given.get(name)]
     if not given.get(POINTS.name):
         if not single and POINTS.name in names:
@@ -510,14 +511,14 @@ def _places(given: Mapping[str, str], names: tuple[str, ...]) -> tuple[tuple[flo
 
 
 def _needs_no_dates(given: Mapping[str, str], choices: Choices) -> bool:
-    """Return True if no date is given, and no chosen section has dates."""
+    """Return True if no date is sent, and none of the requested sections needs dates."""
     if given.get(START.name) or given.get(END.name) or not given.get(SECTIONS.name):
         return False
     return set(given[SECTIONS.name].split(",")) <= set(choices.get("undated", ()))
 
 
 def _days_from_today(given: Mapping[str, str]) -> int | None:
-    """Return the number of dates from today on; None where the stay has dates of its own."""
+    """Return the value of `days`; None if it is absent. Reject it together with start or end."""
     dates = [name for name in (START.name, END.name) if given.get(name)]
     if dates and given.get(DAYS.name):
         raise errors.ConflictingParameters(
@@ -528,7 +529,7 @@ def _days_from_today(given: Mapping[str, str]) -> int | None:
 
 
 def _dates(given: Mapping[str, str], names: tuple[str, ...]) -> Stay:
-    """Return the stay's dates; if they are missing and `days` would do, the message says so."""
+    """Return the stay from start to end. Where `days` is possible, the error mentions it."""
     if DAYS.name in names and not given.get(START.name) and not given.get(END.name):
         raise errors.MissingParameter(
             "start is missing or empty; accepted: start and end, or days."
@@ -557,7 +558,7 @@ def _language(tag: str, languages: Languages) -> Language | None:
 
 
 def _sections(text: str, known: Collection[str]) -> tuple[str, ...]:
-    """Return the chosen sections in their order; none for all."""
+    """Return the names of the requested sections in order; empty for the default sections."""
     chosen = tuple(dict.fromkeys(text.split(","))) if text else ()
     if set(chosen) <= set(known):
         return chosen
@@ -568,7 +569,7 @@ def _sections(text: str, known: Collection[str]) -> tuple[str, ...]:
 
 
 def _guide(text: str, known: Collection[str] | None) -> str:
-    """Return the name of a guide; any is accepted while the guides are not loaded."""
+    """Return the name of a guide; accept any name while `known` is None (guides not loaded)."""
     if not text or known is None or text in known:
         return text
     names = sorted(known)
@@ -578,13 +579,13 @@ def _guide(text: str, known: Collection[str] | None) -> str:
 
 
 def reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
-    """Reject aliases of known names, and names that differ by case or by one edit.
+    """Reject common aliases of known names, and names that differ from them by case or one edit.
 
-    A known name of three letters is meant only by one that begins with the same letter, so that
-    `rnd` against caches and `alt` are not taken for `end` and `lat`.
+    To resemble a known name of three letters, a name must begin with the same letter. So `rnd`
+    (used to bypass caches) and `alt` are not taken for `end` and `lat`.
 
     Raises:
-        UnknownParameter: a name is misspelt; the message has a hint.
+        UnknownParameter: a name is misspelt; the message suggests the right one.
     """
     for name in given:
         if name in known or name in _KNOWN or len(name) > _MAX_MISSPELT_LENGTH:
@@ -603,7 +604,7 @@ def _resembles(name: str, known: str) -> bool:
 
 
 def _is_within_one_edit(one: str, other: str) -> bool:
-    """Return True if a letter was added, left out or replaced, or two neighbours swapped."""
+    """Return True if one letter is added, removed or replaced, or two neighbours are swapped."""
     while one and other and one[0] == other[0]:
         one, other = one[1:], other[1:]
     return (

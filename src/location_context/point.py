@@ -1,7 +1,7 @@
-"""Point: coordinates checked and rounded, with the zone, country and region they lie in.
+"""Point: rounded coordinates with their time zone, country and region; distance and bearing.
 
-`canonical` is the one place where coordinates are rounded; every section computes from its result.
-Distances are great-circle distances on the mean Earth radius (IUGG, 6371.0088 km).
+Only `canonical` rounds coordinates; all sections use its result. Distances are great-circle
+distances on a sphere with the Earth's mean radius (IUGG, 6371.0088 km).
 """
 
 import math
@@ -15,10 +15,10 @@ EARTH_RADIUS_KM = 6371.0088
 
 
 class Point(msgspec.Struct, frozen=True, dict=True):
-    """A place on Earth. `lat` and `lng` in decimal degrees with four decimals (WGS84).
+    """A place on Earth; `lat` and `lng` are decimal degrees with four decimals (WGS84).
 
-    If `region` is unknown, `possible_regions` are the regions that it may lie in. `place` names the
-    city around the point, else the nearest one within 25 km.
+    If `region` is None, `possible_regions` are the regions that may contain the point. `place` is
+    the name of the city around the point, else of the nearest city within 25 km.
     """
 
     lat: float
@@ -34,7 +34,7 @@ class Point(msgspec.Struct, frozen=True, dict=True):
         return ZoneInfo(self.timezone)
 
     def local(self, moment: datetime) -> datetime:
-        """Return the same moment with the local offset of the point."""
+        """Return the same moment in the local time of the point."""
         return moment.astimezone(self.zone)
 
     def today(self, now: datetime) -> date:
@@ -47,7 +47,10 @@ class Point(msgspec.Struct, frozen=True, dict=True):
 
 
 def canonical(lat: float, lng: float) -> tuple[float, float]:
-    """Return coordinates in one form: 4 decimals, -180 as 180, -0 as 0, lng 0 at the poles."""
+    """Return coordinates in canonical form.
+
+    They have four decimals; lng -180 becomes 180, -0 becomes 0, and lng is 0 at the poles.
+    """
     lat, lng = round(lat, 4) + 0.0, round(lng, 4) + 0.0
     if abs(lat) == 90:
         lng = 0.0
@@ -55,7 +58,7 @@ def canonical(lat: float, lng: float) -> tuple[float, float]:
 
 
 def distance_km(lat: float, lng: float, to_lat: float, to_lng: float) -> float:
-    """Return great-circle distance in km (haversine, exact at small distances)."""
+    """Return the great-circle distance in km (haversine, which is precise at small distances)."""
     phi, to_phi = math.radians(lat), math.radians(to_lat)
     half = math.sin((to_phi - phi) / 2) ** 2
     half += math.cos(phi) * math.cos(to_phi) * math.sin(math.radians(to_lng - lng) / 2) ** 2
@@ -63,7 +66,7 @@ def distance_km(lat: float, lng: float, to_lat: float, to_lng: float) -> float:
 
 
 def bearing(lat: float, lng: float, to_lat: float, to_lng: float) -> float:
-    """Return the initial great-circle bearing in degrees, 0 to 360 clockwise from north."""
+    """Return the initial great-circle bearing: degrees from 0 to 360, clockwise from north."""
     phi, to_phi, turn = math.radians(lat), math.radians(to_lat), math.radians(to_lng - lng)
     east = math.sin(turn) * math.cos(to_phi)
     north = math.cos(phi) * math.sin(to_phi) - math.sin(phi) * math.cos(to_phi) * math.cos(turn)

@@ -1,6 +1,6 @@
-"""Service: the open parts that requests need, put together once by `app`.
+"""Service: the parts that requests need, opened once by `app`.
 
-`read_pulse` reads sections for a point and a stay; every caller that needs several goes through it.
+`read_pulse` reads several sections concurrently for one query.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ class Measured:
     """Values that only the metrics read.
 
     Attributes:
-        calls: by provider.
-        unwritten: functions that count rows still to be written.
-        connections: those to the database in use, and their greatest number (0: any).
-        looked_up: the number of look-ups in Redis, by outcome.
+        calls: outcomes of calls, by provider.
+        unwritten: functions that return how many rows wait to be written to the database.
+        connections: returns the database connections in use and their maximum (0: unlimited).
+        looked_up: the number of lookups in Redis, by outcome.
     """
 
     calls: Mapping[str, ProviderCalls]
@@ -47,7 +47,7 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """The open parts. `sections` are in display order; `work` runs while the service does."""
+    """The opened parts; `sections` are in display order, `work` are background tasks to run."""
 
     settings: Settings
     clock: Clock
@@ -63,7 +63,7 @@ class Service:
 
     @property
     def choices(self) -> Choices:
-        """The names that parameters accept: of sections, of those without dates, of their data."""
+        """Accepted values by parameter, such as `sections`; `undated` are sections without dates."""
         found: dict[str, Collection[str]] = {
             "sections": [one.name for one in self.sections],
             "undated": [one.name for one in self.sections if not one.dated],
@@ -75,12 +75,12 @@ class Service:
 
 @dataclass(frozen=True, kw_only=True)
 class Pulse:
-    """The answers of several sections for one query.
+    """The results of several sections for one query.
 
     Attributes:
-        results: by section, in their order; those of sections that are not applicable too.
-        missing: why a section has no answer. `late`: it was not ready by the deadline, and its
-            fetch goes on for the next caller; `failed`: it has no data.
+        results: the results by section name, in the requested order, also if not applicable.
+        missing: why a section has no result: `late` if its data did not arrive by the deadline
+            (the fetch continues for the next caller), or `failed`.
     """
 
     query: Query
@@ -89,13 +89,13 @@ class Pulse:
 
     @property
     def bodies(self) -> dict[str, Applicable]:
-        """The applicable answers by section."""
+        """The answers of applicable sections, by section name."""
         found = {name: result.body for name, result in self.results.items()}
         return {name: body for name, body in found.items() if isinstance(body, Applicable)}
 
 
 def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[CachedSection, ...]:
-    """Return the sections of these names, in their order; without names those of any widget."""
+    """Return the sections with these names, in this order; without names, the default sections."""
     if not names:
         return tuple(one for one in sections if one.section.shown_by_default)
     by_name = {cached.name: cached for cached in sections}
@@ -105,7 +105,7 @@ def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[Cac
 async def read_all(
     sections: Sequence[CachedSection | Section[Any]], query: Query, deadline: Deadline
 ) -> Mapping[str, SectionResult | None]:
-    """Read all sections side by side under one deadline; return results, None if one failed."""
+    """Read sections concurrently under one deadline; return results by name, None if failed."""
     pulse = await read_pulse(sections, query, deadline)
     return {section.name: pulse.results.get(section.name) for section in sections}
 
@@ -113,9 +113,9 @@ async def read_all(
 async def read_pulse(
     sections: Sequence[CachedSection | Section[Any]], query: Query, deadline: Deadline
 ) -> Pulse:
-    """Read all sections side by side under one deadline; one never affects the others.
+    """Read sections concurrently under one deadline; a failure does not affect other sections.
 
-    `query` holds the point, the stay, units and language; `chosen` gives the sections.
+    `chosen` selects sections by name. A section's error is logged, not raised.
     """
     found = await asyncio.gather(*(_read(section, query, deadline) for section in sections))
     named = {section.name: one for section, one in zip(sections, found, strict=True)}
@@ -129,7 +129,7 @@ async def read_pulse(
 async def _read(
     section: CachedSection | Section[Any], query: Query, deadline: Deadline
 ) -> SectionResult | Missing:
-    """Return one section's result, or why it has none."""
+    """Return a section's result, or `late` or `failed` if it has none."""
     try:
         async with asyncio.timeout(deadline.left()):
             return await section.read(query, deadline)
@@ -137,7 +137,7 @@ async def _read(
         structlog.get_logger().info(
             "section_left_out", section=section.name, why=type(error).__name__
         )
-    except Exception:  # noqa: BLE001  one broken section must not blank the guest's page
+    except Exception:  # noqa: BLE001  a bug in one section must not hide the others
         structlog.get_logger().exception("section_failed", section=section.name)
-    # a section without an answer at the end of its time lacks a provider that is late
+    # if the time is used up, the section was waiting for a slow provider
     return "late" if deadline.left() <= ANSWER_RESERVE else "failed"

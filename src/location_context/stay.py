@@ -1,4 +1,4 @@
-"""Stay: checked dates, and their relation to today at the point."""
+"""Stay: the dates of a query, and how they relate to today at the point; clocks."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -14,18 +14,18 @@ HORIZON_DAYS = 16
 
 
 class Clock(Protocol):
-    """A clock: returns the current time with a zone. It is injected, so that tests can move it."""
+    """A function that returns the current time with a zone; tests pass one that they can move."""
 
     def __call__(self) -> datetime: ...
 
 
 def system_clock() -> datetime:
-    """Return the moment now, in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 def posix_seconds(clock: Clock) -> Callable[[], float]:
-    """Return the same clock in POSIX seconds, for use in every request."""
+    """Return a function that returns the clock's time in POSIX seconds, fast enough per request."""
     return time.time if clock is system_clock else lambda: clock().timestamp()
 
 
@@ -47,14 +47,14 @@ class Stay(msgspec.Struct, frozen=True, order=True):
         return self.start <= day <= self.end
 
     def is_past(self, today: date) -> bool:
-        """Return True if the stay has ended at the point."""
+        """Return True if the stay ended before `today`, the date at the point."""
         return self.end < today
 
     def within_horizon(self, today: date) -> bool:
-        """Return True if the last day of the stay is among the 16 days that begin today."""
+        """Return True if the stay ends within the 16 days of a forecast that begin today."""
         return self.end <= horizon(today)
 
 
 def horizon(today: date) -> date:
-    """Return the last date that a forecast covers."""
+    """Return the last date that a forecast covers: today + 15."""
     return today + timedelta(days=HORIZON_DAYS - 1)

@@ -1,7 +1,7 @@
-"""Cities: GeoNames' offline table of places over 1,000 people, searched by distance and by name.
+"""Cities: GeoNames' places of over 1,000 people in a table, searched by distance and by name.
 
-Distance is the chord between unit vectors, which sorts like the great circle. Names match by their
-beginning, without accents or case; cities over 50,000 people also match by alternate names.
+Distances are chords (straight lines through the Earth), which sort like great circles. Names match
+by their beginning, without accents and case. Cities of over 50,000 people have alternate names too.
 """
 
 import math
@@ -22,13 +22,13 @@ _TRANSLITERATION = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"} | dict.fromkeys("-'’", " ")
 )
 _UNIT = 1e-5  # degrees; GeoNames' coordinates have five decimals
-_NEAREST_KM = (20.0, 200.0, 800.0, 3_000.0, 21_000.0)  # searched in turn; the last is everywhere
-_REGION_KM = 100.0  # searched before the whole country
+_NEAREST_KM = (20.0, 200.0, 800.0, 3_000.0, 21_000.0)  # radii searched in turn; the last is all
+_REGION_KM = 100.0  # radius searched first; the whole country only if needed
 Rows = NDArray[np.int32]
 
 
 class City(msgspec.Struct, frozen=True, kw_only=True):
-    """A city of the table; `region` is ISO 3166-2 where the regions table knows it."""
+    """A city; `country` and `region` are ISO 3166 codes, `region` is None if unknown."""
 
     name: str
     country: str
@@ -40,15 +40,16 @@ class City(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cities:
-    """The table mapped from its file: processes share its pages and read only those they use.
+    """The table of cities, mapped from its file: processes share its memory.
 
-    A row is a city, and rows are sorted by country; `by_lat` are the row numbers from south to
-    north. The names stand in one text, each up to its `name_ends`; so do the keys that a search
-    looks for, in order, and `key_cities` are their rows, inverted where it is another name's key.
+    A row is a city; rows are sorted by country, and `by_lat` lists their numbers from south to
+    north. All names are concatenated; name n ends at `name_ends[n]`. The keys, which are names as
+    `search_key` returns them, are concatenated in sorted order. `key_cities` has the row number of
+    each key, bitwise inverted (`~`) if the key is an alternate name.
     """
 
     def __init__(self, table: NDArray[Any]) -> None:
-        """Take `table`, the one record of the file: a field is a column."""
+        """Set the columns from `table`, which has one record with a field for each column."""
         column = {name: np.asarray(table[name][0]) for name in table.dtype.names or ()}
         self._lat, self._lng, self._by_lat = column["lat"], column["lng"], column["by_lat"]
         self._populations, self._countries = column["population"], column["country"]
@@ -62,11 +63,11 @@ class Cities:
 
     @classmethod
     def load(cls) -> Self:
-        """Load the whole table of the package."""
+        """Return the table in the package's file."""
         return cls(np.load(FILE, mmap_mode="r"))
 
     def nearest(self, lat: float, lng: float) -> City | None:
-        """Return the nearest city of any country."""
+        """Return the nearest city, in whatever country it is."""
         for km in _NEAREST_KM:
             rows = self._box(lat, lng, km)
             distances = self._distances(rows, lat, lng)
@@ -75,9 +76,10 @@ class Cities:
         return None
 
     def around(self, lat: float, lng: float) -> City | None:
-        """Return the most populous city around the point: a disc with 3,000 people per km².
+        """Return the most populous city whose built-up area contains the point; None if none does.
 
-        So a point in a district of Paris returns Paris, and a nearby village returns its own name.
+        The area is taken to be a disc with 3,000 people per km². So a point in a district of Paris
+        returns Paris, and a point in a village nearby returns the village.
         """
         rows = self._box(lat, lng, self._widest)
         populations = self._populations[rows]
@@ -87,10 +89,10 @@ class Cities:
         return self._city(int(rows[np.argmax(np.where(inside, populations, -1))]))
 
     def regions(self, lat: float, lng: float, country: str) -> tuple[str, ...]:
-        """Return the regions of the country that the point may lie in; the first is the nearest.
+        """Return the regions (ISO 3166-2) that may contain the point, the nearest first.
 
-        The nearest city's region alone, if other regions' cities are more than 1.6 times as far
-        plus 1 km. Empty where the table knows no region, or not that of a city so near.
+        These are the regions of the nearest city and of all others at most 1.6 times as far away
+        plus 1 km. The result is empty if the region of any of these cities is unknown.
         """
         first = bisect_left(self._countries, country.encode())
         last = bisect_right(self._countries, country.encode())
@@ -108,14 +110,14 @@ class Cities:
         return () if None in names else tuple(name for name in names if name)
 
     def _box(self, lat: float, lng: float, km: float) -> Rows:
-        """Return the rows, in order, of at least all cities within `km`."""
-        reach = math.degrees(km / EARTH_RADIUS_KM) + 0.01  # more than floats can be wrong by
+        """Return sorted row numbers of all cities within `km`, and of some farther away."""
+        reach = math.degrees(km / EARTH_RADIUS_KM) + 0.01  # a margin for rounding errors
         south, north = (
             bisect_left(self._by_lat, (lat + side * reach) / _UNIT, key=self._lat.__getitem__)
             for side in (-1, 1)
         )
         rows = self._by_lat[south:north]
-        if abs(lat) + reach < 90:  # else all meridians come close
+        if abs(lat) + reach < 90:  # else the circle contains a pole and touches all meridians
             ratio = math.sin(math.radians(reach)) / math.cos(math.radians(lat))
             width = math.degrees(math.asin(ratio))
             east_of_edge = (self._lng[rows] - (lng - width) / _UNIT) % (360 / _UNIT)
@@ -123,7 +125,7 @@ class Cities:
         return np.sort(rows)
 
     def _distances(self, rows: Rows, lat: float, lng: float) -> NDArray[np.float32]:
-        """Return chords in km from the point to the cities."""
+        """Return the chords in km from the point to the cities in these rows."""
         vectors = _vectors(self._lat[rows] / 1e5, self._lng[rows] / 1e5)
         difference = vectors - _vectors(np.array([lat]), np.array([lng]))
         chords: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
@@ -132,17 +134,16 @@ class Cities:
     def search(self, text: str, limit: int, *, whole: bool = False) -> list[City]:
         """Return cities with a name that begins with `text`, the most populous first.
 
-        With `whole`, a name is `text`: so "Como" does not return Comodoro Rivadavia.
-
-        A match with an alternate name counts a twentieth, so that "new york" does not return
-        Jakarta.
+        With `whole`, the name must equal `text`: "Como" does not match Comodoro Rivadavia. If only
+        an alternate name matches, and only in part, the population counts a twentieth: "new york"
+        must not return Jakarta first.
         """
         prefix = search_key(text).encode()
         if not prefix:
             return []
         count = range(len(self._key_ends))
         first = bisect_left(count, prefix, key=self._key)
-        # no text has the byte 0xff
+        # UTF-8 never contains the byte 0xff
         exact, last = (
             bisect_left(count, prefix + end, first, key=self._key) for end in (b"\0", b"\xff")
         )
@@ -173,7 +174,7 @@ class Cities:
 
 
 def search_key(text: str) -> str:
-    """Return a name without accents, case, hyphens, apostrophes and double spaces."""
+    """Return a name in lower case, without accents, and with spaces for hyphens and apostrophes."""
     plain = text.casefold().translate(_TRANSLITERATION)
     if not plain.isascii():
         decomposed = unicodedata.normalize("NFKD", plain)
@@ -187,7 +188,7 @@ def _piece(text: NDArray[np.uint8], ends: NDArray[np.uint32], number: int) -> by
 
 
 def _radius(population: Any) -> Any:
-    """Return the radius in km of a city's disc; of numbers or arrays."""
+    """Return the radius in km of a city's built-up area, for a number or an array of people."""
     return np.sqrt(population / (math.pi * PEOPLE_PER_KM2)) + 1.0
 
 

@@ -1,9 +1,9 @@
-"""Gazetteer: zone, country and region of any point on Earth, and cities by name, all offline.
+"""Gazetteer: time zone, country and region of any point on Earth, and cities by name, offline.
 
-Zones are OpenStreetMap's boundaries, packaged by tzfpy; at sea the zone is the nautical one and
-there is no country. Regions are GeoNames' first-level codes as ISO 3166-2, where holidays differ by
-region; countries for which there is none have no region (null). Alsace and
-Moselle, whose holidays differ from the rest of their region, have outlines (about 3 km).
+Zones are OpenStreetMap's boundaries, packaged by tzfpy. At sea there is a nautical zone and no
+country. Regions are GeoNames' first-level regions as ISO 3166-2 codes, in countries whose holidays
+differ by region; elsewhere the region is None. Alsace and Moselle, whose holidays differ from those
+of their region, have outlines of their own, accurate to about 3 km.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ _MOSELLE: zones.Outline = (
 
 
 class Gazetteer:
-    """Zone, country, region and cities of points. It is loaded once, and caches recent points."""
+    """Finds zone, country, region and city of a point, and caches recent points."""
 
     def __init__(self, countries: Mapping[str, str], cities: Cities) -> None:
         self._countries = countries
@@ -44,27 +44,27 @@ class Gazetteer:
 
     @classmethod
     def load(cls) -> Self:
-        """Load the tables of this package and of tzdata."""
+        """Return a gazetteer with the tables of this package and of tzdata."""
         return cls(zones.zone_countries(), Cities.load())
 
     def point(self, lat: float, lng: float) -> Point:
-        """Return the point at these coordinates in canonical form."""
+        """Return the point at these coordinates, rounded, with its zone, country and region."""
         return self._locate_cached(*canonical(lat, lng))
 
     def country(self, lat: float, lng: float) -> str | None:
-        """Return the country at these coordinates, ISO 3166-1 alpha-2."""
+        """Return the country's ISO 3166-1 alpha-2 code at these coordinates; None at sea."""
         return self.point(lat, lng).country
 
     def search(self, text: str, limit: int = 8, *, whole: bool = False) -> list[City]:
-        """Return cities whose name begins with `text`, or is it; the most populous first."""
+        """Return cities whose name begins with `text` (equals, if `whole`), most populous first."""
         return self._cities.search(text, limit, whole=whole)
 
     def nearest_city(self, lat: float, lng: float) -> City | None:
-        """Return the nearest city of any country."""
+        """Return the nearest city, in whatever country it is."""
         return self._cities.nearest(lat, lng)
 
     def city_around(self, lat: float, lng: float) -> City | None:
-        """Return the city whose built-up area contains the point; None between cities."""
+        """Return the city whose built-up area contains the point; None outside of cities."""
         return self._around(lat, lng)
 
     def _locate(self, lat: float, lng: float) -> Point:
@@ -76,7 +76,7 @@ class Gazetteer:
         return Point(lat, lng, zone, country, region, possible, self._place(lat, lng))
 
     def _place(self, lat: float, lng: float) -> str | None:
-        """Return the name of the city around a point, else of the nearest if that is close."""
+        """Return the city around a point, else the nearest within 25 km, else None."""
         if city := self.city_around(lat, lng):
             return city.name
         city = self.nearest_city(lat, lng)
@@ -86,7 +86,7 @@ class Gazetteer:
 
 
 def subregion(region: str, lat: float, lng: float) -> str:
-    """Return the point's part of the region if it has its own holidays, else the region."""
+    """Return the code of Alsace or Moselle for points there, and of the region elsewhere."""
     if region == "FR-GES" and zones.inside(_ALSACE, lat, lng):
         return "FR-6AE"
     if region == "FR-GES" and zones.inside(_MOSELLE, lat, lng):

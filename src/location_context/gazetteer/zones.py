@@ -1,11 +1,11 @@
 """Zones: the time zone of any point on Earth, and the country of a zone.
 
-Zones are OpenStreetMap's boundaries, as tzfpy packages them; at sea the zone is the nautical one.
-Countries come from tzdata's `zone.tab`, corrected by boundary, never city by city, where a zone
-spans several: northern Vietnam uses Bangkok's zone and Kosovo Belgrade's, Jan Mayen Oslo's, the
-base at Guantánamo New York's; Malawi's zone covers its lake to Tanzania's shore; Antarctica south
-of 60°S is AQ, whichever time a station uses. The outline of Kosovo is generalised to about
-3 km where it meets Serbia; elsewhere the neighbour has its own zone, so the outline runs outside.
+Zones are OpenStreetMap's boundaries, as tzfpy packages them; at sea the zone is nautical. tzdata's
+`zone.tab` gives each zone's country. Where a zone covers parts of several countries, outlines
+correct that: northern Vietnam has Bangkok's zone, Kosovo Belgrade's, Jan Mayen Oslo's, the base at
+Guantánamo New York's. Malawi's zone reaches across the lake to Tanzania's shore. Antarctica south
+of 60°S is AQ, whatever time a station uses. The outline of Kosovo is accurate to about 3 km at the
+border with Serbia; its other neighbours have other zones, so there it may run outside the border.
 The uninhabited Bouvet, Heard and McDonald islands are boxes in the sea.
 """
 
@@ -33,7 +33,7 @@ KOSOVO: Outline = (
 _ANTARCTIC = -60.0
 _ISLANDS = ((-54.48, -54.37, 3.26, 3.46, "BV"), (-53.22, -52.92, 73.2, 73.9, "HM"))
 _LAKE_MALAWI = (-11.57, 34.45)  # north of Mozambique, and east of the middle of the lake
-_NORTHERN_VIETNAM = ((18.6, 101.6), (16.5, 105.0))  # north of, and east of: Laos lies between
+_NORTHERN_VIETNAM = ((18.6, 101.6), (16.5, 105.0))  # corners; points north-east of one are Vietnam
 
 
 def zone_countries() -> Mapping[str, str]:
@@ -44,12 +44,12 @@ def zone_countries() -> Mapping[str, str]:
 
 
 def main_zone(country: str) -> str | None:
-    """Return the zone that `zone.tab` lists first for a country, usually its most populous."""
+    """Return the zone that `zone.tab` lists first for a country, usually the most populous zone."""
     return next((zone for zone, code in zone_countries().items() if code == country), None)
 
 
 def correct(lat: float, lng: float, zone: str, country: str | None) -> tuple[str, str | None]:
-    """Return the corrected zone and country of a point."""
+    """Return zone and country of a point, corrected where a zone covers several countries."""
     if lat < _ANTARCTIC and not is_nautical(zone):
         return zone, "AQ"
     if (rule := _RULES.get(zone)) is not None and rule[0](lat, lng):
@@ -60,7 +60,7 @@ def correct(lat: float, lng: float, zone: str, country: str | None) -> tuple[str
 
 
 def _uninhabited(lat: float, lng: float) -> str | None:
-    """Return the country of an island whose country code has no zone."""
+    """Return the country of an uninhabited island, which has no zone of its own; else None."""
     return next((c for s, n, w, e, c in _ISLANDS if s < lat < n and w < lng < e), None)
 
 
@@ -82,7 +82,7 @@ _RULES: Mapping[str, tuple[Callable[[float, float], bool], str, str]] = {
 
 
 def is_nautical(zone: str) -> bool:
-    """Return True for a zone at sea, `Etc/GMT` with or without hours."""
+    """Return True for a zone at sea, such as `Etc/GMT` or `Etc/GMT-2`."""
     return zone.startswith("Etc/GMT")
 
 
@@ -96,14 +96,14 @@ def inside(outline: Sequence[tuple[float, float]], lat: float, lng: float) -> bo
 
 
 class Boundaries:
-    """The boundaries mapped from their file: processes share its pages and read those they use.
+    """The boundaries of zones, mapped from their file: processes share its memory.
 
-    The corners of all outlines stand in `lng` and `lat`, each outline up to its `ends`, with its
-    zone and its box.
+    `lng` and `lat` contain the corners of all outlines; outline n ends at `ends[n]`. Each outline
+    also has its zone and its bounding box.
     """
 
     def __init__(self, table: NDArray[Any]) -> None:
-        """Take `table`, the one record of the file: a field is a column."""
+        """Set the columns from `table`, which has one record with a field for each column."""
         column = {name: np.asarray(table[name][0]) for name in table.dtype.names or ()}
         self._lng, self._lat, self._ends = column["lng"], column["lat"], column["ends"]
         self._west, self._east = column["west"], column["east"]
@@ -113,13 +113,13 @@ class Boundaries:
 
     @classmethod
     def load(cls) -> Self:
-        """Load all boundaries of the package."""
+        """Return the boundaries in the package's file."""
         return cls(np.load(FILE, mmap_mode="r"))
 
     def zone(self, lat: float, lng: float) -> str:
-        """Return the zone by boundaries, without corrections; `lat` and `lng` are canonical."""
+        """Return the uncorrected zone of a point; `lat` and `lng` are in canonical form."""
         zones = [self._zones[self._zones_of[number]] for number in self._around(lat, lng)]
-        # two boundaries cover Xinjiang; tzdata and GeoNames give it its own zone
+        # the boundaries of two zones cover Xinjiang; tzdata and GeoNames use Urumqi's
         if "Asia/Urumqi" in zones:
             return "Asia/Urumqi"
         return zones[0] if zones else nautical(lng)
@@ -147,17 +147,17 @@ def _boundaries() -> Boundaries:
 
 
 def zone_at(lat: float, lng: float) -> str:
-    """Return the zone at a point without loading the table of cities."""
+    """Return the time zone at a point, without loading the table of cities."""
     lat, lng = canonical(lat, lng)
     return correct(lat, lng, boundary_zone(lat, lng), None)[0]
 
 
 def boundary_zone(lat: float, lng: float) -> str:
-    """Return the zone by boundaries, without corrections."""
+    """Return the zone of a point from the boundaries alone, without the corrections."""
     return _boundaries().zone(lat, lng)
 
 
 def nautical(lng: float) -> str:
-    """Return the zone at sea: 15 degrees wide; its sign is inverted, as in POSIX."""
+    """Return the zone at sea, 15 degrees wide; as in POSIX, `Etc/GMT-2` is two hours ahead."""
     hours = round(lng / 15)
     return f"Etc/GMT{-hours:+d}" if hours else "Etc/GMT"

@@ -1,7 +1,7 @@
-"""Formatter: dates, times, numbers and units as CLDR has them for a language, for people to read.
+"""Formatter: dates, times, numbers and units as people write them in a language, by CLDR.
 
-Text that belongs together never breaks: blanks inside a number with its unit and inside a range are
-no-break spaces, ranges use an en dash, and a negative number carries a true minus sign.
+A line never breaks inside a number with its unit or inside a range: these contain no-break spaces.
+Ranges use an en dash, negative numbers a true minus sign.
 """
 
 import re
@@ -14,7 +14,7 @@ from babel import Locale, dates, numbers, units
 from location_context.localisation.language import Language
 
 NO_BREAK, MINUS = "\u00a0", "\u2212"
-_WORD_JOINER = "\u2060"  # no line ends there
+_WORD_JOINER = "\u2060"  # prevents a line break at its position
 EN_DASH = f"\u2013{_WORD_JOINER}"
 _BESIDE_IDEOGRAPH = re.compile("(?<=[\u3000-\u9fff])(?=.)|(?<=.)(?=[\u3000-\u9fff])")
 _THIN = "\u2009"
@@ -35,7 +35,7 @@ _UNITS = {
 
 
 class Message(str):
-    """A translated message; filling it in never doubles a full stop (`am So., 6..`)."""
+    """A translated message; `format` never doubles a full stop (German `am So., 6..`)."""
 
     __slots__ = ()
 
@@ -48,7 +48,7 @@ class Message(str):
         return str.format(self, **fields)
 
 
-# CLDR's patterns take a tenth of a millisecond to fill in, and a page holds some hundred of them
+# cached, since formatting by CLDR takes 0.1 ms, and a page contains hundreds of such texts
 @lru_cache(maxsize=10_000)
 def _decimal(language: Language, value: float, digits: int) -> str:
     return numbers.format_decimal(value, _pattern(digits), language.locale)
@@ -114,7 +114,7 @@ def _range_in_words(language: Language, low: int, high: int) -> str:
     if low == high:
         return fmt.temperature(high)
     degrees = fmt.temperature(high)
-    if language.direction == "rtl":  # or the sign would be drawn before its number
+    if language.direction == "rtl":  # else ° would be drawn on the wrong side of its number
         degrees = _LEFT_TO_RIGHT_MARK + degrees
     text = fmt.gettext("{low} to {high}").format(low=fmt.number(low), high=degrees)
     return non_breaking(_BESIDE_IDEOGRAPH.sub(_WORD_JOINER, text))
@@ -125,7 +125,7 @@ def _pattern(digits: int) -> str:
 
 
 class Formatter:
-    """A language's formats and words."""
+    """The formats and messages of one language."""
 
     def __init__(self, language: Language) -> None:
         self.language = language
@@ -145,7 +145,7 @@ class Formatter:
         return self.language.direction == "rtl"
 
     def number(self, value: float, digits: int = 0) -> str:
-        """Return a number with exactly `digits` decimals."""
+        """Return a number with exactly `digits` decimal places."""
         value = round(value, digits) + 0.0
         return self._signed(_decimal(self.language, value, digits), value=value)
 
@@ -156,15 +156,15 @@ class Formatter:
         return mark + MINUS + text.lstrip(f"{_LEFT_TO_RIGHT_MARK}\u200f\u061c-{MINUS}")
 
     def percent(self, value: float) -> str:
-        """Return a percentage; `value` is 0 to 100, whole."""
+        """Return a whole percentage such as `35%`; `value` is from 0 to 100."""
         return _percent(self.language, round(value))
 
     def temperature(self, value: float) -> str:
-        """Return a temperature in degrees without the letter of its scale, as on a weather page."""
+        """Return a temperature such as `21°`, without C or F, as weather pages do."""
         return f"{self.number(value)}°"
 
     def temperatures(self, low: float, high: float) -> str:
-        """Return a range of temperatures; one number when both round to it."""
+        """Return a range of temperatures such as `16–22°`; one number if both round to the same."""
         if round(low) == round(high):
             return self.temperature(high)
         if low < 0:
@@ -172,32 +172,32 @@ class Formatter:
         return f"{self.number(low)}{EN_DASH}{self.temperature(high)}"
 
     def temperatures_in_words(self, low: float, high: float) -> str:
-        """Return `16 to 22°`; `16–22°` would be read as a low and a high."""
+        """Return a range as `16 to 22°`, where readers would take `16–22°` for a low and a high."""
         return _range_in_words(self.language, round(low), round(high))
 
     @staticmethod
     def spoken(text: str) -> str:
-        """Return a text for a voice, without the signs that only prevent line breaks."""
+        """Return a text for screen readers, without word joiners (they prevent line breaks)."""
         return text.replace(_WORD_JOINER, "")
 
     @staticmethod
     def plain(text: str) -> str:
-        """Return a text for JSON, without characters that only prevent line breaks."""
+        """Return a text for JSON, without word joiners and no-break spaces."""
         return text.replace(_WORD_JOINER, "").replace(NO_BREAK, " ")
 
     @staticmethod
     def range_of(one: str, other: str) -> str:
-        """Return a range of two texts that contain spaces or signs."""
+        """Return a range of two texts, with spaces around the dash: `-3° – 4°`."""
         return f"{one}{NO_BREAK}{EN_DASH}{NO_BREAK}{other}"
 
     def measure(self, value: float, unit: str, digits: int = 0) -> str:
-        """Return a number with its unit, such as `28 mm`; `unit` as in an answer's `units`."""
+        """Return a number with its unit, such as `28 mm`; `unit` is a key of `_UNITS`."""
         return _measure(self.language, round(value, digits) + 0.0, unit, digits)
 
     def distance(self, value: float, unit: str) -> str:
-        """Return a distance with one decimal under ten where it is not whole.
+        """Return a distance in `unit`, km or mi; below ten with one decimal unless it is whole.
 
-        Metres under a kilometre and feet under a tenth of a mile, in steps of 50.
+        Below 1 km it is in metres, below 0.1 mi in feet, both in steps of 50.
         """
         if unit == "km" and value < 0.975:
             return self.measure(max(50, round(value * 20) * 50), "m")
@@ -207,7 +207,7 @@ class Formatter:
         return self.measure(value, unit, 0 if whole else 1)
 
     def duration(self, seconds: float) -> str:
-        """Return a duration in hours and minutes, such as `14 h 06 min`."""
+        """Return a duration in hours and minutes, such as `14 h 06 min` or `2 h`."""
         hours, minutes = divmod(round(seconds / 60), 60)
         if not minutes:
             return self.gettext("{hours} h").format(hours=hours).replace(" ", NO_BREAK)
@@ -216,45 +216,45 @@ class Formatter:
 
     @staticmethod
     def years(years: Sequence[int]) -> str:
-        """Return `2016–2025`."""
+        """Return the range of consecutive years, such as `2016–2025`."""
         return f"{years[0]}{EN_DASH}{years[-1]}" if len(years) > 1 else str(years[0])
 
     def minutes(self, count: int) -> str:
         return non_breaking(self.gettext("{minutes} min").format(minutes=count))
 
     def money(self, amount: float, currency: str) -> str:
-        """Return an amount, without decimals when it is whole."""
+        """Return an amount with its ISO 4217 currency, without decimals if it is whole."""
         return _money(self.language, amount, currency)
 
     def weekday(self, day: date) -> str:
-        """Return `Sat`, standing alone."""
+        """Return the short name of the weekday on its own, such as `Sat`."""
         return _date(self.language, day, "ccc")
 
     def day(self, day: date) -> str:
-        """Return `Wed 12`: enough inside a stay of a few weeks."""
+        """Return weekday and day, such as `Wed 12`; enough if the month is known."""
         if "Ed" not in self._locale.datetime_skeletons or self._locale.territory == "US":
             return non_breaking(f"{self.weekday(day)} {day.day}")
         return non_breaking(_skeleton(self.language, day, "Ed"))
 
     def date_short(self, day: date) -> str:
-        """Return `Wed 12 Aug`."""
+        """Return weekday, day and month in short, such as `Wed 12 Aug`."""
         return non_breaking(_skeleton(self.language, day, "MMMEd"))
 
     def month(self, day: date) -> str:
-        """Return `Aug`, standing alone."""
+        """Return the short name of the month on its own, such as `Aug`."""
         return _date(self.language, day, "LLL")
 
     def month_long(self, day: date) -> str:
-        """Return `August`."""
-        # Babel 2.18 gives `LLLL` in the language that asked for it first
+        """Return the full name of the month, such as `August`."""
+        # not `LLLL`: Babel 2.18 caches it for all languages in that of the first call
         return _date(self.language, day, "MMMM")
 
     def month_narrow(self, day: date) -> str:
-        """Return `A`, standing alone, for narrow columns in order."""
+        """Return the initial of the month, such as `A`, for narrow columns in calendar order."""
         return _date(self.language, day, "LLLLL")
 
     def date_long(self, day: date) -> str:
-        """Return `Wednesday 12 August`, for screen readers."""
+        """Return a date without its year in full, such as `Wednesday 12 August`."""
         return _date(self.language, day, self._full_date)
 
     @cached_property
@@ -262,16 +262,16 @@ class Formatter:
         return _YEAR.sub("", self._locale.date_formats["full"].pattern)
 
     def dates(self, start: date, end: date) -> str:
-        """Return `Sat, 8 – Sat, 15 Aug 2026`."""
+        """Return a range of dates with weekdays and year, such as `Sat 8 – Sat 15 Aug 2026`."""
         if start == end:
             return _skeleton(self.language, start, "yMMMEd")
         text = _interval(self.language, start, end, "yMMMEd")
         if self._locale.language == "en" and self._locale.territory != "US":
-            return text.replace(",", "")  # as CLDR writes a single date there
+            return text.replace(",", "")  # as CLDR writes a single date in these regions
         return text
 
     def date_range_long(self, start: date, end: date) -> str:
-        """Return `8–15 Aug`, for screen readers."""
+        """Return a range of dates without weekdays and year, such as `8–15 Aug`."""
         text = _interval(self.language, start, end, "MMMd")
         return non_breaking(text).replace("–", EN_DASH)
 
@@ -279,7 +279,7 @@ class Formatter:
         return _time(self.language, moment.hour, moment.minute)
 
     def times(self, start: datetime, end: datetime) -> str:
-        """Return `07:09–07:49`; within one half of the day `7:09–7:49 PM`."""
+        """Return a range of times such as `07:09–07:49`, or `7:09–7:49 PM` on a 12-hour clock."""
         if not self._half_days or (start.hour < 12) != (end.hour < 12):
             return f"{self.time(start)}{EN_DASH}{self.time(end)}"
         text = _interval(self.language, _clock(start), _clock(end), "hm")
@@ -290,17 +290,17 @@ class Formatter:
         return "a" in self._locale.time_formats["short"].pattern
 
     def bidi_isolate(self, text: str) -> str:
-        """Return a name that does not turn its neighbours in right-to-left text."""
+        """Return a name, isolated so that it cannot reorder right-to-left text around it."""
         return f"\u2068{text}\u2069" if text and self._right_to_left else text
 
     def moment(self, moment: datetime) -> str:
-        """Return a date with the year and a time: `4 Mar 2026, 09:40`."""
+        """Return a date and time with the year, such as `4 Mar 2026, 09:40`."""
         text = _skeleton(self.language, moment.date(), "yMMMd")
         pattern = str(self._locale.datetime_formats["medium"])
         return pattern.format(self.time(moment), non_breaking(text))
 
     def zone(self, moment: datetime) -> str:
-        """Return `CEST (UTC+2)`, or only the offset where CLDR has no name in use."""
+        """Return the time zone at a moment: `CEST (UTC+2)`, or only `UTC+2` if it has no name."""
         offset = moment.utcoffset()
         minutes = round(offset.total_seconds() / 60) if offset else 0
         hours, rest = divmod(abs(minutes), 60)
@@ -312,7 +312,7 @@ class Formatter:
         return f"{name}{NO_BREAK}({utc})"
 
     def join_list(self, texts: Sequence[str]) -> str:
-        """Return the texts as a list: `a, b and c`."""
+        """Return the texts joined as a list, such as `a, b and c`."""
         if len(texts) < 2:
             return "".join(texts)
         two, start, middle, end = _list_patterns(self.language)
@@ -325,12 +325,12 @@ class Formatter:
 
     @cached_property
     def word_separator(self) -> str:
-        """The separator of sentences, also after a colon: nothing in Chinese and Japanese."""
+        """A space, or "" in Chinese and Japanese; placed between sentences and after a colon."""
         return self.language.word_separator
 
     @cached_property
     def comma(self) -> str:
-        """The separator of an enumeration, with its blank."""
+        """The comma of an enumeration, with the space that follows it."""
         return {"ja": "、", "zh": "、", "ar": "، "}.get(self._locale.language, ", ")
 
     def join_sentences(self, said: Iterable[str]) -> str:
@@ -338,11 +338,11 @@ class Formatter:
 
     @staticmethod
     def capitalise(text: str) -> str:
-        """Return the text with a capital first letter, to begin a line: `Mer. 12 août`."""
+        """Return the text with a capital first letter, such as `Mer. 12 août`, to begin a line."""
         return text[:1].upper() + text[1:]
 
     def country(self, code: str) -> str:
-        """Return the name of a country by its ISO 3166-1 code."""
+        """Return the name of a country by its two-letter ISO 3166-1 code."""
         return str(self._locale.territories.get(code, code))
 
 
@@ -351,5 +351,5 @@ def _clock(moment: datetime) -> time:
 
 
 def non_breaking(text: str) -> str:
-    """Return the text with no-break spaces instead of spaces."""
+    """Return the text with its spaces replaced by no-break spaces."""
     return text.replace(" ", NO_BREAK)

@@ -1,8 +1,8 @@
-"""Languages: negotiation, messages (gettext catalogues) and CLDR conventions.
+"""Languages: the choice of a language, its messages (gettext) and its formats (CLDR).
 
-Catalogues are `locale/<tag>.po` beside this file, each read on first use. Lookup follows RFC 4647
-section 3.4: subtags are removed from the end until a catalogue matches, else English.
-`en` alone formats as en-GB; a requested region applies to formats (`en-US`, `de-AT`).
+Catalogues are the files `locale/<tag>.po`, each read on first use. The lookup follows RFC 4647,
+section 3.4: subtags are removed from the end until a catalogue matches; otherwise English is used.
+A requested region sets the formats (`en-US`, `de-AT`); `en` alone has the formats of en-GB.
 """
 
 import gettext
@@ -27,7 +27,7 @@ _CHINESE = {"zh-cn": "zh-hans", "zh-sg": "zh-hans", "zh": "zh-hans"}
 
 @dataclass(frozen=True)
 class Language:
-    """A language; `tag` is for Content-Language and decides equality."""
+    """A language with its formats and messages. Languages with the same `tag` are equal."""
 
     tag: str
     locale: Locale = field(compare=False, repr=False)
@@ -35,12 +35,12 @@ class Language:
 
     @property
     def direction(self) -> str:
-        """`ltr` or `rtl`."""
+        """The direction of writing, `ltr` or `rtl`."""
         return self.locale.text_direction
 
     @property
     def word_separator(self) -> str:
-        """The separator of sentences, also after a colon: nothing in Chinese and Japanese."""
+        """A space, or "" in Chinese and Japanese; placed between sentences and after a colon."""
         return "" if self.locale.language in {"ja", "zh"} else " "
 
     def gettext(self, message: str) -> str:
@@ -54,16 +54,16 @@ class Language:
 
 
 class Languages:
-    """The languages with a catalogue, and the choice among them."""
+    """The available languages; chooses one by tag or Accept-Language header."""
 
     def __init__(self, catalogues: Mapping[str, Callable[[], gettext.NullTranslations]]) -> None:
-        """Set the `catalogues` by tag, each read on first use."""
+        """Set functions that read the catalogues, by tag; each is called on first use."""
         self._catalogues = {tag.lower(): (tag, cache(read)) for tag, read in catalogues.items()}
         self._catalogues.setdefault(SOURCE, (SOURCE, cache(gettext.NullTranslations)))
 
     @classmethod
     def load(cls, folder: Path = CATALOGUES) -> Self:
-        """Load all catalogues of the package."""
+        """Return the languages whose catalogues are in `folder`."""
         return cls({file.stem: partial(_read, file) for file in folder.glob("*.po")})
 
     @property
@@ -75,7 +75,7 @@ class Languages:
         return self.choose(SOURCE)
 
     def choose(self, tag: str) -> Language:
-        """Return the language for a BCP 47 tag; English if there is no catalogue for it.
+        """Return the language of a BCP 47 tag; English if there is no catalogue for the tag.
 
         Raises:
             InvalidLanguage: the tag is malformed.
@@ -111,9 +111,9 @@ class Languages:
 
 
 def _read(file: Path) -> gettext.GNUTranslations:
-    # imported here: they cost a start 15 ms, and English needs no catalogue
+    # imported here: these modules take 15 ms, and English needs no catalogue
     from babel.messages.mofile import write_mo  # noqa: PLC0415  large, and not always needed
-    from babel.messages.pofile import read_po  # noqa: PLC0415  likewise
+    from babel.messages.pofile import read_po  # noqa: PLC0415  large, and not always needed
 
     compiled = io.BytesIO()
     with file.open("rb") as written:
@@ -123,7 +123,7 @@ def _read(file: Path) -> gettext.GNUTranslations:
 
 
 def _locale(requested: str, tag: str) -> Locale:
-    """Return CLDR conventions, with the requested region if CLDR has it for this language."""
+    """Return the CLDR locale of the catalogue `tag`, with the requested region if CLDR has it."""
     if requested.lower() == SOURCE:
         return Locale("en", "GB")
     base = Locale.parse(tag, sep="-")

@@ -1,4 +1,4 @@
-"""Settings: every LOCATION_CONTEXT_… variable, and how a package reads those of its own."""
+"""Settings: all LOCATION_CONTEXT_… variables, and how another package reads its own variables."""
 
 from location_context.settings.parsers import PREFIX as PREFIX
 from location_context.settings.parsers import Secret as Secret

@@ -1,9 +1,9 @@
-"""The default data directory, and the record of this user's first store.
+"""The default data directory, and the record of this user's first data directory.
 
-Without DATA_DIR it is `data` of the clone whose scripts are used; else `./data` if a store lies
-there, else the platform's place for application data. The first store is recorded in the
-platform's place, so that a command run in another folder does not quietly create a second store.
-The record is only a hint: it is ignored if it cannot be written or its store no longer exists.
+Without the setting DATA_DIR, commands of a clone use its folder `data`. Others use `./data` if it
+contains a database, else the platform's folder for application data. That folder also records the
+first data directory in use, so that a command run elsewhere does not silently create a second
+database. The record is a hint: it is ignored if it cannot be written or its database is gone.
 """
 
 import sys
@@ -16,12 +16,12 @@ from location_context.settings.parsers import CLONE, variable
 
 DATABASE_FILE, PEPPER_FILE = "location-context.sqlite3", "key-pepper"
 GRID_FILE = "climate_fallback.npy"  # the fallback climate grid
-TERRAIN_FILE = "terrain.npy"  # heights for the cells of climate stores, made beside it
+TERRAIN_FILE = "terrain.npy"  # elevations for the cells of climate stores
 _NAME, _RECORD = "location-context", "first-store"
 
 
 def default_data_dir(environ: Mapping[str, str]) -> Path:
-    """Return `data` of the clone, `./data` where a store lies in it, or the platform's place."""
+    """Return the data directory in use without DATA_DIR, as described above."""
     if clone := environ.get(variable(CLONE)):
         return Path(clone).absolute() / "data"
     here = Path("data").absolute()
@@ -29,16 +29,18 @@ def default_data_dir(environ: Mapping[str, str]) -> Path:
 
 
 def holds_store(folder: Path) -> bool:
-    """Return True if a database or the pepper of its keys lies in this data directory."""
+    """Return True if the folder contains a database file or the pepper of the API keys."""
     return any((folder / name).exists() for name in (DATABASE_FILE, PEPPER_FILE))
 
 
 def note_store(environ: Mapping[str, str], folder: Path, *, second: bool = False) -> Path | None:
-    """Record the data directory as the first one; the first store, where there is another already.
+    """Record `folder` as this user's first data directory, unless another is recorded.
+
+    Returns:
+        The recorded directory if `folder` is about to become a second one; else None.
 
     Raises:
-        OperatorError: running in another folder would create a second store, and `second` does not
-            allow it; the sentence names the first.
+        OperatorError: `folder` would become a second one by accident, and not `second`.
     """
     place, first = _platform_folder(environ), None
     with suppress(OSError, ValueError):
@@ -55,15 +57,15 @@ def note_store(environ: Mapping[str, str], folder: Path, *, second: bool = False
     by_folder = not folder.is_absolute() or folder == default_data_dir(environ)
     if by_folder and not second and variable(CLONE) not in environ:
         raise OperatorError(
-            f"There is no data in {folder.absolute()}, and there is in {first}. To use that, set "
-            f"LOCATION_CONTEXT_DATA_DIR={first}; to start a second one here, add --new to the "
+            f"There is no data in {folder.absolute()}, but there is in {first}. To use that, set "
+            f"LOCATION_CONTEXT_DATA_DIR={first}; to start with new data here, add --new to the "
             "command setup, serve or keys create."
         )
     return first
 
 
 def _platform_folder(environ: Mapping[str, str]) -> Path | None:
-    """Return the platform's folder for this service's data; None where the user has no home."""
+    """Return the platform's folder for this service's data; None if the user has no home folder."""
     given = Path(environ.get("XDG_DATA_HOME", ""))
     if given.is_absolute():
         return given / _NAME

@@ -1,11 +1,11 @@
-"""The types of settings, each with what msgspec checks of it, and how a table of them is read.
+"""The types of settings with their checks, and the functions that read settings.
 
-A type's `title` ends the sentence about a wrong value ("must be …"). Three checks are our own:
-addresses, networks and radii. Values come from the environment, over a TOML file. A secret may also
-be set as `NAME_FILE` (`name_file` in TOML): the path of a file that contains it.
+msgspec checks most types; `Check` adds the others. A type's `title` completes the error message
+"must be …". Environment variables override a TOML file. A secret may also be set as `NAME_FILE`
+(`name_file` in TOML): the path of a file that contains it.
 
-A package declares settings of its own as a Struct annotated like `Settings`, registers it in the
-entry-point group `location_context.settings`, so that its names count as known, and reads it:
+Another package declares its settings as a Struct annotated like `Settings`. It registers the Struct
+in the entry-point group `location_context.settings`, so that its names are known, and reads it:
 
     class TidesSettings(msgspec.Struct, frozen=True):
         tides_url: Annotated[Address, "Tide tables; empty switches them off."] = ""
@@ -34,12 +34,12 @@ from msgspec import Meta
 from location_context.errors import OperatorError
 
 PREFIX = "LOCATION_CONTEXT_"
-CONFIG = "config"  # names the file; not a setting itself
-CLONE, COMMAND = "clone", "command"  # nor these of our scripts: their folder, how they are called
+CONFIG = "config"  # the variable that names the TOML file; not a setting itself
+CLONE, COMMAND = "clone", "command"  # set by our scripts: the clone's folder, the script's name
 MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # prometheus-client's folder of metrics
 GROUP = "location_context.settings"
-FILE = "_file"  # a secret's name with it is a setting too: the file that holds the secret
-MAX_SECRET_BYTES = 65_536  # of such a file, far above any key: a path to a device ends too
+FILE = "_file"  # suffix of a secret's name, for the setting that names a file with the secret
+MAX_SECRET_BYTES = 65_536  # read of such a file; a limit, since the path may be an endless device
 MAX_NUMBER = 100_000
 _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"  # of a host's name; others in Punycode
 _ORIGIN = re.compile(
@@ -70,27 +70,24 @@ class Secret(str):
 
 
 class InvalidSetting(ValueError):
-    """The text is not valid for the setting.
-
-    The message is a sentence without its subject, the name.
-    """
+    """A setting's text is invalid; callers put the setting's name before the message."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """Metadata of a type: a check that msgspec does not have.
+    """A check of a setting that msgspec cannot express, in the metadata of its type.
 
-    `accepts` receives the value as read.
+    `accepts` receives the text, split and converted by `_read`, before msgspec converts it.
     """
 
     accepts: Callable[[Any], bool]
 
 
 def parse(annotation: Any, text: str) -> Any:
-    """Return the value of a setting from its text.
+    """Return the value of a setting, converted from its text to the annotated type.
 
     Raises:
-        InvalidSetting: it is wrong; the message says what is accepted, and masks a secret.
+        InvalidSetting: the text is invalid; the message says what is accepted, and masks secrets.
     """
     kind, *metadata = get_args(annotation)
     title = next(one.title for one in metadata if isinstance(one, Meta))
@@ -102,13 +99,13 @@ def parse(annotation: Any, text: str) -> Any:
             return value
     except (ValueError, msgspec.ValidationError):
         pass
-    # before an @ stand a user's name and password, in a wrong address too
+    # the part before an @ may be a password, even in an invalid address
     shown = "***" if kind is Secret else repr(_LOGIN.sub(r"\1***@", text))
     raise InvalidSetting(f"must be {title}, not {shown}")
 
 
 def _read(kind: Any, text: str) -> Any:
-    """Return the text as a JSON value, for msgspec to check."""
+    """Return the text converted to a JSON type (str, bool, number, list), for msgspec to check."""
     types = get_args(kind)
     if get_origin(kind) is tuple:
         return [_read(types[0], part.strip()) for part in text.split(",") if part.strip()]
@@ -148,7 +145,7 @@ def _is_host_port(text: str) -> bool:
 
 
 def _is_origin(text: str) -> bool:
-    """Return True if a text is an origin as a Content-Security-Policy has it (a `host-source`)."""
+    """Return True if the text is an origin in the form of a CSP `host-source`."""
     return _ORIGIN.fullmatch(text) is not None
 
 
@@ -167,7 +164,7 @@ DatabaseAddress = Annotated[
     Meta(title="postgresql://… or sqlite:///…"),
     _is_address("postgresql", "sqlite"),
 ]
-PostgresqlAddress = Annotated[  # of a command: it may not be left out
+PostgresqlAddress = Annotated[  # an argument of `copy`, so it must not be empty
     Secret, Meta(title="postgresql://…"), _is_address("postgresql"), Check(bool)
 ]
 RedisAddress = Annotated[
@@ -184,7 +181,7 @@ Seconds = Annotated[
     float, Meta(gt=0, le=MAX_NUMBER, title="a number of seconds above 0, at most 100,000")
 ]
 Kilometres = Annotated[float, Meta(gt=0, le=200, title="a number of km above 0, at most 200")]
-COLD_WEEK_UNITS = 100  # of Open-Meteo, for ten years of a week that touches two months
+COLD_WEEK_UNITS = 100  # Open-Meteo's cost of ten years' data for a week in two months
 
 
 def _is_budget(least: int) -> Check:
@@ -232,21 +229,21 @@ Flag = Annotated[bool, Meta(title="true or false")]
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """Return the two parts of a `HostPort`."""
+    """Return host and port of a `HostPort` setting."""
     parts = urlsplit(f"//{address}")
     return parts.hostname or "", parts.port or 0
 
 
 def variable(name: str) -> str:
-    """Return the environment variable of a setting."""
+    """Return the name of a setting's environment variable."""
     return PREFIX + name.upper()
 
 
 def read_table(table: type[Table], environ: Mapping[str, str]) -> Table:
-    """Return the settings that a table declares; names of other tables are ignored.
+    """Return the settings that `table`, a Struct, declares; all other names are ignored.
 
     Raises:
-        OperatorError: some settings are invalid, or the file cannot be read.
+        OperatorError: some settings are invalid, or the TOML file cannot be read.
     """
     given, unread = texts(environ, table)
     values, problems = parse_all(table, given)
@@ -257,9 +254,9 @@ def read_table(table: type[Table], environ: Mapping[str, str]) -> Table:
 def texts(
     environ: Mapping[str, str], table: type[msgspec.Struct]
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the settings as texts by name: the TOML file, overridden by the table's environment.
+    """Return texts by setting, from the TOML file and, with precedence, the environment.
 
-    The table's secrets are read from their files; the list has a message for each that cannot be.
+    Files named by `NAME_FILE` are read. The list has a message for each such file that cannot be.
 
     Raises:
         OperatorError: the TOML file cannot be read.
@@ -270,7 +267,7 @@ def texts(
     problems = []
     for secret in secrets_of(table):
         both = {secret, secret + FILE}
-        if both & over.keys():  # whichever of the two the environment has counts
+        if both & over.keys():  # either of the two in the environment overrides both in the file
             given = {name: text for name, text in given.items() if name not in both}
     given |= over
     for secret in secrets_of(table):
@@ -283,12 +280,12 @@ def texts(
 
 
 def names_of(table: type[msgspec.Struct]) -> set[str]:
-    """Return the names under which a table's settings may be set."""
+    """Return all names that a table's settings may have, including `…_file` of its secrets."""
     return {*table.__struct_fields__, *(name + FILE for name in secrets_of(table))}
 
 
 def secrets_of(table: type[msgspec.Struct]) -> list[str]:
-    """Return the table's settings that are secrets, in order."""
+    """Return the names of a table's secret settings, in the order of the table."""
     hints = get_type_hints(table, include_extras=True)
     return [name for name, annotation in hints.items() if get_args(annotation)[0] is Secret]
 
@@ -296,7 +293,7 @@ def secrets_of(table: type[msgspec.Struct]) -> list[str]:
 def parse_all(
     table: type[msgspec.Struct], given: Mapping[str, str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the valid values, and a message for each invalid one."""
+    """Return the valid values by name, and a message for each invalid value."""
     values, problems = dict[str, Any](), list[str]()
     for name, annotation in get_type_hints(table, include_extras=True).items():
         if name in given:
@@ -308,14 +305,14 @@ def parse_all(
 
 
 def refuse(problems: Sequence[str]) -> None:
-    """Raise one OperatorError with all problems, if there are any."""
+    """Raise one `OperatorError` that lists all problems; return if there are none."""
     if problems:
         listed = "\n".join(f"- {problem}" for problem in problems)
         raise OperatorError(f"These settings are wrong:\n{listed}")
 
 
 def entry_points(group: str) -> EntryPoints:
-    """Return the entry points of a group, from metadata that are read once for all groups."""
+    """Return the installed packages' entry points of a group; their metadata are read once."""
     found: EntryPoints = _entry_points(tuple(sys.path)).select(group=group)
     return found
 
@@ -326,7 +323,7 @@ def _entry_points(_: tuple[str, ...]) -> Any:  # its class differs between versi
 
 
 def tables_of_packages() -> list[type[msgspec.Struct]]:
-    """Return the tables that installed packages declare.
+    """Return the Structs of settings that installed packages declare, in order of name.
 
     Raises:
         OperatorError: a table cannot be imported.
@@ -343,7 +340,7 @@ def tables_of_packages() -> list[type[msgspec.Struct]]:
 
 
 def names_of_packages() -> set[str]:
-    """Return the settings that installed packages declare."""
+    """Return the names of all settings that installed packages declare."""
     return {name for table in tables_of_packages() for name in names_of(table)}
 
 
@@ -357,24 +354,24 @@ def _toml(path: str | None) -> dict[str, Any]:
 
 
 def _content(path: Path, other: str) -> str:
-    """Return the secret in a file; `other` is the value set beside it.
+    """Return the secret in a file; `other` is the value of the setting without `_FILE`.
 
-    The file's permissions are not checked: Docker and Kubernetes show secrets to everybody in the
-    container.
+    The file's permissions are not checked: in a container of Docker or Kubernetes, all users can
+    read its secrets.
 
     Raises:
-        InvalidSetting: the file is empty, or the secret is set twice.
+        InvalidSetting: the file cannot be read, is empty or too large, or `other` is set too.
     """
     if other:
         raise InvalidSetting("is set together with the setting itself; set only one of them")
-    if not path.is_absolute():  # and not shown: it may be the secret itself
+    if not path.is_absolute():  # not shown in the message: it may be the secret itself
         raise InvalidSetting("must be a file's absolute path, such as /run/secrets/name")
     try:
         with path.open("rb") as file:
             content = file.read(MAX_SECRET_BYTES + 1)
         text = _text(content.decode())
     except UnicodeDecodeError:
-        raise InvalidSetting(f"must be a file of UTF-8 text, which {path} is not") from None
+        raise InvalidSetting(f"must be a file of UTF-8 text; {path} is not UTF-8") from None
     except (OSError, ValueError) as error:
         because = getattr(error, "strerror", None) or "this is not a path"
         raise InvalidSetting(f"must be a file that can be read, not {path}: {because}") from None

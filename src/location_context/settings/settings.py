@@ -1,9 +1,9 @@
-"""Every setting: its name, type, meaning and default are one line of `Settings`.
+"""Settings of the service: `Settings` declares the name, type, meaning and default of each.
 
-`Settings.read(environ)` takes names with the prefix `LOCATION_CONTEXT_`, over the values of the
-TOML file that `LOCATION_CONTEXT_CONFIG` names (its keys are the same names in lower case, without
-the prefix); a secret may be set by its file, as `NAME_FILE`. `docs/settings.md` is written from
-it (`./scripts/generate settings`).
+`Settings.read` reads environment variables with the prefix `LOCATION_CONTEXT_`. They override the
+TOML file that `LOCATION_CONTEXT_CONFIG` names; its keys are the same names in lower case, without
+the prefix. A secret may also be read from a file that `NAME_FILE` names. `docs/settings.md` is
+generated from this module (`./scripts/generate settings`).
 """
 
 import difflib
@@ -44,19 +44,19 @@ from location_context.settings.parsers import (
     Share,
 )
 
-FREE_BUDGET = ("480/minute", "4000/hour", "8000/day")  # 80 % of the free limits
-DRAIN_AT_MOST = 5.0  # seconds after which a server that drains ends even if requests go on coming
+FREE_BUDGET = ("480/minute", "4000/hour", "8000/day")  # 80 % of Open-Meteo's limits for free use
+DRAIN_AT_MOST = 5.0  # seconds after which a server that shuts down exits, even with new requests
 REMOVED = {  # names of settings that no longer exist, and their replacements
-    "accept_filter": "load balancers follow /v1/ready",
-    "accuracy_cells": "the forecasts of 50 cells are scored",
-    "accuracy_days": "scored forecasts are stored for 120 days",
+    "accept_filter": "load balancers use /v1/ready instead",
+    "accuracy_cells": "the forecasts of 50 cells are verified",
+    "accuracy_days": "forecasts are stored for 120 days to be verified",
     "climate_keep_days": "climate months are deleted 400 days after their last use",
-    "drain_at_most": "a server that drains ends after 5 seconds",
+    "drain_at_most": "a server that shuts down exits after 5 seconds at the latest",
     "events_keep_days": "past imported events are deleted after 31 days",
     "guide_versions": "the 5 newest versions of the guide are stored",
     "key_hold": "API keys are valid for 60 seconds while the database does not answer",
-    "purge_header": "a CDN follows within the hour",
-    "purge_url": "a CDN follows within the hour",
+    "purge_header": "a CDN is up to date within an hour",
+    "purge_url": "a CDN is up to date within an hour",
     "traces_url": "the log has each request's trace_id",
     "wikidata_url": "Wikidata is queried at query.wikidata.org",
 }
@@ -72,9 +72,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = Secret()
     redis_url: Annotated[
         RedisAddress,
-        "Redis or Valkey for quotas and shared readings; several workers need it.",
+        "Redis or Valkey for quotas and answers shared by processes; several workers need it.",
     ] = Secret()
-    public_url: Annotated[Address, "The only source of absolute addresses in answers."] = (
+    public_url: Annotated[Address, "This service's public address; answers link to it."] = (
         "http://127.0.0.1:8000"
     )
     trusted_proxies: Annotated[Networks, "CIDRs whose X-Forwarded-For is trusted."] = ()
@@ -96,7 +96,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     widget_deadline: Annotated[Seconds, "Seconds the widget may take."] = 2.5
     max_in_flight: Annotated[Count, "Requests handled at once before 503 service_overloaded."] = 256
     drain_at_least: Annotated[
-        Seconds, "Seconds for which a server that ends still serves, with /v1/ready at 503."
+        Seconds, "Seconds for which a stopping server still serves, with /v1/ready at 503."
     ] = 1.0
     embed_hosts: Annotated[
         Origins,
@@ -104,11 +104,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "https://*.example.org; empty: all.",
     ] = ()
     widget_per_minute: Annotated[
-        Count, "Requests without a key a minute for one client address."
+        Count, "Requests without an API key that one client address may make a minute."
     ] = 120
     budget_share: Annotated[
         Share,
-        "Share of each provider's budget for all processes of this database; 1, or less if others "
+        "Share of each provider's budget that this installation may spend; below 1 if others "
         "use the same address or key.",
     ] = 1.0
 
@@ -122,17 +122,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     open_meteo_budget: Annotated[
         OpenMeteoBudget,
         "Open-Meteo units a window, such as 480/minute,4000/hour,8000/day, each at least "
-        f"{COLD_WEEK_UNITS}; unset: these on free access, no limit with a key.",
+        f"{COLD_WEEK_UNITS}; unset: these values without a key, no limit with a key.",
     ] = None
     met_norway_url: Annotated[Address, "MET Norway Locationforecast; needs CONTACT."] = (
         "https://api.met.no/weatherapi/locationforecast/2.0/complete"
     )
     met_norway_budget: Annotated[Budget, "MET Norway calls a window."] = ("240/minute",)
-    nasa_power_url: Annotated[Address, "NASA POWER daily point."] = (
+    nasa_power_url: Annotated[Address, "NASA POWER daily data of a point."] = (
         "https://power.larc.nasa.gov/api/temporal/daily/point"
     )
     nasa_power_budget: Annotated[Budget, "NASA POWER calls a window."] = ("24/minute", "2000/day")
-    open_holidays_url: Annotated[Address, "OpenHolidays, its root."] = "https://openholidaysapi.org"
+    open_holidays_url: Annotated[Address, "OpenHolidays API."] = "https://openholidaysapi.org"
     open_holidays_budget: Annotated[Budget, "OpenHolidays calls a window."] = (
         "30/minute",
         "2000/day",
@@ -147,28 +147,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     predicthq_url: Annotated[Address, "PredictHQ events."] = "https://api.predicthq.com/v1/events/"
     predicthq_api_key: Annotated[HeaderSecret, "PredictHQ token."] = Secret()
     predicthq_budget: Annotated[Budget, "PredictHQ calls a window."] = ("48/minute", "800/day")
-    osrm_url: Annotated[Address, "OSRM server for travel times; empty: estimated."] = ""
+    osrm_url: Annotated[Address, "OSRM server for travel times; empty: times are estimated."] = ""
     osrm_budget: Annotated[Budget, "OSRM calls a window; empty: no limit."] = ()
 
     calibrate_forecast: Annotated[
         Flag,
-        "Weigh forecasts against the climatology of their dates, which gives their range; false: "
-        "as issued, and no archive is fetched for them.",
+        "Calibrate forecasts with the climatology of their dates, and give their range; false: "
+        "forecasts as the provider issues them, without climatology.",
     ] = True
     guide_radii: Annotated[
         Radii, "Guide radius in km per tier, highest first, strictly decreasing."
     ] = (80.0, 40.0, 15.0, 2.0, 1.0)
-    events_radius: Annotated[Kilometres, "Radius of events in km, 200 at most."] = 25.0
+    events_radius: Annotated[Kilometres, "Radius of events in km, at most 200."] = 25.0
     feeds_allow_private: Annotated[Flag, "Let event feeds and imports reach private addresses."] = (
         False
     )
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Self:
-        """Return the settings from a mapping such as `os.environ`.
+        """Return the settings from environment variables such as `os.environ`.
 
         Raises:
-            OperatorError: some settings are wrong; all of them are listed.
+            OperatorError: some settings are invalid; the message lists all of them.
         """
         given, problems = parsers.texts(environ, cls)
         values, wrong = parsers.parse_all(cls, given)
@@ -184,46 +184,46 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             problems.append(f"{pepper} is missing; it is required with PostgreSQL")
         if "data_dir" not in given:
             values["data_dir"] = default_data_dir(environ)
-        if problems:  # a misspelt name may be why
+        if problems:  # a misspelt name may be their cause
             problems += map(not_a_setting, unknown(environ))
         parsers.refuse(problems)
         return cls(**values)
 
     def limits(self, provider: str) -> dict[float, float]:
-        """Return a provider's budget: units by the seconds of each window that is limited."""
+        """Return a provider's budget: the allowed units by the length of the window in seconds."""
         budget: tuple[str, ...] | None = getattr(self, f"{provider}_budget", ())
-        if budget is None:  # Open-Meteo's, which depends on the key
+        if budget is None:  # of Open-Meteo, whose default depends on the key
             budget = () if self.open_meteo_api_key else FREE_BUDGET
         parts = (part.partition("/") for part in budget)
         return {parsers.WINDOWS[window]: float(units) for units, _, window in parts}
 
     @property
     def forecast_url(self) -> str:
-        """The forecast address in use: the setting, the customer's, or the free one."""
+        """The address of Open-Meteo forecasts: as set, else for customers with a key, else free."""
         return _open_meteo(self.open_meteo_forecast_url, "api", "forecast", self.open_meteo_api_key)
 
     @property
     def archive_url(self) -> str:
-        """The archive address in use: the setting, the customer's, or the free one."""
+        """The address of Open-Meteo's archive: as set, else for customers with a key, else free."""
         key = self.open_meteo_api_key
         return _open_meteo(self.open_meteo_archive_url, "archive-api", "archive", key)
 
     @property
     def uses_open_meteo_free(self) -> bool:
-        """True if one of Open-Meteo's free hosts is in use (non-commercial use only)."""
+        """True if a free host of Open-Meteo is in use, which allows only non-commercial use."""
         hosts = {urlsplit(url).hostname for url in (self.forecast_url, self.archive_url)}
         return bool(hosts & {"api.open-meteo.com", "archive-api.open-meteo.com"})
 
     @property
     def database(self) -> str:
-        """The database address in use, without a driver name."""
+        """The URL of the database, with its password and without the name of a driver."""
         if self.database_url:
             return self.database_url.reveal()
         return f"sqlite:///{(self.data_dir / DATABASE_FILE).absolute()}"
 
     @property
     def logs_json(self) -> bool:
-        """True if the log is lines of JSON: as set, else unless stderr is a terminal."""
+        """True for a log in JSON: as set, else if stderr is not a terminal."""
         return self.log_format == "json" or not (self.log_format or sys.stderr.isatty())
 
     @property
@@ -233,10 +233,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def unknown(environ: Mapping[str, str]) -> list[str]:
-    """Return variables with our prefix that are not settings, probably misspelt.
-
-    They are only reported.
-    """
+    """Return environment variables with our prefix that are not settings, for a warning."""
     others = {parsers.CONFIG, parsers.CLONE, parsers.COMMAND}
     known = {parsers.variable(name) for name in parsers.names_of(Settings) | others}
     found = {name for name in environ if name.startswith(parsers.PREFIX) and name not in known}
@@ -246,7 +243,7 @@ def unknown(environ: Mapping[str, str]) -> list[str]:
 
 
 def not_a_setting(variable: str) -> str:
-    """Return the beginning of a message about an unknown variable, with the one it resembles."""
+    """Return a message about an unknown variable: its replacement, or the most similar setting."""
     known = parsers.names_of(Settings) | parsers.names_of_packages()
     name = variable.removeprefix(parsers.PREFIX).lower()
     if (instead := _instead_of(name)) is not None:
@@ -254,14 +251,14 @@ def not_a_setting(variable: str) -> str:
     whole = name.removesuffix(parsers.FILE)
     if whole in known:
         secrets = ", ".join(one.upper() for one in parsers.secrets_of(Settings))
-        return f"{variable} is not a setting, since only secrets are read from files ({secrets})"
+        return f"{variable} is not a setting: only secrets are read from files ({secrets})"
     near = difflib.get_close_matches(name, known, 1, 0.85)  # a letter or two apart
     end = f"; did you mean {parsers.variable(near[0])}?" if near else ""
     return f"{variable} is not a setting{end}"
 
 
 def _instead_of(name: str) -> str | None:
-    """Return the replacement of a setting that no longer exists; None for any other name."""
+    """Return what replaces a removed setting, as a text for people; None for any other name."""
     if (old := _OLD_BUDGET.fullmatch(name)) and f"{old[1]}_budget" in Settings.__struct_fields__:
         return f"set {parsers.variable(old[1])}_BUDGET, such as 480/minute,8000/day"
     return REMOVED.get(name)

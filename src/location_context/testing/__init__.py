@@ -1,4 +1,4 @@
-"""The conformance kit, with which a package tests its own providers and sections."""
+"""The conformance kit, with which other packages test their providers and sections."""
 
 from location_context.testing.conformance import ConformanceError as ConformanceError
 from location_context.testing.conformance import check_provider as check_provider

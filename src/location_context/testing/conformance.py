@@ -1,4 +1,4 @@
-"""The conformance kit: tests what every provider and section must do, over a real socket.
+"""The conformance kit: tests what every provider and section must do, against a real server.
 
     from location_context.testing import FakeResponse, check_provider, check_section
 
@@ -8,10 +8,11 @@
     def test_skyline_keeps_its_promises():
         check_provider(Skyline, respond)
 
-A provider is built from its settings, of which `<name>_url` leads to a fake server. It must give
-data from the good answer, and meet every fault in `FAULTS` in time, with nothing but the errors
-that its base class allows, and work again afterwards. A section must do so too, answer with what
-its Struct says, and describe itself whole. One `ConformanceError` lists what is broken.
+The kit builds a provider from its settings, whose `<name>_url` is the address of a fake server. The
+provider must return data from the good answer. For each fault in `FAULTS`, it must raise in time an
+error that its base class allows, and it must work again afterwards. The same holds for a section,
+whose answer must also match its Struct, and whose description must be complete. One
+`ConformanceError` lists everything that fails.
 """
 
 import asyncio
@@ -52,19 +53,19 @@ from location_context.widget.content import Content
 from location_context.widget.render import Appearance, Renderer
 
 PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
-PATIENCE = 1.0  # seconds that a call is waited for: less than a late answer takes
-GOOD_PATIENCE = 30.0  # seconds for a good answer, which a busy machine may need
-MARGIN = 0.5  # seconds that a section may wait longer than its calls
-TOO_LATE = 5.0  # seconds after which a call did not heed its time limit, even on a busy machine
+PATIENCE = 1.0  # time limit of a call in seconds; shorter than the delay of a late answer
+GOOD_PATIENCE = 30.0  # time limit for a good answer in seconds, long enough on a busy machine
+MARGIN = 0.5  # seconds that a section may take longer than its provider's calls
+TOO_LATE = 5.0  # seconds after which a call has ignored its time limit, even on a busy machine
 
 
 class ConformanceError(AssertionError):
-    """An error that lists the broken promises, one a line."""
+    """A provider or section does not conform; the message lists each problem on a line."""
 
 
 @dataclass
 class _Trial:
-    """A trial: the parts that are rebuilt for each fault, and the findings."""
+    """A run of the kit: how to build a context for each fault, and the problems found."""
 
     respond: Respond
     settings: Mapping[str, str]
@@ -75,7 +76,7 @@ class _Trial:
     async def context(
         self, fault: Fault | None = None
     ) -> AsyncIterator[tuple[SectionContext, FakeServer]]:
-        """Open a context whose settings lead to a fake server, with or without a fault."""
+        """Start a fake server, with a fault or none, and yield a context whose settings use it."""
         with tempfile.TemporaryDirectory() as folder, FakeServer(self.respond).running() as server:
             given = {"data_dir": folder, "contact": "kit@example.org", **self.settings}
             environ = {variable(n): text.replace("{url}", server.url) for n, text in given.items()}
@@ -86,7 +87,7 @@ class _Trial:
                 yield SectionContext(settings, self.clock, client, environ=environ), server
 
     def query(self, *, dated: bool = True) -> Query:
-        """Return a query for three nights in Paris from tomorrow on."""
+        """Return a query for Paris: three nights from tomorrow, or no dates if not `dated`."""
         today = PARIS.today(self.clock())
         stay = Stay(today + timedelta(days=1), today + timedelta(days=4)) if dated else None
         return Query(PARIS, stay, "metric", Languages({}).english)
@@ -106,17 +107,17 @@ def check_provider(
     settings: Mapping[str, str] | None = None,
     clock: Clock = system_clock,
 ) -> None:
-    """Try a provider against a server that answers well, and against every fault.
+    """Test a provider against a server that answers correctly, and against every fault.
 
     Args:
-        provider: the class, as its entry point names it.
-        respond: returns the provider's answer to a request, in its own shape.
-        settings: values by name; `{url}` in a value is the server's address. By default
-            `<name>_url = {url}`.
-        clock: the current time, where `respond` is about certain days.
+        provider: the class that the entry point names.
+        respond: returns a correct answer of the provider's server to a request.
+        settings: values by name, in which `{url}` stands for the server's address. The default
+            is `<name>_url = {url}`.
+        clock: the current time, if the answers are about fixed dates.
 
     Raises:
-        ConformanceError: a promise is broken.
+        ConformanceError: the provider does not conform.
     """
     trial = _Trial(respond, settings or {f"{provider.name}_url": "{url}"}, clock)
     asyncio.run(_check_provider(provider, trial))
@@ -200,16 +201,16 @@ def check_section(
     settings: Mapping[str, str] | None = None,
     clock: Clock = system_clock,
 ) -> None:
-    """Try a section against a server that answers well, and against every fault.
+    """Test a section against a server that answers correctly, and against every fault.
 
     Args:
-        section: the class, as its entry point names it.
-        respond: returns its provider's answers; None if it calls no provider.
+        section: the class that the entry point names.
+        respond: returns its provider's correct answers; None if it calls no provider.
         settings: as for `check_provider`.
         clock: as for `check_provider`.
 
     Raises:
-        ConformanceError: a promise is broken.
+        ConformanceError: the section does not conform.
     """
     trial = _section_trial(section, respond, settings, clock)
     _check_description(section, trial)
@@ -228,7 +229,7 @@ def _section_trial(
 
 
 def _place(section: type[Section[Any]]) -> str:
-    """Return the file and line at which a section begins."""
+    """Return `file:line` of the section's class, for messages."""
     return f"{inspect.getfile(section)}:{inspect.getsourcelines(section)[1]}"
 
 
@@ -279,7 +280,7 @@ async def _check_section(section: type[Section[Any]], trial: _Trial, *, calls: b
 
 
 async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResult | None:
-    """Return the section's result, if any, and record broken promises."""
+    """Read the section under the fault `name`; return its result or None, and note problems."""
     query = trial.query(dated=cached.dated)
     good = name == "a good answer"
     began = time.monotonic()
@@ -302,8 +303,8 @@ async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResul
 
 
 def _check_words(section: type[Section[Any]], trial: _Trial) -> None:
-    """Label and summary in every language of the service, and a card for the first sample."""
-    built = section.__new__(section)  # its description needs none of the parts it is built from
+    """Check label and summary in all languages, and that each applicable sample has a card."""
+    built = section.__new__(section)  # without __init__, whose arguments the checks do not need
     languages = Languages.load()
     for language in map(languages.choose, languages.tags):
         _check_label(built, language, trial)
@@ -321,7 +322,7 @@ def _check_label(section: Section[Any], language: Language, trial: _Trial) -> No
 
 
 def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None:
-    """Check card, text, label and summary, in every language of the service."""
+    """Check card, label and summary in every language, and the text for the command line."""
     languages, renderer, place = Languages.load(), Renderer(), _place(type(section))
     for language in map(languages.choose, languages.tags):
         fmt = Formatter(language)
@@ -352,7 +353,8 @@ def write_sample(
 ) -> Path:
     """Write the section's answers to its `samples` into `sample.json` beside its module.
 
-    The arguments are those of `check_section`, which demands that the file is there and true.
+    The arguments are those of `check_section`, which rejects a missing or outdated file. Return the
+    path of the file.
     """
     trial = _section_trial(section, respond, settings, clock)
     file = Path(inspect.getfile(section)).with_name("sample.json")

@@ -1,9 +1,9 @@
-"""A fake provider: a real HTTP server on loopback, in its own thread, and its faults.
+"""A fake provider: an HTTP server on loopback, in a thread, that can produce faults.
 
-It answers what its `respond` function returns. A `FakeResponse` may have a fault: `hang` accepts
-and never answers, `drop` closes the connection, `drip` sends a byte a second, `cut` ends in the
-middle of the body, `late` answers after `LATE_SECONDS`. `FAULTS` are what every provider and
-section has to meet, each a function that spoils a good answer.
+It answers with the result of its `respond` function. A `FakeResponse` may have a fault: `hang`
+never answers, `drop` closes the connection, `drip` sends a byte a second, `cut` stops in the middle
+of the body, `late` answers after `LATE_SECONDS`. Each function in `FAULTS` turns a correct response
+into a faulty one.
 """
 
 import gzip
@@ -22,11 +22,10 @@ import msgspec
 
 @dataclass(frozen=True)
 class FakeRequest:
-    """A received request: path, query (the first value of each name.
+    """A received request.
 
-    All are in `every`), lower-case headers.
-
-    `target` is path and query as they were written.
+    `query` has the first value of each name, `every` all of them. The names of headers are in
+    lower case. `target` is path and query as sent.
     """
 
     path: str
@@ -38,7 +37,7 @@ class FakeRequest:
 
 @dataclass(frozen=True)
 class FakeResponse:
-    """The answer to send. A body that is not bytes is sent as JSON."""
+    """The response to send; a body that is not bytes is encoded as JSON."""
 
     body: object = b""
     status: int = 200
@@ -49,19 +48,19 @@ class FakeResponse:
         return self.body if isinstance(self.body, bytes) else msgspec.json.encode(self.body)
 
 
-BOMB_BYTES = 40_000_000  # unpacked, of a few kB; five times the most that is read
-LATE_SECONDS = 1.5  # more than the kit waits
+BOMB_BYTES = 40_000_000  # uncompressed size of a gzip bomb; five times the most that we read
+LATE_SECONDS = 1.5  # longer than the kit's time limit
 Respond = Callable[[FakeRequest], FakeResponse]
 Fault = Callable[[FakeResponse], FakeResponse]
 
 
 class FakeServer:
-    """A running fake server: its address, the requests it received, and its answers."""
+    """A fake server: its address, the requests that it received, and its `respond` function."""
 
     def __init__(self, respond: Respond) -> None:
         self.respond = respond
         self.requests: list[FakeRequest] = []
-        self.date: float | str | None = None  # a POSIX timestamp or a header, of another clock
+        self.date: float | str | None = None  # its Date header: a POSIX time, a text, or now
         self.stopping = threading.Event()
         handler = type("Handler", (_Handler,), {"fake": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -73,7 +72,7 @@ class FakeServer:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def close(self) -> None:
-        """Release the port of a server that never ran."""
+        """Release the port of a server that was never started."""
         self._server.server_close()
 
     @contextmanager
@@ -142,14 +141,14 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             super().handle()
         except OSError:
-            self.close_connection = True  # the client went away, as clients do
+            self.close_connection = True  # the client closed the connection
 
     def log_message(self, *_: object) -> None:
         """Log nothing: requests are recorded in `requests`."""
 
 
 def _spoilt(value: Any) -> Any:
-    """Return the same JSON with every number made NaN."""
+    """Return a JSON value with every number replaced by NaN."""
     if isinstance(value, dict):
         return {key: _spoilt(part) for key, part in value.items()}
     if isinstance(value, list):
