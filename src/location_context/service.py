@@ -63,7 +63,7 @@ class Service:
 
     @property
     def choices(self) -> Choices:
-        """Accepted values by parameter, such as `sections`; `undated` are sections without dates."""
+        """Accepted values by parameter, such as `sections`; `undated` sections have no dates."""
         found: dict[str, Collection[str]] = {
             "sections": [one.name for one in self.sections],
             "undated": [one.name for one in self.sections if not one.dated],
