@@ -220,11 +220,9 @@ def optional_zone(name: object) -> ZoneInfo | None:
 
 
 def parse_coordinates(lat: object, lng: object) -> tuple[float, float] | None:
-    """Return coordinates, if both are valid numbers and not the 0, 0 of an empty form.
-
-    A decimal comma is accepted, as spreadsheets of many countries write it.
-    """
+    """Return coordinates, if both are valid numbers and not the 0, 0 of an empty form."""
     try:
+        # many spreadsheets write a decimal comma
         pair = float(str(lat).replace(",", ".")), float(str(lng).replace(",", "."))
     except ValueError:
         return None

@@ -43,10 +43,6 @@ MAX_BYTES = 16_000_000
 _REFRESH_INTERVAL = timedelta(hours=1)
 _REREAD_AFTER = timedelta(days=30)  # even if unchanged: the window has moved on
 _POLL_SECONDS = 60.0
-_NO_COLUMNS = {
-    "ics": "it is an iCalendar, and --column is for tables",
-    "jsonld": "it is JSON or a page; --column needs --list PATH for JSON, such as --list results",
-}
 
 
 class ImportRejected(OperatorError):
@@ -190,10 +186,9 @@ class Feeds:
         digest = await asyncio.to_thread(_digest, imported.events)
         calendar = msgspec.structs.replace(imported.calendar, digest=digest)
         await self._store.replace(calendar, imported.events)
-        rows = len(imported.events)
         rejected = sum(entry.entries for entry in imported.rejected)
         structlog.get_logger().info(
-            "import_done", kind="events", feed=calendar.id, rows=rows, rejected=rejected
+            "import_done", kind="events", feed=calendar.id, rows=calendar.rows, rejected=rejected
         )
         return replace(imported, calendar=calendar)
 
@@ -241,16 +236,11 @@ def calendar_id(name: str) -> str:
 
 def _first_of(calendars: Sequence[Calendar], *names: str | None) -> Calendar | None:
     """Return the calendar with the first of these names, sources or ids that any has."""
-    return next(
-        (
-            one
-            for name in names
-            if name
-            for one in calendars
-            if name in (one.name, one.source, one.id)
-        ),
-        None,
-    )
+    for name in filter(None, names):
+        for one in calendars:
+            if name in (one.name, one.source, one.id):
+                return one
+    return None
 
 
 def format_of(data: bytes) -> Format:
@@ -271,7 +261,9 @@ def _chosen_format(calendar: Calendar, data: bytes) -> Format:
         return "list"
     found = format_of(data)
     if calendar.columns and found != "csv":
-        raise ImportRejected(_NO_COLUMNS[found])
+        raise ImportRejected(
+            "it is not a table; --column is for tables and, with --list PATH, JSON"
+        )
     return found
 
 

@@ -43,20 +43,15 @@ _DAY = timedelta(days=1)
 _MODULES: dict[Format, str] = {"ics": "ics", "jsonld": "jsonld", "csv": "tables", "list": "tables"}
 
 
-class RejectedEntry(
-    msgspec.Struct,
-    frozen=True,
-    rename={"location": "where", "reason": "why"},
-    omit_defaults=True,
-):
+class RejectedEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """An entry that could not be read: its place in the source, and the reason.
 
-    The `events` commands print it as JSON, whose fields are `where` and `why`. `entries` is the
-    number of entries that it stands for: 0 for a remark on a column.
+    The `events` commands print it as JSON. `entries` is the number of entries that it stands for: 0
+    for a remark on a column.
     """
 
-    location: str
-    reason: str
+    location: str = msgspec.field(name="where")
+    reason: str = msgspec.field(name="why")
     entries: int = 1
 
 

@@ -155,10 +155,9 @@ def _event(get: Get, task: reading.Task) -> reading.Found:
     at = fields.parse_point(row["coordinates"]) or fields.parse_coordinates(row["lat"], row["lng"])
     placed_by = ("coordinates",) if row["coordinates"] else ("lat", "lng")
     if at is None and any(row[name] for name in placed_by):
-        columns = {name: task.calendar.columns.get(name, [name])[0] for name in placed_by}
         given = [
-            f"{column} is {fields.single_line(row[name], 40) or ''!r}"
-            for name, column in columns.items()
+            f"{task.calendar.columns.get(name, [name])[0]} is {str(row[name])[:40]!r}"
+            for name in placed_by
         ]
         reason = f"{', '.join(given)}; accepted: degrees such as 48.85 and 2.35"
         raise reading.UnreadableEntry(reason)
