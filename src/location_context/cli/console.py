@@ -1,4 +1,4 @@
-"""Shared parts of every command: settings, output for people or as JSON, CSV input, progress.
+"""Shared parts of the commands: settings, options, output, CSV input, progress.
 
 A command raises `OperatorError`; `main` prints its message on stderr and exits with 1.
 """
@@ -20,17 +20,22 @@ from rich.progress import Progress
 from rich.table import Table
 
 from location_context.errors import OperatorError
+from location_context.sections.addresses import web_address
 from location_context.settings import Settings
 from location_context.settings.data_dir import note_store
 from location_context.settings.parsers import COMMAND, variable
 
 _MAX_COLUMNS = 10_000  # the terminal wraps longer lines, and nothing is cut off
 _COMMAND = re.compile(r"(?<![\w./-])location-context (?=[a-z])")
+_LONGEST = {"--attribution": 300, "--license": 100}  # characters, of a line in the footer
 
 New = Annotated[
     bool, typer.Option("--new", help="Create a second data directory beside an existing one.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of readable text.")]
+Attribution = Annotated[str, typer.Option(help="The attribution its licence requires.")]
+AttributionUrl = Annotated[str | None, typer.Option(help="Address of the source.")]
+License = Annotated[str | None, typer.Option("--license", help="Name of the licence.")]
 
 
 def settings(*, new: bool = False) -> Settings:
@@ -84,6 +89,23 @@ def warn(text: str) -> None:
 def step(text: str) -> None:
     """Print a step of a long command on stderr."""
     err().print(text, markup=False)
+
+
+def check_notice(attribution: str, url: str | None, license_: str | None) -> None:
+    """Check the texts and the address of a notice.
+
+    Raises:
+        OperatorError: one of them cannot be shown.
+    """
+    for option, text in (("--attribution", attribution), ("--license", license_ or "")):
+        longest = _LONGEST[option]
+        if len(text) > longest or len(text.splitlines()) > 1 or min(text, default=" ") < " ":
+            raise OperatorError(
+                f"{option} is {text[:40]!r} with {len(text)} characters; "
+                f"accepted: one line of at most {longest}"
+            )
+    if url is not None and web_address(url) is None:
+        raise OperatorError(f"--attribution-url is {url!r}; accepted: http://… or https://…")
 
 
 def csv_rows(file: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:

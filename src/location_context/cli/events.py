@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import typer
 
-from location_context.cli import console, notice
+from location_context.cli import console
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.gazetteer.zones import main_zone
@@ -74,9 +74,9 @@ def import_(  # noqa: PLR0913  each is an option of both commands
     region: Region = None,
     category: CategoryOption = None,
     guide: Guide = None,
-    attribution: notice.Attribution = "",
-    attribution_url: notice.AttributionUrl = None,
-    license_: notice.License = None,
+    attribution: console.Attribution = "",
+    attribution_url: console.AttributionUrl = None,
+    license_: console.License = None,
     list_path: ListPath = None,
     columns: Columns = None,
     allow_empty: Annotated[
@@ -213,7 +213,7 @@ def _place(
 
 def _notice(attribution: str, url: str | None, license_: str | None) -> dict[str, Any]:
     """Return the notice to show with the events, as fields of a calendar."""
-    notice.check_notice(attribution, url, license_)
+    console.check_notice(attribution, url, license_)
     if not attribution.strip() and (url or license_):
         raise OperatorError("--license and --attribution-url need --attribution, the text shown")
     return {"attribution": attribution.strip(), "attribution_url": url, "license": license_}

@@ -12,7 +12,7 @@ import typer
 from rich.console import RenderableType
 from rich.progress import Progress
 
-from location_context.cli import console, notice
+from location_context.cli import console
 from location_context.errors import OperatorError
 from location_context.sections.contract import CC0
 from location_context.sections.guide.imports import importer, reading, sources
@@ -66,9 +66,9 @@ def import_(  # noqa: PLR0913  each option is an argument
     dated: Annotated[
         str | None, typer.Option(metavar="DATE", help="The date the data describes.")
     ] = None,
-    attribution: notice.Attribution = "",
-    attribution_url: notice.AttributionUrl = None,
-    license_: notice.License = None,
+    attribution: console.Attribution = "",
+    attribution_url: console.AttributionUrl = None,
+    license_: console.License = None,
     json: console.Json = False,
 ) -> None:
     """Import a dataset and serve it; running servers switch to it within seconds."""
@@ -78,7 +78,7 @@ def import_(  # noqa: PLR0913  each option is an argument
         raise OperatorError(
             f"--name is {name!r}; accepted: at most 40 of a-z, 0-9 and -, not - at the beginning."
         )
-    notice.check_notice(attribution, attribution_url, license_)
+    console.check_notice(attribution, attribution_url, license_)
     day, texts = _date(dated), sources.read_labels(labels) if labels else {}
     own = _radii(radii)
 
