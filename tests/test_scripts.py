@@ -83,6 +83,16 @@ def test_the_documented_command_works_from_any_folder_after_serve(
     assert "./scripts/location-context guide import FILE" in said
 
 
+def test_serve_prints_one_help_and_names_the_other(clone: Path, plain: dict[str, str]) -> None:
+    done = subprocess.run(
+        ["./scripts/serve", "--help"],
+        cwd=clone, env=plain, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.count("Usage:") == 1
+    assert "setup, with --without-fallback: ./scripts/location-context setup --help" in done.stdout
+    assert not (clone / "data").exists()
+
+
 def wait_until_it_answers(server: subprocess.Popen[bytes], port: int) -> None:
     wait_until(lambda: server.poll() is not None or answers(port))
     assert server.poll() is None
