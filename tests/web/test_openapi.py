@@ -14,6 +14,7 @@ import pytest
 
 from location_context.sections import registry
 from location_context.web.error_responses import ErrorEnvelope
+from location_context.web.fixed_answers import CASE, CASES, NOW
 from tests.web.examples import FOLDER
 from tests.web.full_app import full_app
 
@@ -192,6 +193,22 @@ def test_sections_pattern_accepts_installed_sections_only(document) -> None:
         assert re.fullmatch(pattern, right)
     for wrong in ("tides", "weather,", ",guide", "weather guide"):
         assert not re.fullmatch(pattern, wrong)
+
+
+def test_each_operation_with_a_key_takes_the_headers_of_test_keys(document) -> None:
+    headers = [{"$ref": f"#/components/parameters/{name}"} for name in (NOW, CASE)]
+    for path, item in document["paths"].items():
+        operation = item["get"]
+        found = [one for one in operation.get("parameters", ()) if one in headers]
+        assert found == (headers if operation["security"] else []), path
+    known = document["components"]["parameters"]
+    assert [(known[name]["in"], known[name]["required"]) for name in (NOW, CASE)] == [
+        ("header", False)
+    ] * 2
+    assert known[CASE]["schema"]["enum"] == [*CASES]
+    now = re.compile(known[NOW]["schema"]["pattern"])
+    assert now.search(known[NOW]["example"])
+    assert not now.search("2027-03-01")
 
 
 def test_document_has_contact_and_licence(document) -> None:

@@ -87,7 +87,8 @@ def document(
     for path in ("/v1/pulse", "/v1/pulse.svg", "/v1/pulse.png"):
         paths[path]["get"]["parameters"] = _parameters(WIDGET, optional=DATES)
     paths["/v1/pulse.ics"]["get"]["parameters"] = _parameters(CALENDAR, optional=DATES)
-    paths[pulse.PATH]["get"]["parameters"] = _parameters(PULSE, optional=(*POINT, *DATES))
+    several_points = _parameters(PULSE, optional=(*POINT, *DATES))
+    paths[pulse.PATH]["get"]["parameters"][:0] = several_points  # before the headers of test keys
     document["paths"] = {
         f"/v1/pulse/{section.name}": {"get": _operation(section, template["operation"])}
         for section in sections
@@ -113,7 +114,8 @@ def document(
     shared["schemas"] = {
         name: _answer(name, *answer) for name, answer in answers.items()
     } | _components(types)
-    shared["parameters"] = {one.name: one.documented() for one in PARAMETERS}
+    in_queries = {one.name: one.documented() for one in PARAMETERS}
+    shared["parameters"] = in_queries | shared["parameters"]
     shared["parameters"][SECTIONS.name] |= _sections(sections)
     shared["responses"] = {name: _error(**given) for name, given in shared["responses"].items()}
     return document
@@ -129,7 +131,7 @@ def _operation(section: Section[Any], template: Document) -> Document:
         "operationId": section.name,
         "summary": section.title or section.name,
         "description": section.description,
-        "parameters": _parameters(names_of(section)),
+        "parameters": [*_parameters(names_of(section)), *template["parameters"]],
         "responses": template["responses"] | {"200": success},
     }
 
