@@ -168,7 +168,7 @@ async def test_client_pauses_after_three_failures(client, standin):
     for _ in range(3):
         with pytest.raises(ProviderStatusError):
             await ask(provider)
-    with pytest.raises(ProviderBackoff, match="left alone"):
+    with pytest.raises(ProviderBackoff, match="paused"):
         await ask(provider)
     assert len(standin.requests) == 3
     assert not provider.available

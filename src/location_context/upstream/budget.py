@@ -1,7 +1,7 @@
-"""Budget: how much of a provider may be used in each window, and where that is counted (`Ledger`).
+"""Budget: the units of a provider that may be spent in each window, and their count (`Ledger`).
 
 Spent units are stored by sixtieths of a window (`bucket`), so that no period of a window's length
-exceeds the limit. Processes share them as rows of the database (`storage.budgets`).
+exceeds the limit. Processes share these counts as rows of the database (`storage.budgets`).
 """
 
 import time
@@ -24,9 +24,9 @@ class SpentUnits(msgspec.Struct, frozen=True):
 
     Attributes:
         seconds: length of the window.
-        bucket: number of its sixtieth since 1970.
-        units: spent by all traffic.
-        public_units: those of public traffic.
+        bucket: number of the sixtieth, counted from 1970.
+        units: units spent by all traffic.
+        public_units: units spent by public traffic (widgets).
     """
 
     seconds: float
@@ -76,11 +76,11 @@ class Window:
         )
 
     def part(self, *, public: bool) -> tuple[float, float]:
-        """Return the limit and the units used; with `public`, those of public traffic's part."""
+        """Return limit and units used: of all traffic or, if `public`, of public traffic."""
         return (self.public_limit if public else self.limit), self.spent[public]
 
     def oldest(self, now: float) -> int:
-        """Return the number of the oldest bucket that counts."""
+        """Return the number of the oldest bucket in the window."""
         return self.bucket(now) - BUCKETS
 
     def bucket(self, now: float) -> int:
@@ -89,7 +89,7 @@ class Window:
     def forget(self, now: float) -> None:
         """Drop the units that have left the window.
 
-        Buckets in the future, since a clock was set back, count as spent now.
+        Units in future buckets (after a clock was set back) count as spent now.
         """
         newest, held = self.bucket(now), self.buckets
         self.buckets = {}
@@ -105,7 +105,7 @@ class Window:
         return not public or spent[1] + units <= self.public_limit
 
     def row(self, now: float, units: float, *, public: bool) -> SpentUnits:
-        """Return units that are spent now."""
+        """Return a row for `units` that are spent now."""
         return SpentUnits(self.seconds, self.bucket(now), units, units if public else 0.0)
 
     def should_log(self, now: float, *, public: bool) -> bool:
@@ -128,20 +128,20 @@ class Window:
         return self.seconds
 
     def span(self, units: float) -> float:
-        """Return the seconds that spending `units` takes.
+        """Return the estimated seconds to spend `units`.
 
-        Units beyond the limit become free evenly.
+        Units beyond those free now are assumed to become free at an even rate.
         """
         over = max(0.0, units - (self.limit - self.spent[0]))
         return over / self.limit * self.seconds
 
 
 class Budget:
-    """Weighted units for one provider, as this process knows them. No limits allow everything.
+    """The units spent of one provider, as this process knows them; `{}` as limits allows all.
 
     Attributes:
         total: units spent by this process.
-        offset: seconds by which the clock that counts is ahead of this process' own.
+        offset: seconds to add to this process's clock to get the ledger's clock.
         name: of the provider, for the log.
     """
 
@@ -154,9 +154,9 @@ class Budget:
         least: float = 0.0,
         name: str = "",
     ) -> None:
-        """Take `limits`: units by a window's length in seconds; `share` is our part of them.
+        """Set `limits`, units by window length in seconds; each is multiplied by `share`.
 
-        `least` is what one answer may cost, which public traffic can always spend.
+        `least` is the most units that one answer costs; public traffic's limit is never below it.
         """
         self.windows = [Window(seconds, limit * share, least) for seconds, limit in limits.items()]
         self.total = 0.0
@@ -165,7 +165,7 @@ class Budget:
         self._clock = now
 
     def now(self) -> float:
-        """Return the time by the clock that counts, in seconds."""
+        """Return the time of the ledger's clock, in seconds since 1970."""
         return self._clock() + self.offset
 
     def _current(self) -> float:
@@ -176,7 +176,7 @@ class Budget:
         return now
 
     def take(self, units: float, *, public: bool = False) -> bool:
-        """Spend `units` if every window allows it; False, and nothing spent, if one does not."""
+        """Spend `units` and return True; spend nothing and return False if a window refuses."""
         self._current()
         if not all(one.allows(one.spent, units, public=public) for one in self.windows):
             self.refuse(units, public=public)
@@ -185,23 +185,23 @@ class Budget:
         return True
 
     def spend(self, units: float, *, public: bool) -> list[SpentUnits]:
-        """Count units that may be spent; return them as a row for each window."""
+        """Count `units` as spent, without a check; return them as a row for each window."""
         self.total += units
         rows = self.rows(units, public=public)
         self.add(rows)
         return rows
 
     def rows(self, units: float, *, public: bool) -> list[SpentUnits]:
-        """Return units that are spent now, as a row for each window."""
+        """Return a row for each window, for `units` that are spent now."""
         now = self.now()
         return [window.row(now, units, public=public) for window in self.windows]
 
     def give_back(self, units: float, *, public: bool = False) -> list[SpentUnits]:
-        """Count back units that were spent for a call that was not made; return them as rows."""
+        """Refund the units of a call that was not made; return them as negative rows."""
         return self.spend(-units, public=public)
 
     def refuse(self, units: float, *, public: bool) -> None:
-        """Log the windows that refuse the units, each at most once in its length."""
+        """Log each window that refuses the units, at most once per length of the window."""
         now = self._current()
         for one in self.windows:
             refuses = not one.allows(one.spent, units, public=public)
@@ -232,22 +232,22 @@ class Budget:
             windows[row.seconds].buckets[row.bucket] = spent
 
     def spent_share(self) -> float:
-        """Return how much is spent of the window that has the least left, from 0 to 1."""
+        """Return the spent share, from 0 to 1, of the window nearest to its limit."""
         self._current()
         return max((one.spent[0] / one.limit for one in self.windows), default=0.0)
 
     def wait(self, units: float) -> float:
-        """Return the seconds until `units` may be spent, or a whole window's; 0 if they may now."""
+        """Return the seconds until `units` may be spent: 0 if now, at most a window's length."""
         now = self._current()
         return max((window.wait(now, units) for window in self.windows), default=0.0)
 
     def span(self, units: float) -> float:
-        """Return about how many seconds pass until so many units, of several windows, are spent."""
+        """Return the estimated seconds to spend `units`, which may exceed a window's limit."""
         self._current()
         return max((one.span(units) for one in self.windows), default=0.0)
 
     def states(self, units: float = 1.0, *, public: bool = False) -> list[WindowState]:
-        """Return each window, or public traffic's part of it, and when `units` are free."""
+        """Return each window's state and its wait for `units`; if `public`, of public traffic."""
         now = self._current()
         return [
             WindowState(one.name, *one.part(public=public), one.wait(now, units, public=public))
@@ -259,7 +259,7 @@ class Ledger(Protocol):
     """A store that counts the units of a budget for all processes."""
 
     async def take(self, budget: Budget, units: float, *, public: bool) -> bool:
-        """Spend units as `Budget.take` does, for all processes that share this."""
+        """Spend units as `Budget.take` does, for all processes that share this ledger."""
         ...
 
     async def give_back(self, budget: Budget, units: float, *, public: bool) -> None:

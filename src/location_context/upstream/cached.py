@@ -1,4 +1,4 @@
-"""Cached: values by key from an outside source; each is fetched once, and callers never wait long.
+"""Cached: values by key from an outside source; one fetch serves all callers of a key.
 
 Forecasts, archives, elevations, events, travel times and the sections' results are all cached here.
 A fresh value is returned at once. Otherwise there is one fetch for each key, shared by all callers
@@ -44,9 +44,9 @@ class Entry(Generic[V]):
     public: bool = False
 
     def serves(self, *, public: bool) -> bool:
-        """Return True if the entry may answer this caller.
+        """Return True if the entry may answer a keyed or, if `public`, a public caller.
 
-        A value incomplete because of the public half of a budget only serves public callers.
+        An incomplete value of public traffic, which has half a budget, serves only public callers.
         """
         return self.complete or public or not self.public
 
@@ -61,7 +61,7 @@ class Sharing(Generic[K, V]):
         pack: encodes a value and its fetch time as bytes.
         unpack: decodes what `pack` returned; None if the data are damaged.
         stored: True if the database stores them too, which a provider's terms must allow.
-        serves: True if a stored value has any of the parts that the key wants, where equal keys
+        serves: returns True if a stored value has any of the parts that this key wants; equal keys
             may want different parts.
     """
 
@@ -93,8 +93,8 @@ class Cached(Generic[K, V]):
             previous value instead of replacing it.
         is_complete: returns True if another fetch would not add to this value.
         retry_incomplete: the time after which an incomplete value is fetched again.
-        apart: True if keyed and public traffic fetch apart. Otherwise both wait for one fetch, and
-            a keyed caller repeats only what public traffic was refused or left incomplete.
+        apart: True if keyed and public traffic fetch apart. Otherwise both share one fetch, and a
+            keyed caller fetches again only if that was refused or incomplete.
         sharing: the way in which processes share values; None: they do not.
 
     Example:
@@ -158,7 +158,7 @@ class Cached(Generic[K, V]):
     async def get(
         self, key: K, fetch: Fetch[V], deadline: Deadline, *, public: bool = False
     ) -> Entry[V]:
-        """Return the best value by the deadline: a fresh one, else a stale one, else some parts.
+        """Return the best value by the deadline: fresh, else stale, else the parts received so far.
 
         The entry's `error` says why nothing better is available.
 
@@ -177,7 +177,7 @@ class Cached(Generic[K, V]):
     async def get_fresh(
         self, key: K, fetch: Fetch[V], deadline: Deadline, *, public: bool = False
     ) -> Entry[V]:
-        """Return the cached value until it must be fetched again, else the fetched value.
+        """Return the cached value if it need not be fetched again yet, else the fetched value.
 
         Raises:
             ProviderError: the fetch failed; any other error of `fetch` is raised unchanged.
@@ -200,7 +200,7 @@ class Cached(Generic[K, V]):
         return await self._wait(key, fetch, deadline, public=public)
 
     async def _wait(self, key: K, fetch: Fetch[V], deadline: Deadline, *, public: bool) -> Entry[V]:
-        """Return the result of the one fetch under way, which is started if there is none."""
+        """Return the result of the fetch under way; start a fetch if there is none."""
         flight = self._flight(key, public=public)
         return await self._in_flight.run(
             flight, lambda: self._run(key, fetch, public=public), deadline
@@ -223,20 +223,20 @@ class Cached(Generic[K, V]):
         self._entries.pop(key)
 
     def is_fetching(self, key: K, *, public: bool = False) -> bool:
-        """Return True if a fetch is under way that a caller of this kind would share."""
+        """Return True if a fetch is under way that a keyed (or `public`) caller would share."""
         return self._flight(key, public=public) in self._in_flight
 
     def _flight(self, key: K, *, public: bool) -> Hashable:
-        """Return the name of the fetch that a caller of this kind shares."""
+        """Return the key of the fetch that a keyed (or `public`) caller shares."""
         return (key, public) if self._apart else key
 
     def clear(self) -> None:
-        """Drop every value, also those whose fetch is still under way."""
+        """Drop every value; fetches under way then cache nothing."""
         self._entries.clear()
         self._generation += 1
 
     async def close(self) -> None:
-        """Cancel the fetches under way, and write the values to share."""
+        """Cancel the fetches under way, and write the pending shared values."""
         await self._in_flight.close()
         if self._sharing:
             await self._sharing.cache.close()
@@ -276,7 +276,7 @@ class Cached(Generic[K, V]):
         except ProviderError as error:
             if key not in self._parts:
                 raise
-            error.__traceback__ = error.__context__ = None  # it is cached: let the frames go
+            error.__traceback__ = error.__context__ = None  # cached: free the frames' memory
             return self._parts[key], error
         else:
             return self._parts[key], None
@@ -292,7 +292,7 @@ class Cached(Generic[K, V]):
         public: bool,
         cached: bool = True,
     ) -> Entry[V]:
-        """Cache a value; an incomplete one only adds to what was there before."""
+        """Cache a value; an incomplete one is merged into the previous value."""
         now, before = self._clock(), self.peek(key)
         complete = error is None and self._is_complete(value)
         fresh_until = self._fresh_until(key, value, now)
@@ -306,7 +306,7 @@ class Cached(Generic[K, V]):
                 fresh_until=before.fresh_until,
             )
         elif not complete and before and before.complete and now < before.retry_at:
-            return entry  # a fetch beside this one was more fortunate
+            return entry  # keep the complete value that a parallel fetch has cached
         if cached:
             self._entries.put(key, entry)
         return entry
@@ -317,7 +317,7 @@ class Cached(Generic[K, V]):
         return self._fresh(key, value, fetched_at)
 
     def _partial(self, key: K) -> Entry[V] | None:
-        """Return the parts received so far of a value whose fetch is under way."""
+        """Return the parts received so far by a fetch under way; None if there are none."""
         if (value := self._parts.get(key)) is None:
             return None
         now = self._clock()

@@ -3,8 +3,8 @@
 A call has one deadline over all its parts, at most one retry out of a retry budget, a breaker, a
 weighted budget, a bound on calls in flight and a cap on the unpacked bytes of the response. The
 provider's limits for each caller (units, calls at once, backoff) are in its `Host`. A call succeeds
-only if its parser can read the response. Redirects are refused, except those within the provider's
-host where its terms require that. Failures raise a `ProviderError` whose message names no address.
+only if its parser can read the response. Redirects are refused, except within the provider's host
+where `ClientLimits` allows them. Failures raise a `ProviderError`; its message names no address.
 """
 
 import asyncio
@@ -25,21 +25,21 @@ from location_context.upstream.host import Breaker, Host, Slots
 from location_context.upstream.http import Backoff, HttpClient, HttpResponse, backoff_from_headers
 
 T = TypeVar("T")
-RETRY_SHARE = 0.1  # of successes that earn a retry
+RETRY_SHARE = 0.1  # retries earned by each success
 MAX_RETRIES_SAVED = 3.0
-RETRY_DELAY = 0.05  # seconds, doubled at most by chance
-MAX_BACKOFF = 86400.0  # seconds; a longer one is a mistake, and only a restart could lift it
+RETRY_DELAY = 0.05  # seconds, times a random factor from 1 to 2
+MAX_BACKOFF = 86400.0  # seconds; a longer pause is a mistake, and only a restart would end it
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClientLimits:
-    """The limits of one address: seconds, unpacked bytes, calls at once and the wait for a slot."""
+    """The limits of one address: seconds and unpacked bytes of a call, calls at once and queued."""
 
     timeout: float = 10.0
     max_bytes: int = 8_000_000
     max_in_flight: int = 4
     max_waiting: int = 100
-    redirects: int = 0  # followed within the provider's own host
+    redirects: int = 0  # to follow within the provider's own host
 
 
 @dataclass(frozen=True)
@@ -55,22 +55,22 @@ class Failure:
 
 
 class ProviderClient:
-    """One address of a provider.
+    """A client for one address of a provider, with its breaker, limits and counts of calls.
 
     Args:
         name: of the provider, for errors and `/v1/status`.
         url: with its path; an empty address is `not configured` and is never called.
         client: the connections, shared by all providers.
-        clock: the time, UTC.
-        limits: the limits of one call.
-        host: the provider's limits by caller; shared by all addresses of one provider.
+        clock: returns the time, UTC.
+        limits: the limits of this address.
+        host: the provider's limits for each caller; shared by all addresses of one provider.
         breaker: stops calls while the provider does not answer.
-        backoff: reads a response whose status is not accepted.
+        backoff: returns the pause that a response requests, if its status is not accepted.
 
     Attributes:
         last_success_at: the time at which a response was last read, UTC.
-        last_error: the newest failure since, or None.
-        calls: counts of their outcomes.
+        last_error: the newest failure since then, or None.
+        calls: the number of calls by outcome.
 
     Example:
         client = ProviderClient("skyline", settings.skyline_url, http, clock)
@@ -113,7 +113,7 @@ class ProviderClient:
 
     @property
     def hostname(self) -> str:
-        """The host that is called, for the messages of commands."""
+        """The host name in the address, for messages of the command line; may be empty."""
         return urlsplit(self._url).hostname or ""
 
     @property
@@ -173,9 +173,9 @@ class ProviderClient:
             parse: reads the response; see `get_json`.
             path: appended to the address.
             headers: headers to send in addition to the User-Agent.
-            units: the weight of the call in the provider's own count.
-            public: widget traffic, which may spend half of each budget.
-            accept: statuses that `parse` reads; every other is `ProviderStatusError`.
+            units: the cost of the call, as the provider counts it.
+            public: True for widget traffic, which may spend half of each budget.
+            accept: statuses that `parse` can read; any other raises `ProviderStatusError`.
 
         Raises:
             ProviderError: the call failed or the answer is unusable; see the tree in `errors`.
@@ -236,7 +236,7 @@ class ProviderClient:
             yield
 
     async def _admit(self, units: float, *, public: bool) -> None:
-        self._check_available()  # it may have changed while the call waited for its slot
+        self._check_available()  # this may have changed while the call waited for its slot
         if self.host.is_crowded:
             raise errors.ProviderBackoff(self.name, "too many calls wait for their turn")
         if not self.breaker.allows():  # before anything is spent
@@ -247,14 +247,14 @@ class ProviderClient:
 
     def _breaker_backoff(self) -> errors.ProviderBackoff:
         until = self._clock() + timedelta(seconds=self.breaker.retry_in())
-        sentence = "does not answer and is left alone for a while"
+        sentence = "does not answer; calls are paused for a while"
         return errors.ProviderBackoff(self.name, sentence, until, reason="breaker")
 
     def _record_failure(self, error: errors.ProviderError) -> None:
         self.last_error = Failure(type(error), error.message)
         self.calls.fail(error)
         if isinstance(error, errors.ProviderStatusError) and error.status in range(400, 500):
-            self._close_breaker()  # it is alive; this call was wrong, or it requested a pause
+            self._close_breaker()  # the provider works: it rejected this call or wants a pause
             return
         before = self.breaker.state
         self.breaker.fail()
@@ -294,7 +294,7 @@ class ProviderClient:
     async def _get_paid(
         self, url: str, headers: Mapping[str, str], units: float, *, public: bool
     ) -> HttpResponse:
-        """Return the response as `_get` does; give the units back if no connection was made."""
+        """Return the response of `_get`; refund the call's units if no connection was made."""
         try:
             return await self._get(url, headers)
         except errors.ProviderNotConnected:
@@ -302,7 +302,7 @@ class ProviderClient:
             raise
 
     async def _get(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
-        """Return the response, whatever its status, after as many redirects in the host as allowed.
+        """Return the response, whatever its status; follow allowed redirects within the host.
 
         Raises:
             ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: no complete response was
@@ -313,7 +313,7 @@ class ProviderClient:
             provider=self.name,
             max_bytes=self._limits.max_bytes,
             headers=headers,
-            timeout=None,  # the whole call has one
+            timeout=None,  # `_call` limits the whole call
         )
         response = await get(url)
         for _ in range(self._limits.redirects):
@@ -330,7 +330,7 @@ class ProviderClient:
         if self._retries < 1:
             return False
         await asyncio.sleep(RETRY_DELAY * random.uniform(1, 2))  # noqa: S311  jitter, no secret
-        if not await self.host.spend(units, public=public):  # last: the wait may be cancelled
+        if not await self.host.spend(units, public=public):  # last: the sleep may be cancelled
             return False
         self._retries -= 1
         return True

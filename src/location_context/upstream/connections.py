@@ -1,11 +1,11 @@
 """Connections: single requests through aiohttp, bounded in time, bytes and redirects.
 
-The HTTP library itself reads heads (of which a server may send any number with 1xx statuses) and
-bodies without end. A `MeteredProtocol` bounds what one call receives; `_read_body` unpacks one gzip
-member and no more, under a cap on the bytes that came and on what they unpack to.
+The HTTP library does not limit response heads (a server may send any number with 1xx statuses) or
+bodies. A `MeteredProtocol` limits the bytes that one call receives. `_read_body` unpacks only one
+gzip member, and limits its size both before and after unpacking.
 
-`http.py` imports this module when the first call is made: the library and its certificates take
-0.15 s, which no start has to wait for.
+`http.py` imports this module for the first call: loading the library and its certificates takes
+0.15 s, which would delay every start.
 """
 
 import asyncio
@@ -31,9 +31,9 @@ from location_context.errors import (
 
 MAX_CONNECTIONS = 64
 CONNECT_TIMEOUT = 3.0
-# beside a body: heads, chunk sizes, and the 400 kB that are read ahead of the reader
+# besides the body: heads, chunk sizes, and up to 400 kB that the library reads ahead
 MAX_OTHER_BYTES = 1_000_000
-END_SECONDS = 0.02  # the last chunk has no bytes, and comes with those before it or at once after
+END_SECONDS = 0.02  # for the empty last chunk, which comes with the chunks before it or just after
 _GZIP_MEMBER = 31  # zlib's `wbits` for one member with its header and checksum
 
 
@@ -63,7 +63,7 @@ class Connections:
 
     def __init__(self, user_agent: str) -> None:
         connector = aiohttp.TCPConnector(limit=MAX_CONNECTIONS, ssl=_certificates())
-        # it offers no other way to its protocol, and none to leave retries to us; tests would fail
+        # aiohttp has no public option to set the protocol or to disable its retry; tests check both
         protocol: Any = partial(MeteredProtocol, loop=asyncio.get_running_loop())
         connector._factory = protocol  # noqa: SLF001  see above
         self._session = aiohttp.ClientSession(
@@ -83,7 +83,7 @@ class Connections:
         *,
         headers: Mapping[str, str],
         only_200: bool,
-        timeout: float | None,  # noqa: ASYNC109  of each single read, as the library has it
+        timeout: float | None,  # noqa: ASYNC109  of each single read, as in the library
         server_hostname: str | None,
     ) -> tuple[int, dict[str, str], bytes]:
         """Return status, lower-case headers and the unpacked body; see `HttpClient.get`.
@@ -116,7 +116,7 @@ class Connections:
             unknown = isinstance(error, aiohttp.ClientConnectorDNSError)
             why = "its name was not found" if unknown else "the connection failed"
             raise ProviderNotConnected(provider, why) from None
-        except (aiohttp.ClientError, OSError, ValueError):  # a ValueError: the address is not one
+        except (aiohttp.ClientError, OSError, ValueError):  # a ValueError: the URL is not valid
             raise ProviderUnreachable(provider, "the connection failed") from None
 
     async def close(self) -> None:
@@ -124,7 +124,7 @@ class Connections:
 
 
 def _certificates() -> ssl.SSLContext | bool:
-    """Return TLS with the system certificates: those of OpenSSL, which the library has read."""
+    """Return TLS settings with the system's certificates; True if OpenSSL finds them itself."""
     paths = ssl.get_default_verify_paths()
     if sys.platform != "darwin" and (paths.cafile or paths.capath):
         return True
@@ -137,7 +137,7 @@ async def _read_body(response: aiohttp.ClientResponse, provider: str, cap: int) 
     """Return the unpacked body of at most `cap` bytes.
 
     Raises:
-        ProviderResponseInvalid: it is larger, packed or not, or damaged, or cut off.
+        ProviderResponseInvalid: the body is larger (packed or unpacked), damaged or cut off.
     """
     packed = response.headers.get("Content-Encoding", "").lower() == "gzip"
     unpack = zlib_ng.decompressobj(_GZIP_MEMBER) if packed else None
@@ -151,19 +151,19 @@ async def _read_body(response: aiohttp.ClientResponse, provider: str, cap: int) 
                 raise ProviderResponseInvalid(provider, f"the answer is larger than {cap} bytes")
             if unpack and unpack.eof:
                 await _end(response.content)
-                break  # whatever follows the first member is not part of the answer
+                break  # bytes after the first member are not part of the answer
         if unpack and not unpack.eof:
             raise ProviderResponseInvalid(provider, "the answer is cut off")
         return parts[0] if len(parts) == 1 else b"".join(parts)
     except zlib_ng.error:  # type: ignore[misc]  # its types take the class for an instance
         raise ProviderResponseInvalid(provider, "the answer is damaged") from None
-    finally:  # until the next collection of garbage the error's traceback holds this frame
+    finally:  # an error's traceback keeps this frame alive until the next garbage collection
         parts.clear()
         unpack = None
 
 
 async def _end(content: aiohttp.StreamReader) -> None:
-    """Read the end of a body if it has arrived; without it the connection is not reused."""
+    """Read the end of a body if it arrives soon, so that the connection can be reused."""
     if content.at_eof():
         return
     with suppress(TimeoutError, aiohttp.ClientError):

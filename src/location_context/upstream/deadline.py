@@ -15,8 +15,8 @@ T = TypeVar("T")
 ANSWER_RESERVE = (
     0.3  # seconds to merge, correct, convert and encode an answer: 0.1 s on a busy core
 )
-FALLBACK_RESERVE = 0.1  # seconds to answer from memory when nothing came
-GATHER_SECONDS = 0.25  # some twenty new places on a busy core, which then take one transaction
+FALLBACK_RESERVE = 0.1  # seconds to answer from memory when no data arrived
+GATHER_SECONDS = 0.25  # to write the rows of about twenty new points in one transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Deadline:
         return max(0.0, self.at - time.monotonic())
 
     def earlier(self, seconds: float) -> "Deadline":
-        """Return a deadline that leaves `seconds` for what follows."""
+        """Return a deadline that is `seconds` earlier, which leaves time for later work."""
         return Deadline(self.at - seconds)
 
     def at_most(self, seconds: float) -> "Deadline":
@@ -113,10 +113,10 @@ class SingleFlight(Generic[T]):
 
 
 class WriteBehind:
-    """Calls `write` soon after `start`, once for everything that was added meanwhile.
+    """A delayed writer: it calls `write` soon after `start`, once for all rows added until then.
 
     Args:
-        write: writes everything pending; returns True if more was added meanwhile, False if it
+        write: writes all pending rows; returns True if more were added meanwhile, False if it
             failed.
         gather: seconds to wait before each call.
     """
@@ -130,11 +130,11 @@ class WriteBehind:
         self._runs: SingleFlight[None] = SingleFlight()
 
     def start(self) -> None:
-        """Write soon."""
+        """Schedule a write, unless one is already pending."""
         self._runs.start("all", self._run)
 
     async def flush(self) -> None:
-        """Write at once, and wait for the end of it."""
+        """Write at once, and wait until the write has ended."""
         self._now.set()
         try:
             await self._runs.start("all", self._run)

@@ -19,8 +19,8 @@ from location_context.upstream.http import HttpClient
 _NAME = "download"
 MAX_REDIRECTS = 5
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-# what Pythons before 3.12.4 take for public, or take for neither: shared by carriers, of protocols
-# (clouds keep metadata in both), 6to4's relays; local NAT64, site-local, documentation, SRv6
+# not reported as private by Python before 3.12.4: carrier-grade NAT and protocol assignments
+# (clouds serve metadata in both), 6to4 relays; local NAT64, site-local, documentation, SRv6
 _NOT_PUBLIC = tuple(
     ipaddress.ip_network(network)
     for network in (
@@ -49,10 +49,10 @@ async def download(  # noqa: PLR0913  each argument is one bound of this call
     headers: Mapping[str, str] | None = None,
     timeout: float = 30.0,  # noqa: ASYNC109  the bound of the whole call, redirects included
 ) -> Downloaded:
-    """GET `url`, following at most five redirects, within `timeout` seconds in all.
+    """GET `url` and follow at most five redirects, within `timeout` seconds in total.
 
     Raises:
-        OperatorError: the address, or one it redirects to, may not be called.
+        OperatorError: the address, or a redirect's target, is not allowed.
         ProviderError: the call failed or the answer is unusable.
     """
     try:
@@ -81,11 +81,11 @@ def _redirect_target(url: str, location: str) -> str:
     try:
         return urljoin(url, location)
     except ValueError:
-        raise errors.ProviderResponseInvalid(_NAME, "redirects to no address") from None
+        raise errors.ProviderResponseInvalid(_NAME, "redirects to an invalid address") from None
 
 
 class _Target(NamedTuple):
-    """An address that may be called: the host's IP in `url`, its name for TLS and `Host`."""
+    """A checked address: `url` has the host's IP, the other fields its name for TLS and `Host`."""
 
     url: str
     host: str
@@ -119,7 +119,7 @@ async def _check_address(url: str, *, allow_private: bool) -> _Target:
 
 
 def is_public(address: str) -> bool:
-    """Return True if an IP address belongs to the public internet, also when wrapped in IPv6."""
+    """Return True if an IP address is public; an IPv4 address inside an IPv6 one is judged."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1]

@@ -1,9 +1,9 @@
 """FallbackChain: sources in order of preference, raced with staggered starts (hedged requests).
 
 The first source starts at once, the next when the previous one failed or has used its share of the
-time. The best result wins: a lower one waits `settle_window` seconds for those above it. A caller
-that leaves, at its deadline or before, stops waiting; the fetches behind the sources go on for the
-next caller.
+time. The most preferred source's result wins: any other waits `settle_window` seconds for it. At
+the caller's deadline, or when it is cancelled, the sources are cancelled. The fetches that they
+wait for continue for the next caller.
 """
 
 import asyncio
@@ -19,17 +19,17 @@ from location_context.upstream.deadline import Deadline
 T = TypeVar("T")
 Source: TypeAlias = Callable[[], Coroutine[Any, Any, T | None]]
 MAX_STAGGER = 1.0  # seconds between two starts
-STAGGER_SHARE = 0.4  # of the time there is, for all starts together
+STAGGER_SHARE = 0.4  # of the time left, over which all starts are spread
 
 
 class FallbackChain(Generic[T]):
-    """A run over sources in order of preference.
+    """One run over sources in order of preference.
 
     Args:
         sources: calls that return a result, or None if they have none; in order of preference.
         deadline: the moment by which the caller needs a result.
-        settle_window: seconds for which a result waits for better ones.
-        stagger: seconds between two starts; without it a share of the time left.
+        settle_window: seconds for which a result waits for more preferred sources.
+        stagger: seconds between two starts; None takes a share of the time left, at most 1 s.
 
     Attributes:
         first_failure: after `run`, why the preferred source returned nothing; None if it did.
@@ -64,7 +64,7 @@ class FallbackChain(Generic[T]):
         self._next_start = 0.0
 
     async def run(self) -> T | None:
-        """Return the best result within the deadline; None if there is none."""
+        """Return the most preferred result by the deadline; None if there is none."""
         try:
             best = await self._race()
             self.first_failure = _failure(self._started[0]) if self._started else None
@@ -89,7 +89,7 @@ class FallbackChain(Generic[T]):
             await self._wait(until)
 
     def _start_next(self) -> None:
-        """Start each source that is due."""
+        """Start each source whose time has come, or whose predecessors have all failed."""
         while self._waiting and (
             all(task.done() and _failure(task) for task in self._started)
             or time.monotonic() >= self._next_start
@@ -100,7 +100,7 @@ class FallbackChain(Generic[T]):
             self._next_start = time.monotonic() + self._stagger
 
     def _best(self) -> tuple[T | None, bool]:
-        """Return the best result so far, and True if a source above it is pending."""
+        """Return the best result so far, and True if a more preferred source is pending."""
         pending = False
         for task in self._started:
             if _failure(task) is None:
@@ -109,7 +109,7 @@ class FallbackChain(Generic[T]):
         return None, pending
 
     async def _wait(self, until: float) -> None:
-        """Wait until a source ends, the next one is to start, or the time is over."""
+        """Wait until a source ends, the next source must start, or `until` is reached."""
         if self._waiting:
             until = min(until, self._next_start)
         timeout = max(0.0, until - time.monotonic())
@@ -138,7 +138,7 @@ def _retrieve(task: asyncio.Task[Any]) -> None:
 
 
 async def _guarded(source: Source[T]) -> T | None:
-    """Call a source. A bug in it is logged, and counts as a failure of this source alone."""
+    """Call a source; log an unexpected error, which fails only this source."""
     try:
         return await source()
     except (LocationContextError, TimeoutError):

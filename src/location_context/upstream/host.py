@@ -1,8 +1,8 @@
 """Host: the limits that a provider sets for each caller, across all its addresses; and its breaker.
 
-Units spent (`Budget`), calls in flight (`Slots`) and the pause that it requested belong to the
-host: every `ProviderClient` that calls it, of whatever section, shares one `Host`, which `Hosts`
-returns by name. Each process counts its calls at once and their pace against its part of the
+A host holds the units spent (`Budget`), the calls in flight (`Slots`) and the pause that the
+provider requested. All `ProviderClient`s that call a provider share its `Host`, which `Hosts`
+returns by name. Each process limits its own calls at once and their pace to its part of the
 host's limits. The database counts units for all processes that share it (`storage.budgets`).
 """
 
@@ -16,15 +16,15 @@ from typing import Literal
 
 from location_context.upstream.budget import SECOND, Budget, Ledger, WindowState
 
-MAX_TURN_SECONDS = 5.0  # for which a call waits for its turn
-REFRESH_SECONDS = 2.0  # at which a server reads other processes' spending
+MAX_TURN_SECONDS = 5.0  # longest wait of a call for its turn
+REFRESH_SECONDS = 2.0  # between two reads of the units that other processes spent
 State = Literal["closed", "open", "half_open"]
 
 
 class Slots:
-    """Bounds the calls at once in this process; public traffic holds at most two thirds of them.
+    """A limit on calls at once in this process; public traffic takes at most two thirds.
 
-    One slot at least is left for keyed calls, unless there is only one.
+    At least one slot is left for keyed calls, unless there is only one slot.
 
     Example:
         async with slots.hold(public=False):
@@ -37,13 +37,13 @@ class Slots:
 
     @asynccontextmanager
     async def hold(self, *, public: bool) -> AsyncIterator[None]:
-        """Wait until there is a slot, and hold it until the block ends."""
+        """Wait for a free slot, and hold it until the block ends."""
         async with self._public if public else nullcontext(), self._all:
             yield
 
 
 class Pace:
-    """Keeps the calls of this process at least `seconds` apart."""
+    """A pace that keeps the calls of this process at least `seconds` apart."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -73,14 +73,14 @@ class Host:
         ledger: Ledger | None = None,
         pace: Pace | None = None,
     ) -> None:
-        """Take `budget`, in the provider's units, and `slots` for calls; None is without limit.
+        """Set the limits: `budget` in the provider's units, `slots` for calls; None: unlimited.
 
-        `pace` spaces the calls that the budget allows. Without a `ledger` the budget is counted in
-        this process.
+        `pace` spaces the calls that the budget allows. `ledger` counts the budget for all
+        processes; without it this process counts alone.
         """
         self.name = name
         self.budget = budget or Budget({})
-        self.refused = 0  # calls to addresses that answer, which the budget did not allow
+        self.refused = 0  # calls that only the budget refused: their address was answering
         self._ledger = ledger
         self.backoff_until: datetime | None = None
         self._slots = slots
@@ -92,9 +92,9 @@ class Host:
         return self._pace is not None and self._pace.is_crowded
 
     async def spend(self, units: float, *, public: bool) -> bool:
-        """Spend units of the budget, then wait for a turn; False if the budget does not allow them.
+        """Spend units and wait for a turn; return False at once if the budget refuses the units.
 
-        Limits are checked where they are counted, in a transaction of the database.
+        With a ledger, the limits are checked in a transaction of the database.
         """
         if not self.budget.windows:
             self.budget.total += units
@@ -144,9 +144,9 @@ class Hosts:
         now: Callable[[], float] = time.time,
         processes: int = 1,
     ) -> None:
-        """Take `now`, the clock of the budgets, in seconds since 1970.
+        """Set `now`, the clock of the budgets, which returns seconds since 1970.
 
-        `processes` serve together: each makes its part of the calls at once, and one at least.
+        `processes` is the number of workers that share the calls at once; each may make at least 1.
         """
         self._now = now
         self._processes = processes
@@ -158,15 +158,15 @@ class Hosts:
 
     @property
     def refused(self) -> int:
-        """The number of calls that the budgets have refused, of those for which waiting helps."""
+        """The number of calls that only a spent budget refused, so that waiting would help."""
         return sum(host.refused for host in self)
 
     def wait(self, units: float) -> float:
-        """Return the seconds until every host has this many units free."""
+        """Return the seconds until `units` are free at every host that has refused calls."""
         return max((host.budget.wait(units) for host in self if host.refused), default=0.0)
 
     def span(self, share: float) -> float:
-        """Return the seconds that spending `share` times the units spent so far takes."""
+        """Return the estimated seconds to spend `share` times the units spent so far."""
         budgets = [host.budget for host in self]
         return max((budget.span(budget.total * share) for budget in budgets), default=0.0)
 
@@ -183,9 +183,9 @@ class Hosts:
 
         Args:
             name: a word for file names and Redis keys, such as `open_meteo`.
-            limits: units by the length of their window in seconds, as `Budget` takes them; those
-                of a second are a pace, whatever a call costs.
-            share: our part of them, where others count apart.
+            limits: units by the length of their window in seconds, as `Budget` takes them; a limit
+                for one second becomes a pace of calls, whatever they cost.
+            share: this installation's part of the limits, where several share one address.
             least: units that one answer may cost, as `Budget` takes them.
             at_once: calls in flight, over all workers; None is without limit.
         """
@@ -211,9 +211,9 @@ class Hosts:
 class Breaker:
     """A breaker: it stops calls to a provider that does not answer, and probes for its return.
 
-    Closed until `threshold` failures in a row. Open for `pause` seconds, doubling up to `longest`;
-    then one caller in each `pause` may probe (half open), and its outcome closes or reopens. Times
-    are on the monotonic clock.
+    It is closed until `threshold` failures in a row, then open for `pause` seconds, doubled at each
+    failed probe up to `longest`. After that it is half open: one call in each `pause` is a probe,
+    whose outcome closes or reopens it. Times are on the monotonic clock.
     """
 
     threshold: int = 3
@@ -230,7 +230,7 @@ class Breaker:
         return "open" if time.monotonic() < self._until else "half_open"
 
     def allows(self) -> bool:
-        """Return True if a call may be made now; a probe blocks the others for a pause."""
+        """Return True if a call may be made now; a probe blocks other calls for `pause` seconds."""
         state = self.state
         if state == "half_open":
             self._until = time.monotonic() + self.pause

@@ -13,7 +13,7 @@ from location_context.errors import ProviderResponseInvalid, ProviderStatusError
 
 T = TypeVar("T")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-DEFAULT_BACKOFF = 60.0  # seconds, where a 429 does not say
+DEFAULT_BACKOFF = 60.0  # seconds, for a 429 or 503 without Retry-After
 READ_TIMEOUT = 10.0  # seconds between two pieces of a response, where a caller sets no deadline
 
 _PARSE_ERRORS = (
@@ -35,11 +35,11 @@ class HttpResponse:
         return self.status in _REDIRECTS
 
     def json(self, kind: Any = Any) -> Any:
-        """Return the body as JSON; with a `kind` that msgspec knows, only the fields it names.
+        """Return the decoded JSON body; `kind`, a msgspec type, selects and checks its fields.
 
         Raises:
-            ProviderResponseInvalid: it is not JSON, or nested too deeply.
-            msgspec.ValidationError: it is not of that kind.
+            ProviderResponseInvalid: the body is not JSON, or is nested too deeply.
+            msgspec.ValidationError: the body does not match `kind`.
         """
         try:
             return msgspec.json.decode(self.body, type=kind)
@@ -51,10 +51,10 @@ class HttpResponse:
             raise ProviderResponseInvalid(self.provider, what) from None
 
     def read(self, parse: Callable[["HttpResponse"], T]) -> T:
-        """Return what `parse` makes of this response.
+        """Return the result of `parse` for this response.
 
         Raises:
-            ProviderResponseInvalid: `parse` cannot read it.
+            ProviderResponseInvalid: `parse` cannot read the response.
         """
         try:
             return parse(self)
@@ -70,9 +70,9 @@ class Backoff:
     """The pause that a response with an error status requests.
 
     Attributes:
-        seconds: without calls, or before the one retry of this call.
-        scope: the callers that wait: all of the `host`, all of this `address`, or this `call`
-            alone, which is then retried once.
+        seconds: the length of the pause.
+        scope: the calls that wait: all to the `host`, all to this `address`, or only this `call`,
+            which is then retried once.
         error: the error to raise.
     """
 
@@ -93,7 +93,7 @@ class HttpClient:
     """The connections all providers share, opened by the first call; see `connections.py`.
 
     Attributes:
-        calls: by provider, of each `ProviderClient` that has an address.
+        calls: counts of calls by provider, for each `ProviderClient` that has an address.
 
     Example:
         async with HttpClient("location-context/1 (a@b.example)") as client:
@@ -103,7 +103,7 @@ class HttpClient:
     def __init__(self, user_agent: str) -> None:
         self.calls: dict[str, ProviderCalls] = {}
         self._user_agent = user_agent
-        self._connections: Any = None  # a `Connections`, of the module that is imported late
+        self._connections: Any = None  # a `Connections`; its module is imported late
 
     async def __aenter__(self) -> Self:
         return self
@@ -133,12 +133,12 @@ class HttpClient:
 
         Args:
             url: the address; a user name and password in it are sent as Basic authorization.
-            provider: its name, for errors.
-            max_bytes: the largest body, packed or not.
+            provider: the provider's name, for errors.
+            max_bytes: the largest body, packed or unpacked.
             headers: headers to send in addition to the User-Agent.
             only_200: leave the body of any other status unread.
-            timeout: seconds for each read; None where the caller bounds the whole call.
-            server_hostname: the host of the TLS certificate, where the address has an IP.
+            timeout: seconds for each read; None if the caller limits the whole call.
+            server_hostname: the host name to expect in the TLS certificate, if `url` has an IP.
 
         Raises:
             ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: no complete response was
@@ -158,6 +158,6 @@ class HttpClient:
 
 
 def _connections() -> Any:
-    from location_context.upstream.connections import Connections  # noqa: PLC0415  large, and no start needs it
+    from location_context.upstream.connections import Connections  # noqa: PLC0415  large, not needed at start
 
     return Connections

@@ -1,9 +1,9 @@
-"""SharedCache: providers' answers that processes share, and the choice of the one that fetches.
+"""SharedCache: providers' answers that processes share; only one process fetches each answer.
 
-Records lie in a `CacheStore`, the database, which preserves them over restarts and is written
-behind, and in a `SharedStore` (Redis). A process takes a lock there before it fetches, so that one
-process fetches and the others find its value. Without a `SharedStore`, and while it is unavailable,
-each process fetches for itself.
+Records are in a `CacheStore` (the database), which keeps them over restarts and is written with a
+delay, and in a `SharedStore` (Redis). A process takes a lock in Redis before it fetches, so that
+the others find its value. Without a `SharedStore`, and while it is unavailable, each process
+fetches for itself.
 """
 
 import zlib
@@ -19,15 +19,15 @@ from location_context.errors import StorageError
 from location_context.stay import Clock
 from location_context.upstream.deadline import WriteBehind
 
-_MAX_UNSHARED = 20  # between two locks that end: a value, and what came along with it
-_MAX_UNWRITTEN = 2_000  # records of some kB each; a store that is slower loses the oldest
+_MAX_UNSHARED = 20  # records for Redis until a lock is released; the oldest are dropped
+_MAX_UNWRITTEN = 2_000  # records of a few kB for the database; the oldest are dropped
 
 
 def inflate(data: bytes, most: int) -> bytes:
-    """Return the bytes that zlib compressed, at most `most`.
+    """Return `data` decompressed by zlib, at most `most` bytes.
 
     Raises:
-        zlib.error: they are damaged, cut, or more.
+        zlib.error: the data are damaged, cut off or larger.
     """
     decompressor = zlib.decompressobj()
     inflated = decompressor.decompress(data, most)
@@ -37,7 +37,7 @@ def inflate(data: bytes, most: int) -> bytes:
 
 
 class CacheRecord(msgspec.Struct, frozen=True):
-    """An answer: `provider` and `key` name it; `data` is its owner's own encoding."""
+    """A provider's answer, named by `provider` and `key`; `Sharing.pack` encodes `data`."""
 
     provider: str
     key: str
@@ -52,7 +52,7 @@ class CacheStore(Protocol):
         """Return the data of the record of this name that has not expired, or None.
 
         Raises:
-            StorageError: it cannot be read.
+            StorageError: the store cannot be read.
         """
         ...
 
@@ -60,7 +60,7 @@ class CacheStore(Protocol):
         """Store records in place of older ones of the same name, and delete what has expired.
 
         Raises:
-            StorageError: they cannot be written.
+            StorageError: the store cannot be written.
         """
         ...
 
@@ -68,7 +68,7 @@ class CacheStore(Protocol):
 class SharedStore(Protocol):
     """A store that running processes share; `storage` implements it in Redis.
 
-    Nothing is raised: while it is unavailable there is nothing in it, and every process fetches.
+    Its methods raise nothing: while it is unavailable it seems empty, and every process fetches.
     """
 
     async def load(self, provider: str, key: str) -> bytes | None:
@@ -76,7 +76,7 @@ class SharedStore(Protocol):
         ...
 
     def locked(self, provider: str, key: str) -> AbstractAsyncContextManager[bytes | None]:
-        """Wait for the lock of a name and hold it; yield the data stored by then."""
+        """Wait for the lock of a record and hold it; yield the data stored by then, or None."""
         ...
 
     async def save(self, records: Sequence[CacheRecord], now: datetime) -> None:
@@ -85,7 +85,7 @@ class SharedStore(Protocol):
 
 
 class SharedCache:
-    """A cache of providers' answers, read at once and written behind; empty without stores.
+    """A cache of providers' answers, written with a delay; without stores it is always empty.
 
     If a store cannot be read or written, the provider is called more often; no answer fails.
     """
@@ -101,9 +101,9 @@ class SharedCache:
         self._writes = WriteBehind(self._write)
 
     async def load(self, provider: str, key: str, *, stored: bool = True) -> bytes | None:
-        """Return the data that have not expired; None if there are none, or no store.
+        """Return the data of a record that has not expired; None without a record or a store.
 
-        The database is searched only for those that are `stored`.
+        `stored`: True if the database may hold the record; False searches only Redis.
         """
         if self._shared is not None and (data := await self._shared.load(provider, key)):
             return data
@@ -117,9 +117,9 @@ class SharedCache:
 
     @asynccontextmanager
     async def locked(self, provider: str, key: str) -> AsyncIterator[bytes | None]:
-        """Hold the lock of a name, so that one process fetches; yield the data stored by then.
+        """Hold the lock of a record, so that one process fetches; yield the data stored by then.
 
-        Data saved meanwhile are shared before the lock is free.
+        Records saved meanwhile are written to Redis before the lock is released.
         """
         if self._shared is None:
             yield None
@@ -152,11 +152,11 @@ class SharedCache:
                 await self._store.save(list(records.values()), self._clock())
         except StorageError as error:
             structlog.get_logger().warning("shared_cache_not_written", why=error.message)
-            self.unwritten = {**records, **self.unwritten}  # again with the next ones
+            self.unwritten = {**records, **self.unwritten}  # written with the next records
             return False
         return bool(self.unwritten)
 
     async def close(self) -> None:
-        """Write pending records, as far as that is possible now."""
+        """Write the pending records; those that fail are lost."""
         if self.unwritten or self._writes.active:
             await self._writes.flush()
