@@ -1,7 +1,7 @@
-"""`/v1/pulse.ics`: the events and sky highlights of a stay as a calendar; the events as JSON-LD.
+"""`/v1/pulse.ics`: events and sky highlights of a stay as a calendar; also events as JSON-LD.
 
-Times are in UTC, so that every program shows the same instant. A calendar without one of its
-sections would delete entries in programs that subscribe to it, so it is refused instead.
+Times are in UTC, so that every program shows the same instant. If a section is unavailable, the
+answer is an error: programs that subscribe to an incomplete calendar would delete its entries.
 """
 
 import hashlib
@@ -33,13 +33,13 @@ from location_context.widget import content, embedding
 from location_context.widget.render import FRAME_HEADERS, NEGOTIATED
 
 PATH = "/v1/pulse.ics"
-MAX_STRUCTURED = 10  # events in a page, which stays small enough for one round trip
-UNDATED = datetime(2026, 1, 1, tzinfo=UTC)  # the stamp of what is computed and never changes
+MAX_STRUCTURED = 10  # events as JSON-LD on a page, so that the page fits into one round trip
+UNDATED = datetime(2026, 1, 1, tzinfo=UTC)  # DTSTAMP of computed entries, which never change
 
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """The entries of one section, with the zone of their dates and the notices to show."""
+    """The calendar entries of one section; `body` has their time zone and licence notices."""
 
     section: str
     body: Applicable
@@ -54,12 +54,12 @@ def route(service: Service) -> Route:
 
 
 def has_calendar(cached: CachedSection) -> bool:
-    """Return True if the section has entries for calendars."""
+    """Return True if the section provides calendar entries."""
     return type(cached.section).calendar is not Section.calendar
 
 
 def address(settings: Settings, given: Parameters) -> str:
-    """Return the address of the calendar of a widget, whose look it does not depend on."""
+    """Return the address of a widget's calendar, without parameters of the widget's appearance."""
     plain = replace(
         given, units="metric", theme="light", accent=DEFAULT_ACCENT, layout=None,
         background="surface", font="system", radius=DEFAULT_RADIUS, title="show",
@@ -106,7 +106,7 @@ async def _handle(service: Service, listed: Sequence[CachedSection], request: Ex
 def groups(
     sections: Iterable[CachedSection], bodies: Mapping[str, Applicable], context: CardContext
 ) -> list[Group]:
-    """Return the entries of every section that is applicable."""
+    """Return the calendar entries of every section with an answer in `bodies`."""
     return [
         Group(section=one.name, body=body, entries=one.section.calendar(body, context))
         for one in sections
@@ -115,8 +115,8 @@ def groups(
 
 
 def encode(found: Iterable[Group], name: str, host: str, query: Query) -> bytes:
-    """Return the calendar; `name` is its title, `host` ends the id of each entry."""
-    import icalendar  # noqa: PLC0415  it costs a start 0.1 s
+    """Return the calendar as bytes; `name` is its title, `host` the end of each entry's UID."""
+    import icalendar  # noqa: PLC0415  large, takes 0.1 s
 
     calendar = icalendar.Calendar()
     calendar.add("prodid", "-//Location Context//EN")
@@ -129,7 +129,7 @@ def encode(found: Iterable[Group], name: str, host: str, query: Query) -> bytes:
             start, end = span(entry, zone)
             event = icalendar.Event()
             digest = hashlib.blake2b(entry.id.encode(), digest_size=12).hexdigest()
-            event.add("uid", f"{group.section}-{digest}@{host}")  # an id may hold anything
+            event.add("uid", f"{group.section}-{digest}@{host}")  # hashed: ids are arbitrary text
             event.add("dtstamp", stamp.astimezone(UTC).replace(microsecond=0))
             event.add("dtstart", start)
             if end is not None:
@@ -143,7 +143,7 @@ def encode(found: Iterable[Group], name: str, host: str, query: Query) -> bytes:
             if entry.url:
                 event.add("url", entry.url)
             event.add("status", "CONFIRMED" if entry.settled else "TENTATIVE")
-            event.add("transp", "TRANSPARENT")  # the guest stays free at that time
+            event.add("transp", "TRANSPARENT")  # does not mark the guest as busy
             calendar.add_component(event)
     if not calendar.subcomponents:  # RFC 5545 wants one
         zone_id, stay = query.point.timezone, query.dates
@@ -154,7 +154,7 @@ def encode(found: Iterable[Group], name: str, host: str, query: Query) -> bytes:
 
 
 def span(entry: Entry, zone: ZoneInfo) -> tuple[date | datetime, date | datetime | None]:
-    """Return start and exclusive end, both dates or both moments in UTC; the end may be unknown."""
+    """Return start and exclusive end: two dates, or two times in UTC. An unknown end is None."""
     start, end = entry.start, entry.end
     if not isinstance(start, datetime):
         last = end.astimezone(zone).date() if isinstance(end, datetime) else end
@@ -167,14 +167,14 @@ def span(entry: Entry, zone: ZoneInfo) -> tuple[date | datetime, date | datetime
 
 
 def structured(found: Iterable[Group]) -> Markup:
-    """Return the events that have a place as a block of JSON-LD; empty if there are none."""
+    """Return a script block of JSON-LD with the events that have a place; empty if none has one."""
     events = [_structured(one) for group in found for one in group.entries if one.place]
     if not events:
         return Markup("")
     data = msgspec.json.encode(
         {"@context": "https://schema.org", "@graph": events[:MAX_STRUCTURED]}
     )
-    text = data.decode().replace("<", "\\u003c")  # so that no title ends the block
+    text = data.decode().replace("<", "\\u003c")  # so that no title can close the script block
     return Markup(f'<script type="application/ld+json">{text}</script>')  # noqa: S704  see above
 
 

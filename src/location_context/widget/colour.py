@@ -1,8 +1,8 @@
-"""Colour: every colour of the page, derived from the host's accent, for light and for dark.
+"""Colour: the colours of the page, derived from the accent colour, for light and dark schemes.
 
-Backgrounds and neutrals have the accent's hue and very little chroma. Text and shapes keep the
-accent's hue and chroma, and their lightness is moved away from the backgrounds until the WCAG ratio
-is reached on all of them, so that no accent makes text hard to read.
+Backgrounds and neutrals have the accent's hue with very little chroma. Text and shapes keep the
+accent's hue and chroma. Their lightness is changed until they reach the WCAG contrast ratio on all
+backgrounds, so that text is readable with any accent.
 """
 
 import math
@@ -18,7 +18,7 @@ _TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class Oklch:
-    """`lightness` 0 to 1, `chroma` from 0 to about 0.37, `hue` in degrees."""
+    """A colour in OKLCH: `lightness` 0 to 1, `chroma` 0 to about 0.37, `hue` in degrees."""
 
     lightness: float
     chroma: float
@@ -26,7 +26,7 @@ class Oklch:
 
     @classmethod
     def from_hex(cls, text: str) -> Self:
-        """Read `#rgb` or `#rrggbb`."""
+        """Return the colour of `#rgb` or `#rrggbb`."""
         red, green, blue = _decoded(text)
         long = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
         middle = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)
@@ -41,12 +41,12 @@ class Oklch:
         return self.chroma < GREY_CHROMA
 
     def with_lightness(self, lightness: float) -> Self:
-        """Return the same hue and chroma at another lightness, clamped to 0 and 1."""
+        """Return the colour with another lightness, limited to 0 to 1."""
         return replace(self, lightness=min(1.0, max(0.0, lightness)))
 
     @cached_property
     def hex(self) -> str:
-        """The colour as `#rrggbb`, with less chroma if it is outside sRGB."""
+        """The colour as `#rrggbb`; outside of sRGB, chroma is reduced until it fits."""
         colour: Oklch = self
         while not colour._in_srgb and colour.chroma > _TOLERANCE:
             colour = replace(colour, chroma=colour.chroma * _CHROMA_STEP)
@@ -72,7 +72,7 @@ class Oklch:
 
 
 def contrast(colour: str, other: str) -> float:
-    """Return the WCAG ratio of two colours, `#rgb` or `#rrggbb`: 1 to 21."""
+    """Return the WCAG contrast ratio, 1 to 21, of two colours `#rgb` or `#rrggbb`."""
     darker, lighter = sorted((_luminance(colour), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -83,7 +83,7 @@ def _luminance(text: str) -> float:
 
 
 def _decoded(text: str) -> tuple[float, float, float]:
-    """Return red, green and blue from 0 to 1, of `#rgb` or `#rrggbb`."""
+    """Return linear red, green and blue (0 to 1) of `#rgb` or `#rrggbb`."""
     digits = text[1:] if len(text) == 7 else "".join(2 * digit for digit in text[1:])
     red, green, blue = (int(digits[n : n + 2], 16) / 255 for n in (0, 2, 4))
     return _gamma_decode(red), _gamma_decode(green), _gamma_decode(blue)
@@ -103,7 +103,7 @@ Scheme: TypeAlias = Literal["light", "dark"]
 ACCENT_RATIO, CAPTION_RATIO, SECONDARY_RATIO = 4.6, 4.6, 6.5
 _STEP = 0.01
 
-# lightness and maximal chroma, light then dark
+# (lightness, maximal chroma) in the light and in the dark scheme
 _FIXED: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "ground": ((0.977, 0.003), (0.165, 0.005)),
     "surface": ((1.0, 0.0), (0.208, 0.008)),
@@ -115,7 +115,7 @@ _FIXED: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "moond": ((0.385, 0.030), (0.320, 0.018)),
     "moonl": ((0.954, 0.0095), (0.950, 0.011)),
 }
-# colours with their own meaning never derive from the accent; light, then dark
+# colours with a meaning, which do not depend on the accent; light, then dark
 _MEANT: Mapping[str, tuple[str, str]] = {
     "rain": ("#1a66b0", "#7fb9f3"),
     "sun": ("#c97d08", "#f2b04a"),
@@ -144,7 +144,7 @@ _WHITE, _BLACK = "#ffffff", "#000000"
 
 @lru_cache(maxsize=512)
 def palette(accent: str, scheme: Scheme) -> Mapping[str, str]:
-    """Return every colour by name as `#rrggbb`; `accent` is `#rgb` or `#rrggbb`."""
+    """Return all colours of a scheme as `#rrggbb` by name; `accent` is `#rgb` or `#rrggbb`."""
     base = Oklch.from_hex(accent)
     if base.is_grey:
         base = Oklch(base.lightness, 0.0, 0.0)
@@ -168,7 +168,7 @@ def palette(accent: str, scheme: Scheme) -> Mapping[str, str]:
 
 
 def variables(accent: str, scheme: Scheme, used: Collection[str] | None = None) -> str:
-    """Return the palette as CSS custom properties, or only its `used` ones."""
+    """Return the palette as CSS custom properties; with `used`, only the colours of these names."""
     return "".join(
         f"--{name}:{_short(value)};"
         for name, value in palette(accent, scheme).items()
@@ -177,12 +177,12 @@ def variables(accent: str, scheme: Scheme, used: Collection[str] | None = None) 
 
 
 def _short(colour: str) -> str:
-    """Return `#aabbcc` as `#abc`."""
+    """Return a colour such as `#aabbcc` as `#abc`, others unchanged."""
     return "#" + colour[1::2] if colour[1::2] == colour[2::2] else colour
 
 
 def _ensure_contrast(colour: Oklch, grounds: Iterable[str], ratio: float, scheme: Scheme) -> str:
-    """Darken (light scheme) or lighten the colour until it has the ratio to all grounds."""
+    """Darken (light scheme) or lighten a colour until its contrast to all `grounds` is `ratio`."""
     step = -_STEP if scheme == "light" else _STEP
     grounds = list(grounds)
     while min(contrast(colour.hex, ground) for ground in grounds) < ratio:

@@ -1,11 +1,11 @@
 """Content: the parts of a widget page: header, the sections' cards, footer, or an error.
 
-Every section is read concurrently under one deadline, and its card rendered as it comes. For a stay
-that crosses the forecast horizon, sections that split there (weather) are read twice: for the whole
-stay and for the days within the horizon, which can be shown as a forecast.
+All sections are read concurrently under one deadline; each card is rendered when its section is
+ready. If a stay crosses the forecast horizon, sections such as weather are read twice: for the
+whole stay, and for the days within the horizon, which can be shown as a forecast.
 
-Each notice in the footer follows its licence. The names of the source and of the licence become
-links where they occur in it; a source that does not occur is put before it, a licence after.
+The wording of each notice in the footer follows its licence. The names of source and licence become
+links if they occur in the notice. Otherwise, the source is put before it and the licence after it.
 """
 
 import asyncio
@@ -37,8 +37,8 @@ from location_context.widget.stay import StayCard
 class SectionResults:
     """Results by section in display order, None for a section without an answer.
 
-    `forecast_parts` are those for the days within the horizon when the stay crosses it. `late` is
-    true while something that is missing is on its way.
+    `forecast_parts` are results for only the days within the forecast horizon, if the stay crosses
+    it. `late` is True if missing data are still being fetched.
     """
 
     by_section: Mapping[Section[Any], SectionResult | None]
@@ -46,7 +46,7 @@ class SectionResults:
     late: bool = False
 
     def forecast_part(self, section: Section[Any]) -> Applicable | None:
-        """Return the section's answer for the days within the horizon, if it was read for them."""
+        """Return the section's answer for the days within the forecast horizon, or None."""
         result = self.forecast_parts.get(section)
         return result.body if result and isinstance(result.body, Applicable) else None
 
@@ -63,13 +63,13 @@ class SectionResults:
 
     @property
     def all(self) -> list[SectionResult | None]:
-        """Every result, those of forecast parts last; None for one that is missing."""
+        """All results, forecast parts last; None stands for a missing result."""
         return [*self.by_section.values(), *self.forecast_parts.values()]
 
     def digests_of(self, section: Section[Any]) -> tuple[str | None, ...] | None:
-        """Return the digests of the section's results; None if its card changes by the hour.
+        """Return the digests of the section's results, the key of its cached card.
 
-        A card of stale results says how old they are.
+        Return None for stale results: their card states their age, so it must not be cached.
         """
         if any(body.stale for body in self.bodies_of(section)):
             return None
@@ -80,7 +80,7 @@ class SectionResults:
 async def read(
     service: Service, cached: CachedSection, query: Query, deadline: Deadline
 ) -> SectionResults:
-    """Read one section, with the forecast part of a stay that crosses the horizon."""
+    """Read one section, and its forecast part if the stay crosses the forecast horizon."""
     splits = cached.section.splits_at_horizon
     part_query = _forecast_part_query(query, service.clock()) if splits else None
     split = [cached] if part_query else []
@@ -97,7 +97,7 @@ async def read(
 
 
 def joined(several: Iterable[SectionResults]) -> SectionResults:
-    """Return the results of all sections, in this order."""
+    """Return the results of several sections as one, in this order."""
     by_section = dict[Section[Any], SectionResult | None]()
     forecast_parts = dict[Section[Any], SectionResult | None]()
     late = False
@@ -109,7 +109,7 @@ def joined(several: Iterable[SectionResults]) -> SectionResults:
 
 
 def _forecast_part_query(query: Query, now: datetime) -> Query | None:
-    """Return the query for the days within the horizon if other days of the stay lie beyond it."""
+    """Return the query for the days within the horizon; None if the stay does not cross it."""
     stay, today = query.stay, query.point.today(now)
     if stay is None or stay.within_horizon(today) or stay.start > horizon(today):
         return None
@@ -118,13 +118,13 @@ def _forecast_part_query(query: Query, now: datetime) -> Query | None:
 
 @dataclass(frozen=True)
 class RenderedCard:
-    """A section's card as it stands on a page.
+    """A section's card as HTML.
 
     Attributes:
-        name: of the section.
-        icons: the names of those in it, in order.
-        style: its part of the page's style block.
-        card: its further offers.
+        name: the section's name.
+        icons: the names of its icons, in order.
+        style: CSS that the card needs in the page's style block.
+        card: the card before rendering, with facts and moments for other parts of the page.
     """
 
     name: str
@@ -135,7 +135,7 @@ class RenderedCard:
 
 
 def page_data(results: SectionResults) -> dict[str, str]:
-    """Return the `data-` attributes of the page, from every section."""
+    """Return the page's `data-` attributes, which sections set for the builder's page."""
     attributes = dict[str, str]()
     for section in results.by_section:
         attributes |= section.page_data(results.bodies_of(section))
@@ -145,7 +145,7 @@ def page_data(results: SectionResults) -> dict[str, str]:
 def card(
     section: Section[Any], results: SectionResults, fmt: Formatter, now: datetime
 ) -> Card | None:
-    """Return the section's card; None if it has none or fails, so that others are still shown."""
+    """Return the section's card; None if it has none, or if an error occurs (which is logged)."""
     forecast_part = results.forecast_part(section)
     result = results.by_section[section]
     body = result.body if result else forecast_part
@@ -153,14 +153,14 @@ def card(
         return None
     try:
         return section.card(body, CardContext(fmt=fmt, now=now, forecast_part=forecast_part))
-    except Exception:  # noqa: BLE001  one broken card must not blank the guest's page
+    except Exception:  # noqa: BLE001  a bug in one card must not hide the others
         structlog.get_logger().exception("card_failed", section=section.name)
         return None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Header:
-    """The part above the cards."""
+    """The texts above the cards."""
 
     place: str
     dates: str
@@ -187,7 +187,7 @@ def _coordinates(point: Point, fmt: Formatter) -> str:
 
 
 def _zone(stay: Stay, point: Point, fmt: Formatter) -> str:
-    """Return the time zone, and the dates of the stay on which its clocks change."""
+    """Return the name of the time zone, and the dates of the stay on which clocks change."""
     first = datetime.combine(stay.start, time(12), point.zone)
     text = fmt.gettext("Local times, {zone}").format(zone=fmt.zone(first))
     offset = first.utcoffset() or timedelta()
@@ -205,7 +205,7 @@ def _zone(stay: Stay, point: Point, fmt: Formatter) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of text, and the address it links to."""
+    """A piece of text, with an address if it is a link."""
 
     text: str
     url: str | None = None
@@ -213,7 +213,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A notice in pieces; `licence` only where the notice does not name it."""
+    """A notice split into links and text; `licence` is set if the notice does not name it."""
 
     notice: Sequence[Part]
     licence: Part | None
@@ -226,10 +226,10 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Footer:
-    """The part below the cards.
+    """The texts below the cards.
 
-    `lines` are label and sources of each section; without a label, those that several share.
-    `names` are the owners of the data, in short, by section.
+    `lines` has the label and the notices of each section; notices that several sections share have
+    an empty label. `names` has only the names of the data's owners, by section.
     """
 
     lines: Sequence[tuple[str, Sequence[Source]]]
@@ -238,7 +238,7 @@ class Footer:
 
 
 def footer(results: SectionResults, point: Point, fmt: Formatter, now: datetime) -> Footer | None:
-    """Return every notice once, by section; notices shared by several sections come last."""
+    """Return the footer with each notice once, by section; shared notices come last."""
     by_section = {
         section: {n.text: n for body in results.bodies_of(section) for n in body.attribution}
         for section in results.by_section
@@ -259,7 +259,7 @@ def footer(results: SectionResults, point: Point, fmt: Formatter, now: datetime)
 def _names(
     by_section: Mapping[Section[Any], Mapping[str, Attribution]], fmt: Formatter
 ) -> list[tuple[str, list[Part]]]:
-    """Return each name once, with its link; the whole notices are a click away."""
+    """Return each owner's name once with its link, by section, as a short form of the notices."""
     seen, names = set[str](), list[tuple[str, list[Part]]]()
     for section, notices in by_section.items():
         parts = {
@@ -276,8 +276,8 @@ def _names(
 
 @lru_cache(maxsize=256)
 def source(attribution: Attribution) -> Source:
-    """Return the notice with links on its names; a name that does not occur is put first."""
-    text = attribution.text.removesuffix(f", {attribution.license_url}")  # the licence links there
+    """Return the notice with links on the names in it; a missing source's name is put first."""
+    text = attribution.text.removesuffix(f", {attribution.license_url}")  # the link replaces it
     if attribution.url and attribution.name not in text:
         text = f"{attribution.name}: {text}"
     name = licence = None
@@ -299,7 +299,7 @@ def _last(pattern: str, text: str) -> re.Match[str] | None:
 
 
 def _split(text: str, links: Sequence[tuple[re.Match[str], str | None]]) -> list[Part]:
-    """Return the text in pieces, some of them links; of two that overlap the first is used."""
+    """Return the text split at the links; of two overlapping links, the first is used."""
     parts, position = [], 0
     for match, url in sorted(links, key=lambda link: link[0].start()):
         if match.start() >= position:
@@ -309,7 +309,7 @@ def _split(text: str, links: Sequence[tuple[re.Match[str], str | None]]) -> list
 
 
 def _updated(results: SectionResults, point: Point, fmt: Formatter, now: datetime) -> str:
-    """Return when the newest data were renewed, by the point's clock."""
+    """Return a sentence on when the newest data were updated, in the point's local time."""
     times = [
         section.updated_at(body)
         for section in results.by_section
@@ -326,18 +326,18 @@ def _updated(results: SectionResults, point: Point, fmt: Formatter, now: datetim
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorView:
-    """An error, for the one card of an error page."""
+    """The texts of an error page."""
 
     label: str
     sentence: str
-    comment: str  # for developers; holds no `--`
+    comment: str  # for developers; an HTML comment, so it must not contain `--`
 
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """The content of a page; `whole` is the address of the full widget, for a compact one.
+    """The content of a page; `whole` is set on a compact page: the address of the full widget.
 
-    A page that is `late` reloads itself once for data on their way.
+    A page that is `late` reloads itself once, for data that are still being fetched.
     """
 
     title: str
@@ -352,20 +352,20 @@ class Content:
     problem: ErrorView | None = None
     discovery: Markup | str = ""
     calendar: str = ""  # the address of the stay's events as a calendar
-    structured: Markup | str = ""  # the same as JSON-LD
-    data: Mapping[str, str] = field(default_factory=dict)  # for a parent page that requests them
+    structured: Markup | str = ""  # the stay's events as JSON-LD
+    data: Mapping[str, str] = field(default_factory=dict)  # `data-` attributes, for the builder
 
     @property
     def has_lone(self) -> bool:
-        """True if cards are in two columns and one card has no neighbour."""
+        """True if the number of cards beside the stay's is odd, so that one stands alone."""
         beside = [one for column in self.columns for one in column if one.name != "stay"]
         return len(beside) % 2 == 1
 
     @cached_property
     def columns(self) -> list[list[RenderedCard]]:
-        """The cards of a full page by column, two where there are several, as even as can be.
+        """The cards of a full page by column; several cards fill two columns of similar height.
 
-        The stay's card stands where the first section stands that is shown in it alone.
+        The stay's card takes the place of the first section that has no card of its own.
         """
         own = [bool(one.card and one.card.template and not one.card.timeline) for one in self.cards]
         shown = [one for one, alone in zip(self.cards, own, strict=True) if alone]

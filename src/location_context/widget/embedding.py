@@ -1,9 +1,9 @@
-"""Embedding: a widget's address and height, the two lines of its snippet, and `/v1/embed.js`.
+"""Embedding: a widget's address and height, its snippet of two lines, and `/v1/embed.js`.
 
-The first line describes the widget in plain attributes; the script makes the frame, with a title,
-its height reserved, so that nothing below it moves while it loads, and sandboxed: the widget's
-script runs without this host's origin, and its links open in new tabs. For pages without scripts
-there is one line with the frame itself. Absolute addresses are made from PUBLIC_URL alone.
+The first line describes the widget in `data-` attributes; the second loads the script, which
+creates the iframe. Its height is reserved, so that the page does not move while it loads. It is
+sandboxed: the widget's script has no access to our origin, and links open in new tabs. Pages
+without scripts use one line with the iframe itself. Only PUBLIC_URL determines absolute addresses.
 
 The script sizes every widget on a host's page to its content. It accepts a message only
 from the window of an iframe whose address is the widget on the script's own origin, and only a
@@ -57,8 +57,8 @@ SCRIPT_HEADERS = {
 }
 SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox"
 DEFAULT_WIDTH = 720  # px, a usual column
-ONE_ROW = 10  # days with a row each; more are rows of weeks
-TWO_CARDS, TWO_COLUMNS = 640, 880  # px from which cards stand side by side
+ONE_ROW = 10  # up to this number of days, each has a row; longer stays have rows of weeks
+TWO_CARDS, TWO_COLUMNS = 640, 880  # widths in px from which cards are side by side
 
 
 def script_routes() -> list[Route]:
@@ -68,7 +68,7 @@ def script_routes() -> list[Route]:
     async def embed(_request: Exchange) -> Response:
         return Response(body, headers=SCRIPT_HEADERS, media_type="text/javascript")
 
-    return [Route("/v1/embed.js", embed, access="open")]  # fixed bytes
+    return [Route("/v1/embed.js", embed, access="open")]  # constant, so it needs no limit
 
 
 def public_url(settings: Settings, path: str) -> str:
@@ -77,7 +77,7 @@ def public_url(settings: Settings, path: str) -> str:
 
 
 def widget_query(parameters: Parameters) -> str:
-    """Return a widget's query string: required parameters, and those that differ from defaults."""
+    """Return a widget's query string, without parameters that have their default value."""
     given = {"lat": degrees(parameters.lat), "lng": degrees(parameters.lng)}
     if parameters.days:
         given["days"] = f"{parameters.days}"
@@ -94,28 +94,28 @@ def widget_query(parameters: Parameters) -> str:
 
 
 def full_address(settings: Settings, parameters: Parameters) -> str:
-    """Return the address of the full widget of a compact one."""
+    """Return the address of the full widget with these parameters, whatever their layout."""
     return public_url(settings, f"/v1/pulse?{widget_query(replace(parameters, layout=None))}")
 
 
 def query(fields: Mapping[str, str]) -> str:
-    """Return a query string of the fields that are not empty, with blanks as %20, plain commas."""
+    """Return a query string of the fields that are not empty; spaces are %20, commas unescaped."""
     given = {name: text for name, text in fields.items() if text}
     return urlencode(given, quote_via=quote, safe=",")
 
 
 def degrees(value: float) -> str:
-    """Return a coordinate with up to four decimals, never with an exponent."""
+    """Return a coordinate as text with up to four decimals, without an exponent."""
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def topics(sections: Iterable[CachedSection], language: Language) -> str:
-    """Return the subjects of the sections, as a list inside a sentence."""
+    """Return the sections' labels as a list for use in a sentence."""
     return Formatter(language).join_list([cached.section.label(language) for cached in sections])
 
 
 def title(sections: Iterable[CachedSection], place: str | None, language: Language) -> str:
-    """Return the title of the iframe, which screen readers announce."""
+    """Return the title of the iframe for screen readers: the sections and the place."""
     names = Formatter.capitalise(topics(sections, language))
     if place is None:
         return names
@@ -123,10 +123,10 @@ def title(sections: Iterable[CachedSection], place: str | None, language: Langua
 
 
 def snippet(settings: Settings, parameters: Parameters, height: int) -> list[str]:
-    """Return the two lines for a page: the widget's description, and the script.
+    """Return the two lines to put into a page: the widget's description, and the script.
 
-    An empty drawing in the description reserves `height` px, that on a phone, until the script has
-    come, which knows the height at the true width. Policies against inline styles allow it.
+    An empty SVG reserves `height` px (the height on a phone) until the script has loaded, which
+    sets the height for the actual width. Unlike a style, a CSP against inline styles allows it.
     """
     given = dict(parse_qsl(widget_query(parameters)))
     data = "".join(f' data-{name}="{escape(value)}"' for name, value in given.items())
@@ -135,10 +135,10 @@ def snippet(settings: Settings, parameters: Parameters, height: int) -> list[str
 
 
 def mail_snippet(settings: Settings, parameters: Parameters, card: StaticCard) -> str:
-    """Return a link to the full widget around the static card, with its text and size in px.
+    """Return HTML for an e-mail: the static card as a picture that links to the full widget.
 
-    It shows a PNG if the card is one to be drawn here, else the SVG.
-    `height:auto` preserves its shape on narrow screens, and its text whole where it is not shown.
+    The picture is a PNG if fonts for the card's language are installed, else an SVG. `height:auto`
+    keeps its proportions on narrow screens, and shows the whole `alt` text without the picture.
     """
     assert parameters.language is not None, "mail programs' servers ask for no language"
     language = parameters.language
@@ -154,7 +154,7 @@ def mail_snippet(settings: Settings, parameters: Parameters, card: StaticCard) -
 
 
 def iframe(settings: Settings, parameters: Parameters, frame_title: str, given: str) -> str:
-    """Return the widget's frame, which needs no script; `given` are more attributes."""
+    """Return the HTML of the widget's iframe; `given` are additional attributes."""
     address = public_url(settings, f"/v1/pulse?{widget_query(parameters)}")
     return (
         f'<iframe src="{escape(address)}" title="{escape(frame_title)}" {given} '
@@ -163,15 +163,15 @@ def iframe(settings: Settings, parameters: Parameters, frame_title: str, given: 
 
 
 def script(settings: Settings) -> str:
-    """Return the second line: it sizes every widget of the page to its content."""
+    """Return the script element of the snippet; the script resizes the page's widgets."""
     return f'<script src="{escape(public_url(settings, "/v1/embed.js"))}" async></script>'
 
 
 def reserved_height(service: Service, parameters: Parameters, width: int = DEFAULT_WIDTH) -> int:
-    """Return the height in px to reserve at a width in px, for a usual stay of so many days.
+    """Return the height in px to reserve for a widget at a width in px.
 
-    `heights.json` has the parts, measured by `./scripts/generate heights`; embed.js adds them up in
-    the same way. A cached result for this widget shows if a section is not applicable.
+    It is the sum of the usual heights of its parts, measured in `heights.json`; embed.js computes
+    the same. Sections that are known not to be applicable are left out.
     """
     table = _heights()
 
@@ -203,7 +203,7 @@ def reserved_height(service: Service, parameters: Parameters, width: int = DEFAU
 
 
 def _arranged(cards: Sequence[float], width: int) -> float:
-    """Return the height of cards below one another, or in two columns."""
+    """Return the height in px of cards of these heights, in one or two columns by the width."""
     if width < TWO_CARDS or len(cards) < 2:
         return sum(cards)
     if width < TWO_COLUMNS:
@@ -213,13 +213,13 @@ def _arranged(cards: Sequence[float], width: int) -> float:
 
 @cache
 def _heights() -> dict[str, list[float]]:
-    """Return widths in px, and the height of each part of a page at each of them."""
+    """Return the height in px of each part of a page, at each of the widths in `widths`."""
     table: dict[str, list[float]] = json.loads(read_file("location_context.widget:heights.json"))
     return table
 
 
 def _is_shown(cached: CachedSection, query: Query, today: date) -> bool:
-    """Return True unless a cached result shows that the section is not applicable."""
+    """Return False if past dates or a cached result show that the section is not applicable."""
     if query.stay and query.stay.is_past(today) and not cached.section.answers_past:
         return False
     result = cached.peek(query)

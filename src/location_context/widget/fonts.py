@@ -1,10 +1,10 @@
-"""Fonts: which fonts of this machine draw the text of a PNG, line by line.
+"""Fonts: chooses the installed fonts that draw the text of a PNG, line by line.
 
-An SVG is drawn with the fonts of its reader, a PNG with those of this machine. Fonts are looked for
-by the names of their files, so that a picture does not depend on what else is installed. Each line
-is in the first font that has all of it: the renderer leaves boxes in lines of two fonts, or fails.
-Where no font has all of a line, it is written in Latin letters, so no text is lost. A language
-is drawn in English if no font has both its own letters and the Latin ones of names.
+A PNG is drawn with the fonts of this machine, an SVG with those of its reader. Only fonts with
+known file names are used, so that pictures do not depend on what else is installed. Each line is
+drawn in the first font that has all its characters, because the renderer cannot combine fonts in a
+line. If no font has all characters, the line is transliterated to Latin letters. If no font has
+both the letters of a language and Latin ones, the picture is in English.
 """
 
 import unicodedata
@@ -33,40 +33,40 @@ _FILES = (  # regular and bold, the preferred ones first
     ("wqy-microhei",),
 )
 _ENDINGS = {".ttf", ".otf", ".ttc"}
-_FACES = {"ja": " JP", "zh": " SC"}  # of a collection: how a language's family ends
+_FACES = {"ja": " JP", "zh": " SC"}  # end of the family's name for a language, in a collection
 
 
 @dataclass(frozen=True)
 class Font:
-    """A family, the files of its weights, and the code points that it has."""
+    """A font family: the files of its weights, and the code points of its characters."""
 
     family: str
     files: tuple[str, ...]
     letters: frozenset[int]
 
     def has(self, text: str) -> bool:
-        """Return True if the font has every character of a text, control characters aside."""
+        """Return True if the font has every character of a text, except format characters."""
         return all(ord(one) in self.letters or unicodedata.category(one) == "Cf" for one in text)
 
 
 @dataclass
 class Typeface:
-    """The fonts for one picture, that of its language first, and those used so far."""
+    """The fonts for one picture, the font of its language first; `used` are those of its lines."""
 
     fonts: Sequence[Font]
     rtl: bool = False
     used: dict[Font, None] = field(default_factory=dict)
 
     def drawable(self, text: str) -> str:
-        """Return the text, with Latin letters where no font has all of it."""
+        """Return the text; if no font has all of it, transliterate missing characters to Latin."""
         if any(font.has(text) for font in self.fonts):
             return text
         return "".join(one if self.fonts[0].has(one) else anyascii(one) for one in text)
 
     def marked(self, line: str) -> str:
-        """Return a drawable line as the content of an element `text`.
+        """Return a drawable line as the content of an SVG `text` element, with its font.
 
-        The renderer takes every line for one that begins on the left; an isolate says otherwise.
+        The renderer treats all lines as left-to-right; others need a right-to-left isolate.
         """
         font = next((one for one in self.fonts if one.has(line)), self.fonts[0])
         self.used[font] = None
@@ -75,7 +75,7 @@ class Typeface:
 
 
 def find_fonts(folders: Sequence[str] = FOLDERS) -> Sequence[Font]:
-    """Return the fonts that are installed, the preferred ones first; it reads files."""
+    """Return the installed fonts, preferred ones first. Call it in a thread: it reads files."""
     found = {
         path.stem: path
         for folder in folders
@@ -87,7 +87,7 @@ def find_fonts(folders: Sequence[str] = FOLDERS) -> Sequence[Font]:
 
 
 def typeface(fonts: Sequence[Font], language: Language) -> Typeface | None:
-    """Return the fonts for a language, None if none of them has its letters."""
+    """Return the fonts for a language; None if no font has its letters."""
     letters, ending = _letters(language), _FACES.get(language.locale.language, "")
     own = sorted(
         (font for font in fonts if font.has(letters)),
@@ -100,14 +100,14 @@ def typeface(fonts: Sequence[Font], language: Language) -> Typeface | None:
 
 
 def _letters(language: Language) -> str:
-    """Return the letters of the language's name and of its days, and those of Latin names."""
+    """Return the letters that a font must have: of the language's name and weekdays, and a to Z."""
     locale = language.locale
     words = (locale.get_display_name() or "", *locale.days["format"]["wide"].values())
     return "".join(one for one in "".join(words) if one.isalpha()) + ascii_letters
 
 
 def _faces(files: Sequence[Path]) -> list[Font]:
-    """Return the faces of a family, of which a collection has several with the same letters."""
+    """Return the fonts in these files; a collection contains several with the same characters."""
     from fontTools.ttLib import TTCollection, TTFont  # noqa: PLC0415  of the extra `png`
 
     is_collection = files[0].suffix == ".ttc"

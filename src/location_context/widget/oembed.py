@@ -1,11 +1,11 @@
 """`/v1/oembed`: the widget for content systems that turn a pasted address into an embed.
 
-oEmbed 1.0 (oembed.com), type `rich`, JSON only: any other `format` is 501, as its section 2.3.3
-requires. It accepts only addresses under PUBLIC_URL/v1/pulse, makes the snippet from the validated
-parameters and fetches nothing. WordPress loads its own script, which sizes the frame, only where a
-link in a `blockquote` stands before the iframe; it shows that until the frame speaks. If a site
-has less room than the full widget needs, the compact one is returned if that fits. `discovery`
-is the link for the head of the widget's page.
+oEmbed 1.0 (oembed.com), type `rich`, only JSON: any other `format` receives 501, as section 2.3.3
+requires. Only addresses of PUBLIC_URL/v1/pulse are accepted; the snippet is made from their
+parameters, without a fetch. WordPress resizes the iframe with its own script only if a link in a
+`blockquote` precedes the iframe; it shows the link until the iframe has sent a message. If the full
+widget exceeds `maxheight`, the compact one is returned if it fits. `discovery` is the link for
+the head of the widget's page.
 """
 
 from dataclasses import replace
@@ -63,7 +63,7 @@ def routes(service: Service) -> list[Route]:
 
 
 def read(service: Service, query: bytes) -> OEmbed:
-    """Return the answer for a query string.
+    """Return the oEmbed answer for a query string.
 
     Raises:
         InvalidRequest: `url` is missing or not one of our widgets, a size is not a number, or
@@ -76,12 +76,12 @@ def read(service: Service, query: bytes) -> OEmbed:
     widget, true_height = _fitting(service, widget, width, most)
     height = min(true_height, most)
     language = widget.language or service.languages.english
-    widget = replace(widget, language=language)  # a CDN holds one page for it
+    widget = replace(widget, language=language)  # so that a CDN caches one page for all browsers
     sections = chosen(service.sections, widget.sections)
     title = embedding.title(sections, widget.place, language)
     # `hidden` prevents a page from showing both; WordPress strips it and swaps the two itself
     link = f'<blockquote hidden><a href="{escape(request["url"])}">{escape(title)}</a></blockquote>'
-    # a content system that takes the style away leaves `frameborder`
+    # content systems that remove `style` keep `frameborder`
     given = f'width="{width}" frameborder="0" height="{height}" style="border:0;max-width:100%"'
     lines = [link, embedding.iframe(service.settings, widget, title, given)]
     if height == true_height:  # otherwise the script would exceed maxheight
@@ -96,7 +96,7 @@ def read(service: Service, query: bytes) -> OEmbed:
 
 
 def _fitting(service: Service, widget: Parameters, width: int, most: int) -> tuple[Parameters, int]:
-    """Return the widget with its height: the compact one if only that fits and no layout is set."""
+    """Return the widget and its height; the compact widget if only it fits into `most` px."""
     height = embedding.reserved_height(service, widget, width)
     if height <= most or widget.layout:
         return widget, height
@@ -115,7 +115,7 @@ def discovery(settings: Settings, parameters: Parameters, title: str) -> Markup:
 
 
 def _request(query: bytes) -> dict[str, str]:
-    """Return the parameters of oEmbed; `url` is present and `format` supported."""
+    """Return oEmbed's parameters; reject a missing `url` and an unsupported `format`."""
     request: dict[str, str] = {}
     pairs = decode(query)
     for name, value in pairs:
@@ -134,7 +134,7 @@ def _request(query: bytes) -> dict[str, str]:
 
 
 def _widget(service: Service, address: str) -> Parameters:
-    """Return the validated parameters of a widget's address."""
+    """Return the checked parameters of a widget's address; reject any other address."""
     root = embedding.public_url(service.settings, "/v1/pulse")
     try:
         parts = urlsplit(address)
@@ -150,14 +150,14 @@ def _widget(service: Service, address: str) -> Parameters:
 
 
 def _identity(address: str) -> tuple[str, str | None, int | None, str, bool]:
-    """Return the parts that identify an address: scheme, user name, host, port and path."""
+    """Return the parts that identify an address; the last is True if it has a user name."""
     parts = urlsplit(address)
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     return parts.scheme, parts.hostname, port, parts.path, "@" in parts.netloc
 
 
 def _pixels(request: dict[str, str], name: str) -> int:
-    """Return a size in px, `MAX_PIXELS` if it is missing."""
+    """Return the value of a size parameter in px; `MAX_PIXELS` if it is missing."""
     text = request.get(name, "")
     if not text:
         return MAX_PIXELS

@@ -1,7 +1,7 @@
-"""Png: the static card as a PNG, for mail programs that show no SVG; the extra `png` draws it.
+"""Png: the static card as a PNG, for mail programs that show no SVG; needs the extra `png`.
 
-Each is drawn in a process of its own, two at a time: see `rasterize`. The finished response is
-cached like that of the SVG, so that a mail to many guests is drawn once while its data are fresh.
+Each PNG is drawn in its own process, at most two at a time; see `rasterize`. The response is cached
+like that of the SVG, so that the picture of a mail to many guests is drawn only once.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from location_context.widget import fonts
 
 MODULE = "location_context.widget.rasterize"
 AT_ONCE = 2
-TIMEOUT = 20.0  # seconds that one may take; half a second is usual
+TIMEOUT = 20.0  # seconds to draw a picture; it usually takes half a second
 NOT_INSTALLED = (
     "Pictures as PNG are not available: the operator has to install them with "
     "pip install 'location-context[png]'; /v1/pulse.svg is the same picture as SVG."
@@ -32,7 +32,7 @@ NO_FONTS = (
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG and the digest that its ETag is made from."""
+    """A PNG, with the attributes of a `Page` from which a response is made."""
 
     body: bytes
     policy: ClassVar[str] = "default-src 'none'"
@@ -44,7 +44,7 @@ class Picture:
 
 
 class Painter:
-    """Draws static cards as PNG with the fonts in these folders."""
+    """Draws static cards as PNG with the fonts in the given folders."""
 
     def __init__(self, folders: Sequence[str] = fonts.FOLDERS) -> None:
         self._folders = folders
@@ -69,14 +69,14 @@ class Painter:
         raise NotAvailable(NO_FONTS)
 
     async def typeface_of(self, language: Language | None) -> fonts.Typeface | None:
-        """Return the fonts of a language, None if a picture of it is not in that language."""
+        """Return the fonts of a language; None if no PNG can be drawn in this language."""
         try:
             return (await self.typeface([language] if language else []))[1]
         except NotAvailable:
             return None
 
     async def draw(self, svg: str, typeface: fonts.Typeface) -> Picture:
-        """Return the picture of an SVG whose text was marked by a typeface."""
+        """Return a PNG of an SVG whose texts `typeface` has marked with their fonts."""
         files = [file for font in typeface.used for file in font.files]
         command = [sys.executable, "-m", MODULE, *files]
         async with self._free:
@@ -98,12 +98,12 @@ class Painter:
 
 
 def is_installed() -> bool:
-    """Return True if the extra is installed."""
+    """Return True if the packages of the extra `png` are installed."""
     return all(find_spec(name) for name in ("resvg_py", "PIL", "fontTools"))
 
 
 def missing_letters(languages: Languages, folders: Sequence[str] = fonts.FOLDERS) -> str:
-    """Return the languages that cannot be drawn, and which fonts to install; empty if all can."""
+    """Return a warning with the languages that have no font; empty if all have one."""
     found = fonts.find_fonts(folders)
     chosen = [languages.choose(tag) for tag in languages.tags]
     if not fonts.typeface(found, languages.english):

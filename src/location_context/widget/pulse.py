@@ -1,8 +1,8 @@
-"""`/v1/pulse`: the widget, every applicable section for a point and stay on one page.
+"""`/v1/pulse`: the widget, a page with all applicable sections for a point and stay.
 
-An error is a page in the same style. Theme, accent and language apply to it as far as each is
-valid. Its sentence is for guests. The code, the request id and the developers' message (in English,
-as in JSON) are in a comment; code and id are also in headers.
+An error is a page in the same style, with the requested theme, accent and language if they are
+valid. It shows a sentence for guests. For developers, an HTML comment has the code, the request id
+and the English message of the JSON API. Code and id are also in headers.
 """
 
 import asyncio
@@ -81,13 +81,13 @@ class Widget:
         self._cards = LRUCache[Hashable, content.RenderedCard](
             MAX_CARDS_SIZE, lambda card: len(card.html)
         )
-        self._refusals = LRUCache[Hashable, Page](MAX_REFUSALS)  # with `_ANY_ID` for their id
+        self._refusals = LRUCache[Hashable, Page](MAX_REFUSALS)  # `_ANY_ID` stands for the id
 
     async def respond(self, request: Exchange) -> Response:
-        """Return the page.
+        """Return the page, or the picture for the paths `.svg` and `.png`.
 
         Raises:
-            PublicError: as the contract says; `error_response` makes a page of it.
+            PublicError: the request is invalid or cannot be answered; see `error_response`.
         """
         service = self._service
         parameters = parse(request.query, WIDGET, service.languages, service.choices)
@@ -126,7 +126,7 @@ class Widget:
         return _response(page, 200, language, {} if parameters.language else NEGOTIATED)
 
     def error_response(self, error: PublicError, request: Exchange) -> Response:
-        """Return the page for an error."""
+        """Return the error page, or the error as a picture."""
         raw: Mapping[str, str] = {}
         with suppress(PublicError):
             raw = dict(decode(request.query))
@@ -136,7 +136,7 @@ class Widget:
         if isinstance(error, InvalidRequest):
             page = self._error_page(error, request.id, path, appearance, language)
             return _response(page, error.status, language, headers)
-        # a flood of these must cost little: any accent has the same page
+        # a flood of these errors must cost little, so all accents share a cached page
         appearance = replace(appearance, accent=DEFAULT_ACCENT)
         key = (error.code, path, appearance.theme, language.tag)
         if (drawn := self._refusals.get(key)) is None:
@@ -174,7 +174,7 @@ class Widget:
         fmt: Formatter,
         parameters: Parameters,
     ) -> tuple[content.SectionResults, content.RenderedCard | None]:
-        """Read one section and render its card, while others are still being read."""
+        """Read one section, and render its card without waiting for other sections."""
         results = await content.read(self._service, cached, query, deadline)
         today = query.point.today(self._service.clock())
         return results, self._card(cached.section, results, fmt, parameters, today)
@@ -189,7 +189,7 @@ class Widget:
     ) -> Page:
         service = self._service
         sections = chosen(service.sections, parameters.sections)
-        parameters = replace(parameters, language=query.language)  # in the addresses on the page
+        parameters = replace(parameters, language=query.language)  # for links on the page
         title = embedding.title(sections, parameters.place, query.language)
         rendered = [card for card in cards if card]
         offered = [(card.name, card.card) for card in rendered if card.card]
@@ -231,10 +231,10 @@ class Widget:
         parameters: Parameters,
         today: date,
     ) -> content.RenderedCard | None:
-        """Return the section's card, rendered only if no cached card shows the same.
+        """Return the section's card, from the cache or rendered now; None if it has none.
 
-        It depends on no more than results, language, layout and date: pages of any place's name,
-        theme and accent share it.
+        A card depends only on results, language, layout and today's date. So pages with different
+        names, themes and accents share it.
         """
         digests = results.digests_of(section)
         key = (section.name, digests, fmt.language.tag, parameters.layout == "compact", today)
@@ -275,7 +275,7 @@ def _language(raw: Mapping[str, str], request: Exchange, languages: Languages) -
 
 
 def error_sentence(error: PublicError, fmt: Formatter) -> str:
-    """Return a sentence for guests about the error; developers find the error in a comment."""
+    """Return a translated sentence for guests about the error."""
     if isinstance(error, InvalidRequest):
         name = error.message.partition(" ")[0]  # messages begin with the parameter's name
         if name in POINT:

@@ -1,9 +1,9 @@
-"""Rasterize: an SVG from stdin to a PNG on stdout, in a process of its own.
+"""Rasterize: a program that reads an SVG from stdin and writes a PNG to stdout.
 
-Its arguments are the files of fonts. The renderer holds Python's lock while it draws, a quarter of
-a second in which a server would answer nobody; here nobody waits, and its memory ends with it. A
-palette of the card's own colours and their shades takes a third of the bytes of true colour, and
-every text keeps its contrast. A card of unusual length does without the shades.
+Its arguments are font files. It is a separate process because the renderer holds Python's lock for
+a quarter of a second, in which a server could not answer, and to free its memory. The PNG has a
+palette of the card's colours and their shades, which takes a third of the bytes of true colour and
+preserves the contrast of texts. A very long card has no shades.
 """
 
 import io
@@ -15,12 +15,12 @@ from itertools import pairwise
 import resvg_py
 from PIL import Image, ImageChops
 
-SCALE = 2  # pixels to a px
-MOST_BYTES = 60_000
-_SHADES: Sequence[Sequence[float]] = ((1, 2 / 3, 1 / 3), (1,))  # of a colour on the ground
-_BARS = (1, 0.71, 0.28)  # of the scale's colours, as the parts of a bar lie upon one another
+SCALE = 2  # pixels of the PNG for a px of the SVG
+MOST_BYTES = 60_000  # of the PNG; above it, shades are left out
+_SHADES: Sequence[Sequence[float]] = ((1, 2 / 3, 1 / 3), (1,))  # opacity of a colour on the ground
+_BARS = (1, 0.71, 0.28)  # opacity of the scale's colours where parts of a bar overlap
 _MOST_COLOURS = 254
-_CLEAR, _LINE, _GROUND = range(3)  # places in the palette; the colours follow
+_CLEAR, _LINE, _GROUND = range(3)  # palette indices of transparent, rules and background
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _STOP = re.compile(r'stop-color="(#[0-9a-f]{6})"')
 
@@ -28,7 +28,7 @@ Colour = tuple[int, ...]
 
 
 def png(svg: str, font_files: Sequence[str]) -> bytes:
-    """Return the picture at twice its size, with transparent corners."""
+    """Return the PNG of an SVG at twice its size, with transparent corners."""
     drawn = resvg_py.svg_to_bytes(
         svg_string=svg, zoom=SCALE, skip_system_fonts=True, font_files=[*font_files]
     )
@@ -40,8 +40,8 @@ def png(svg: str, font_files: Sequence[str]) -> bytes:
     alpha = picture.getchannel("A")
     opaque = Image.new("RGB", picture.size, ground)
     opaque.paste(picture, mask=alpha)
-    places = {  # the library takes neighbouring colours for each other
-        # as a shade of letters it would cost more bytes than all others
+    places = {  # pixels set by a mask, since the library confuses similar colours
+        # a rule mistaken for a shade of text would take more bytes than all other colours
         _LINE: _where(ImageChops.difference(opaque, Image.new("RGB", picture.size, line)), below=1),
         _GROUND: _where(
             ImageChops.difference(opaque, Image.new("RGB", picture.size, ground)), below=1
@@ -61,7 +61,7 @@ def png(svg: str, font_files: Sequence[str]) -> bytes:
 def _packed(
     picture: Image.Image, places: dict[int, Image.Image], colours: Sequence[Colour]
 ) -> bytes:
-    """Return the PNG in these colours, the line's first, with what stands at certain places."""
+    """Return the PNG in these colours (rules, background, others); `places` sets pixels by mask."""
     line, ground, *others = colours
     reduced = picture.quantize(palette=_palette([ground] * 3 + others), dither=Image.Dither.NONE)
     reduced = reduced.point([max(place, _GROUND) for place in range(256)])
@@ -80,7 +80,7 @@ def _palette(colours: Sequence[Colour]) -> Image.Image:
 
 
 def _where(picture: Image.Image, *, below: int) -> Image.Image:
-    """Return a mask of the pixels that are darker than this."""
+    """Return a mask of the pixels whose brightness (0 to 255) is less than `below`."""
     return picture.convert("L").point([255 * (value < below) for value in range(256)])
 
 
@@ -94,7 +94,7 @@ def _stops(svg: str) -> list[Colour]:
 
 
 def _colours(style: str) -> list[Colour]:
-    """Return the colours of a style block, each once, in their order."""
+    """Return the colours in a style block, each once, in order of occurrence."""
     return [tuple(bytes.fromhex(one[1:])) for one in dict.fromkeys(_COLOUR.findall(style))]
 
 

@@ -1,8 +1,8 @@
-"""Render: a page of the widget as one HTML file, with a policy that allows only its own content.
+"""Render: a widget page as one HTML file, with a Content-Security-Policy for its own content.
 
-Geometry of one page (bars) is in its style block as custom properties: there are no `style`
-attributes, and the policy names the hashes of the one style block and the one script. Templates,
-style, script and icons are read from the package once.
+The policy allows one style block and one script by their hashes. It forbids `style` attributes, so
+the style block also contains the page's geometry (bars) as custom properties. Templates, style,
+script and icons are read from the package once.
 """
 
 import base64
@@ -33,7 +33,7 @@ _FONTS: Mapping[Font, str] = {  # fonts of the visitor's system; nothing is load
     "rounded": 'ui-rounded,"Hiragino Maru Gothic ProN",Quicksand,system-ui,sans-serif',
 }
 FRAME_HEADERS = {
-    "Cross-Origin-Embedder-Policy": "require-corp",  # hosts that send it show only frames with it
+    "Cross-Origin-Embedder-Policy": "require-corp",  # pages that send it need it on frames too
     "Cross-Origin-Resource-Policy": "cross-origin",
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex",
@@ -48,7 +48,7 @@ _ICON = re.compile(r'<svg viewBox="([^"]+)">(.*)</svg>', re.DOTALL)
 
 @dataclass(frozen=True, kw_only=True)
 class Appearance:
-    """The host's choice of theme, accent and dress."""
+    """The requested appearance of a widget: theme, accent, background, font, radius, title."""
 
     theme: Theme = "light"
     accent: str = "#0f766e"
@@ -58,7 +58,7 @@ class Appearance:
     title: Shown = "show"
 
     def colours(self, sheet: str) -> str:
-        """Return the colours that a style sheet uses, as CSS; print always uses the light ones."""
+        """Return CSS with the colours that `sheet` uses, radius and font; print is always light."""
         used = frozenset(_COLOUR.findall(sheet))
         sheet_wide = f":root{{--r:{self.radius}px;--font:{_FONTS[self.font]}}}"
         if self.background == "none":
@@ -73,7 +73,7 @@ class Appearance:
 
     @classmethod
     def of(cls, parameters: Parameters) -> Self:
-        """Return the appearance that the parameters request."""
+        """Return the appearance in the parameters."""
         names = [one.name for one in fields(cls)]
         return cls(**{name: getattr(parameters, name) for name in names})
 
@@ -96,9 +96,9 @@ class Page:
 
     @cached_property
     def digest(self) -> str:
-        """A short hash of the page and its policy, from which an ETag is made.
+        """A short hash of page and policy, for the ETag.
 
-        A 304 keeps the policy that the client has, so that another policy needs another ETag.
+        It includes the policy because a client keeps the old policy after a 304.
         """
         return hashlib.blake2b(self.body + self.policy.encode(), digest_size=12).hexdigest()
 
@@ -106,7 +106,7 @@ class Page:
 class Renderer:
     """Renders pages from the package's style, script, templates and icons.
 
-    `hosts` are the origins whose pages may frame them besides our own; none for any.
+    `hosts` are the origins that may embed the pages in frames; empty for all origins.
     """
 
     def __init__(self, hosts: Sequence[str] = ()) -> None:
@@ -129,7 +129,7 @@ class Renderer:
                 self._icons[file.name.removesuffix(".svg")] = (match[1], match[2])
 
     def card(self, name: str, card: Card, fmt: Formatter) -> RenderedCard:
-        """Return the section's card, for any page in this language."""
+        """Return the section's card for full pages in the language of `fmt`."""
         if not card.template:
             return RenderedCard(name, Markup(""), (), card.style, card=card)
         template = self._environment.get_template(card.template)
@@ -137,7 +137,7 @@ class Renderer:
         return replace(drawn, card=card)
 
     def brief(self, name: str, card: Card, fmt: Formatter) -> RenderedCard:
-        """Return the section's part of any compact page in this language."""
+        """Return the section's part of compact pages in the language of `fmt`."""
         if not card.brief:
             return RenderedCard(name, Markup(""), (), "", card=card)
         drawing = Markup(card.brief.drawing)  # noqa: S704  a section's own shapes
@@ -154,7 +154,7 @@ class Renderer:
         return RenderedCard(name, safe, tuple(sprite.used), style)
 
     def _words(self, fmt: Formatter) -> dict[str, Any]:
-        """Return the words and formats that every template has of a language."""
+        """Return the values that every template receives for its language."""
         return {
             "fmt": fmt,
             "lang": fmt.language.tag,
@@ -175,7 +175,7 @@ class Renderer:
             scheme=appearance.scheme,
             untitled=appearance.title == "none",
             style=Markup(style),  # noqa: S704  our own files and numbers
-            script=Markup(self._script),  # noqa: S704  likewise
+            script=Markup(self._script),  # noqa: S704  our own file
             icon=sprite.icon,
             show=sprite.show,
             symbols=sprite.symbols,
@@ -188,39 +188,39 @@ class Renderer:
         return Page(html, policy)
 
     def picture(self, card: StaticCard, appearance: Appearance) -> Page:
-        """Return a static card as one SVG; a PNG drawn from it cannot follow a reader's theme."""
+        """Return a static card as SVG; if it will become a PNG, the theme `auto` means light."""
         theme = appearance.theme
         if card.typeface and theme == "auto":
             theme = "light"
         style = svg_style(theme, appearance.accent)
         if card.typeface and card.typeface.rtl:
-            style += "text{text-anchor:end}.e{text-anchor:start}"  # as of lines from the left
+            style += "text{text-anchor:end}.e{text-anchor:start}"  # mirrors left-to-right lines
         policy = f"default-src 'none'; style-src {digest(style)}; frame-ancestors {self._ancestors}"
         return Page(card.svg(style, self._icons), policy, "image/svg+xml")
 
 
 @dataclass
 class Sprite:
-    """The icons that one page uses, so that each shape is sent once.
+    """Collects the icons of one page, so that the page contains each shape once.
 
-    `icons` are view box and shapes by name.
+    `icons` has (view box, shapes) by name.
     """
 
     icons: Mapping[str, tuple[str, str]]
     used: dict[str, None] = field(default_factory=dict)
 
     def icon(self, name: str, size: str = "") -> Markup:
-        """Return a reference to a shape; `size` is an additional CSS class."""
+        """Return an SVG that refers to an icon's shape; `size` is an additional CSS class."""
         self.used[name] = None
         return _icon(name, size)
 
     def show(self, card: RenderedCard) -> Markup:
-        """Return a card whose icons stand for shapes of this page."""
+        """Return a card's HTML, and record its icons as used on this page."""
         self.used |= dict.fromkeys(card.icons)
         return card.html
 
     def symbols(self) -> Markup:
-        """Return the shapes used so far."""
+        """Return the shapes of all icons used so far, as SVG symbols."""
         shapes = (
             f'<symbol id="{name}" viewBox="{self.icons[name][0]}">{self.icons[name][1]}</symbol>'
             for name in self.used
@@ -237,10 +237,10 @@ def _icon(name: str, size: str) -> Markup:
 
 
 def external_link(new_tab_note: str) -> Callable[..., Markup]:
-    """Return a function that makes links to a new tab, which say so to screen readers.
+    """Return a function that makes links that open a new tab, with a note for screen readers.
 
-    An address that is not http or https gives the text without a link. `note_language` is for links
-    inside text of another language than the page's.
+    For an address that is not http or https, it returns the text without a link. Set
+    `note_language` if the text around a link is not in the page's language.
     """
     note = escape(new_tab_note)
 
@@ -260,12 +260,12 @@ def external_link(new_tab_note: str) -> Callable[..., Markup]:
 
 
 def digest(text: str) -> str:
-    """Return the source expression by which a Content-Security-Policy allows this text inline."""
+    """Return the hash expression with which a Content-Security-Policy allows this inline text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def template_environment() -> Environment:
-    """Return templates by `package:path`; output is escaped, undefined names are errors."""
+    """Return a Jinja environment that finds templates by `package:path` and escapes output."""
     return Environment(
         loader=FunctionLoader(read_file),
         autoescape=True,
@@ -277,12 +277,12 @@ def template_environment() -> Environment:
 
 
 def read_file(name: str) -> str:
-    """Return the text of a package's file by `package:path`."""
+    """Return the text of the file `package:path`."""
     package, _, path = name.partition(":")
     return resources.files(package).joinpath(*path.split("/")).read_text("utf-8")
 
 
 def read_unindented(*names: str) -> str:
-    """Return the text of a package's files without indents and without `//` comment lines."""
+    """Return the joined text of files, without indentation and lines of `//` comments."""
     lines = (line.strip() for name in names for line in read_file(name).splitlines())
     return "\n".join(line for line in lines if not line.startswith("//"))

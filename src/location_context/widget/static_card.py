@@ -1,9 +1,9 @@
-"""StaticCard: the compact page as one SVG, for e-mail and previews that show no page.
+"""StaticCard: the compact page as one SVG, for e-mail and previews that cannot show a page.
 
-It is 600 px wide and as tall as its content. Lines are broken here, for the widest common font, so
-that no text leaves its place in another. Colours stand in one style block, icons once as symbols;
-there is no script, no CSS variable and no address, which mail programs would not follow. `title`
-and `desc` hold all of it as text, from which `alt` is taken.
+It is 600 px wide and as tall as its content. Lines are broken here for the widest common font, so
+that text fits in any font. One style block has the colours; each icon is one symbol. There is no
+script, no CSS variable and no external address, since mail programs do not support them. `title`
+and `desc` contain the whole card as text, which `alt` repeats.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ INNER = WIDTH - 2 * MARGIN
 HALF = (INNER - GUTTER) / 2
 LEADING = 1.35
 ICON, SMALL_ICON, MOON = 26, 15, 30
-BAR = 76  # px, the whole scale
-NARROWEST = 120  # px for the moments of a day, beside its row
+BAR = 76  # px, the length of the temperature scale
+NARROWEST = 120  # px; with less room beside a row, the day's moments are drawn below it
 _FONT = '-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",Arial,sans-serif'
 STYLES = {  # of texts: size in px, weight and colour
     "h": (22, 600, "ink"), "d": (14, 400, "ink2"), "q": (12, 400, "ink3"), "l": (16, 600, "ink"),
@@ -39,12 +39,12 @@ STYLES = {  # of texts: size in px, weight and colour
     "r": (14, 400, "rain"), "rb": (14, 600, "rain"), "u": (14, 600, "warnink"),
 }  # fmt: skip
 _TONES = {"accent": "accent", "rain": "rain", "sun": "suntext", "dusk": "dusk", "quiet": "ink2"}
-_RAIN = ("d", "r", "rb")  # styles by how likely it is
+_RAIN = ("d", "r", "rb")  # styles by `Row.wet`: how likely rain is
 
 
 @dataclass(frozen=True, kw_only=True)
 class CardContent:
-    """The content of a stay's static card."""
+    """The content of a static card."""
 
     header: Header
     facts: Sequence[Fact]
@@ -55,10 +55,10 @@ class CardContent:
 
 @dataclass
 class StaticCard:
-    """Drawn from top to bottom; `x` is counted from where lines begin, which is right in Arabic."""
+    """An SVG, drawn from top to bottom; `x` is the distance from the side where lines begin."""
 
     fmt: Formatter
-    typeface: Typeface | None = None  # if it is to be drawn here, as a PNG
+    typeface: Typeface | None = None  # set if a PNG will be drawn from the SVG
     y: float = 20.0
     title: str = ""
     text: str = ""
@@ -68,12 +68,12 @@ class StaticCard:
     def line(
         self, text: str, style: str, x: float = MARGIN, anchor: str = "", note: str = ""
     ) -> None:
-        """Draw one line whose top is `y`, with a quiet note after it."""
+        """Draw one line of text at the top `y`, followed by a small note."""
         if not text:
             return
         size = STYLES[style][0]
         classes = f"{style} {anchor}".rstrip()
-        below = round(2 * (self.y + size * 1.02)) / 2  # on a pixel's edge, where letters are sharp
+        below = round(2 * (self.y + size * 1.02)) / 2  # at a pixel's edge, for sharp letters
         at = f'x="{self._mirrored(x):g}" y="{below:g}"'
         marked = self.typeface.marked if self.typeface else escape
         more = f' <tspan class="q">{marked(note)}</tspan>' if note else ""
@@ -94,7 +94,7 @@ class StaticCard:
             self.y += size * LEADING
 
     def icon(self, name: str, x: float, size: float = SMALL_ICON, tone: str = "quiet") -> None:
-        """Draw one of the widget's icons whose top is `y`."""
+        """Draw an icon of the widget at the top `y`."""
         if name:
             self.used[name] = None
             left = min(self._mirrored(x), self._mirrored(x + size))
@@ -110,7 +110,7 @@ class StaticCard:
         return WIDTH - x if self.fmt.language.direction == "rtl" else x
 
     def draw(self, stay: CardContent) -> None:
-        """Draw a stay, from its place to the sources."""
+        """Draw the whole card, from the place to the sources."""
         self.title, self.text = stay.header.place, text_of(stay, self.fmt)
         self.paragraph(stay.header.place, "h")
         self.y += 2
@@ -135,7 +135,7 @@ class StaticCard:
         self.y += 9
 
     def _facts(self, facts: Sequence[Fact]) -> None:
-        """Draw two beside each other: an icon and a value, and its caption."""
+        """Draw the facts in two columns, each with icon, value and caption."""
         for place in range(0, len(facts), 2):
             top = below = self.y
             for column, fact in enumerate(facts[place : place + 2]):
@@ -170,14 +170,14 @@ class StaticCard:
             self.y = max(self.y, below) + 4
 
     def _rows(self, days: StayCard) -> None:
-        """Draw a line for each row: its day, icon, low, bar, high and rain, and its moments."""
+        """Draw the rows, each with its day, icon, low, bar, high, rain and moments."""
         rows = [(line, line.row) for line in days.rows if line.row]
 
         def widest(texts: Iterable[str], style: str) -> float:
             size, weight, _ = STYLES[style]
             return max(width(text, size, bold=weight > 400) for text in texts)
 
-        before = ICON + 6  # which a label may take where there is no icon
+        before = ICON + 6  # px; the label of a row without an icon may take this room too
         label = 8 + max(
             width(line.label, STYLES["n"][0], bold=True) - (0 if row.icon else before)
             for line, row in rows
@@ -208,7 +208,7 @@ class StaticCard:
             self.y = max(self.y, below, top + ICON) + 4
 
     def _scale(self, days: StayCard, left: float) -> None:
-        """Define the colours of all bars, which stand below one another."""
+        """Define the gradient that all temperature bars share."""
         ends = f'x1="{self._mirrored(left):g}" x2="{self._mirrored(left + BAR):g}"'
         stops = "".join(
             f'<stop offset="{at:g}%" stop-color="{colour}"/>' for at, colour in days.stops
@@ -219,7 +219,7 @@ class StaticCard:
         )
 
     def _bar(self, row: Row, left: float) -> None:
-        """Draw the bar: from the low to the high's tenth percentile, the high, the ninetieth."""
+        """Draw a temperature bar from the low to the high's 10th percentile, mean and 90th."""
         if row.span is None:
             return
         y, (low, p10, high, p90) = self.y + 10, row.span
@@ -229,7 +229,7 @@ class StaticCard:
             self.drawn.append(f'<path class="b {kind}" d="M{min(x):g} {y:g}H{max(x):g}"/>')
 
     def _moments(self, moments: Sequence[Shown], x: float, most: float) -> None:
-        """Draw an icon, the title, and after it or below it the rest."""
+        """Draw moments: an icon and a title each, with its text beside or below the title."""
         for one in moments:
             self.y += 1
             self.icon(one.moment.icon, x)
@@ -237,13 +237,13 @@ class StaticCard:
             self._flowing(one.moment.title, one.text, x + start, most - start, "m")
 
     def _flowing(self, name: str, note: str, x: float, most: float, style: str) -> None:
-        """Draw a name in lines, and a quiet note after the last of them, or below."""
+        """Draw a name, and a small note beside its last line if it fits there, else below."""
         size, name, note = STYLES[style][0], self._drawable(name), self._drawable(note)
         *before, last = lines(name, size, most, bold=True) or [""]
         for line in before:
             self.line(line, style, x)
             self.y += size * LEADING
-        # from right to left, a name in Latin letters would take the note into its own direction
+        # in right-to-left text, a Latin name would reverse the direction of a note beside it
         alone = self.fmt.language.direction == "ltr"
         beside = note and alone and width(f"{last} {note}", size, bold=True) <= most
         self.line(last, style, x, note=note if beside else "")
@@ -252,7 +252,7 @@ class StaticCard:
             self.paragraph(note, "q", most, x)
 
     def _brief(self, brief: Brief) -> None:
-        """Draw two sentences beside a drawing, or lines of items."""
+        """Draw a section's brief: lead and remark beside its drawing, and its items."""
         x = float(MARGIN)
         if brief.drawing and brief.lead:
             middle = self._mirrored(x + MOON / 2), self.y + MOON / 2 + 2
@@ -267,7 +267,7 @@ class StaticCard:
             self._item(item, before + 8 if before else 0)
 
     def _item(self, item: BriefItem, before: float) -> None:
-        """Draw icons, the name with its note, and the way there at the end of the line."""
+        """Draw an item: icons, name with note, and `end` (such as a distance) on the far side."""
         for place in range(item.icons if item.icon else 0):
             self.icon(item.icon, MARGIN + place * (SMALL_ICON + 1), tone="accent")
         end = width(item.end, STYLES["d"][0])
@@ -286,11 +286,11 @@ class StaticCard:
 
     @property
     def height(self) -> int:
-        """The height in px of what is drawn."""
+        """The height of the card in px."""
         return round(self.y + 16)
 
     def svg(self, style: str, icons: Mapping[str, tuple[str, str]]) -> str:
-        """Return the whole SVG with this style; `icons` are view box and shapes by name."""
+        """Return the SVG document; `icons` has (view box, shapes) by name."""
         height, language = self.height, self.fmt.language
         box = f'<rect class="c0" x=".5" y=".5" width="{WIDTH - 1}" height="{height - 1}" rx="14"/>'
         symbols = "".join(
@@ -313,7 +313,7 @@ async def read_and_draw(
     deadline: Deadline,
     typeface: Typeface | None = None,
 ) -> tuple[StaticCard, SectionResults]:
-    """Return the card of a stay, and the results that it shows."""
+    """Read the sections and draw their static card; return it with the sections' results."""
     fmt, sections = Formatter(query.language), chosen(service.sections, parameters.sections)
     read = (content.read(service, one, query, deadline) for one in sections)
     results = content.joined(await asyncio.gather(*read))
@@ -334,7 +334,7 @@ async def read_and_draw(
 
 
 def text_of(stay: CardContent, fmt: Formatter) -> str:
-    """Return all of a stay as text."""
+    """Return the whole card as plain text, for `alt` and screen readers."""
     said = [f"{stay.header.place}{fmt.comma}{stay.header.dates}."]
     pairs = [f"{one.value} ({one.caption})" for one in stay.facts]
     said += [f"{'; '.join(pairs)}."] if pairs else []
@@ -365,7 +365,7 @@ def _item_text(item: BriefItem, fmt: Formatter) -> str:
 
 
 def svg_style(theme: Theme, accent: str) -> str:
-    """Return the style block of a static card."""
+    """Return the CSS of a static card."""
     shapes = (
         f"text{{font-family:{_FONT};white-space:pre}}.e{{text-anchor:end}}"
         ".i{fill:none;stroke:currentColor;stroke-width:1.5;"

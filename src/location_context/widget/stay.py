@@ -1,10 +1,10 @@
 """Stay: the card of the stay's days, built from the facts and moments that sections offer.
 
-One section's timeline gives the rows; moments of all sections stand in the row of their day, the
-most important first: dangers, holidays, the sky, timed events, events of several days. The others
-are listed by day, after a click. Without rows (a typical stay, or no weather) the days with moments
-are listed instead. Past days are folded into one line. Each layout has limits for all of this
-(`Room`).
+The timeline of one section (weather) provides a row for each day. Moments of all sections are shown
+in the row of their day, in this order: dangers, holidays, sky, timed events, events of several
+days. Moments without room are listed by day in a folded part. Without rows (beyond the forecast, or
+without weather), the days with moments are listed. Past days are folded into one line. `Room` has
+the limits of each layout.
 """
 
 from collections import defaultdict
@@ -24,9 +24,9 @@ _LINES_OF_ROW, _LINES_OF_MOMENT = 2.0, 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """The limits of a layout: moments in a row, dates if there are no rows, and rows.
+    """The limits of a layout: moments in a row, dates in a list without rows, and rows.
 
-    `width` is that of a moment in px, which then takes two lines at most; 0: it may wrap freely.
+    A moment takes at most two lines of `width` px; with `width` 0, any number of lines.
     """
 
     moments: int = 2
@@ -40,7 +40,7 @@ FULL, COMPACT = Room(), Room(moments=1, dates=5, rows=7, width=178)
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """A moment as it is written; `text` names the date where its row does not."""
+    """A moment as shown in a row; `text` begins with its date if the row has several days."""
 
     section: str
     moment: Moment
@@ -49,7 +49,7 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A row, or a date of a list, with its moments; `more` says how many do not fit."""
+    """A row of the card, or a date in a list, with its moments; `more` is such as "+2 more"."""
 
     label: str
     note: str
@@ -63,7 +63,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class StayCard:
-    """The template's input."""
+    """The card of the stay's days, as its template receives it."""
 
     heading: str
     badge: str
@@ -83,17 +83,17 @@ class StayCard:
 
     @property
     def lines(self) -> float:
-        """The height in lines of text."""
+        """The approximate height of the card, in lines of text."""
         moments = sum(len(one.moments) for one in (*self.rows, *self.dated))
         lead = 8.0 if self.has_lead else 0.0
         return 5 + lead + _LINES_OF_ROW * len(self.rows) + _LINES_OF_MOMENT * moments
 
 
-_Offered = tuple[str, Moment]  # with the name of the section
+_Offered = tuple[str, Moment]  # the section's name and its moment
 
 
 def facts(cards: Iterable[tuple[str, Card]]) -> list[tuple[str, Fact]]:
-    """Return the weightiest facts, each with the id of the card that says more."""
+    """Return the four most important facts, each with the id of the card with its details."""
     offered = [
         (name if card.template and card.timeline is None else "stay", fact)
         for name, card in cards
@@ -105,7 +105,7 @@ def facts(cards: Iterable[tuple[str, Card]]) -> list[tuple[str, Fact]]:
 def joined(
     cards: Sequence[tuple[str, Card]], dates: Stay, today: date, fmt: Formatter, room: Room = FULL
 ) -> StayCard | None:
-    """Return the card; None where no section offers anything for it."""
+    """Return the card joined from all sections; None if none has a timeline or moments."""
     timeline = next((card.timeline for _, card in cards if card.timeline), None)
     offered = [(name, moment) for name, card in cards for moment in card.moments]
     folds = [fold for _, card in cards for fold in card.folds]
@@ -118,7 +118,7 @@ def joined(
     weeks = any(one.row and one.row.last > one.row.first and not one.row.typical for one in rows)
     most = room.rows - weeks - (bool(timeline.warning) + bool(timeline.badge) if timeline else 0)
     if len(ahead) > most:
-        most -= 1  # a line says that there are more
+        most -= 1  # leaves room for the line that the stay continues
     dated = [] if rows else joint.dated(offered)
     left = joint.left
     count, by_day = len(left), fmt.gettext("Your stay, day by day")
@@ -146,7 +146,7 @@ def joined(
 
 
 def _beyond(rest: Sequence[Line], dates: Stay, fmt: Formatter) -> str:
-    """Return a note on the rows that a layout has no room for."""
+    """Return a note that rows are missing for lack of room; empty if all are shown."""
     if not rest:
         return ""
     return fmt.gettext("Continues to {date} on the full page").format(
@@ -165,7 +165,7 @@ def _rank(one: _Offered) -> tuple[int, float]:
 
 @dataclass
 class _Joint:
-    """Assigns moments to days; `left` are those that do not fit."""
+    """Assigns moments to days; `left` collects the moments that do not fit."""
 
     dates: Stay
     fmt: Formatter
@@ -199,7 +199,7 @@ class _Joint:
         return lines
 
     def dated(self, offered: Sequence[_Offered]) -> list[Line]:
-        """Return the dates with the weightiest moments, where there are no rows."""
+        """Return a list of the dates with the most important moments, for a card without rows."""
         by_day = defaultdict[date, list[_Offered]](list)
         for one in offered:
             if one[1].day is None:
@@ -219,7 +219,7 @@ class _Joint:
         return lines
 
     def _weightiest(self, inside: Sequence[_Offered]) -> tuple[list[_Offered], str]:
-        """Return the weightiest moments, and how many others there are."""
+        """Return the most important moments of a day, and a text with the number of others."""
         ranked = [one for one in sorted(inside, key=_rank) if self._fits(one[1].title)]
         others = ranked[self.room.moments :]
         self.left += others
@@ -233,7 +233,7 @@ class _Joint:
         return not self.room.width or len(lines(text, SMALL, self.room.width, bold=True)) <= 2
 
     def _shown(self, one: _Offered, *, dated: bool) -> Shown:
-        """Return the moment with as much of its text as fits."""
+        """Return the moment with as many parts of its text as fit."""
         section, moment = one
         parts = moment.text.split(DOT) if moment.text else []
         if dated and moment.day:
@@ -244,7 +244,7 @@ class _Joint:
 
 
 def _named(row: Row, dates: Stay, fmt: Formatter) -> tuple[str, str]:
-    """Return the name of a row, and the text below it."""
+    """Return the label of a row (day or dates), and the note below it."""
     if row.first < row.last:
         days = (row.last - row.first).days + 1
         text = fmt.ngettext("{count} day", "{count} days", days).format(count=fmt.number(days))
@@ -253,7 +253,7 @@ def _named(row: Row, dates: Stay, fmt: Formatter) -> tuple[str, str]:
 
 
 def _turn(day: date, dates: Stay, fmt: Formatter) -> str:
-    """Return the word for arrival or departure on a day."""
+    """Return the word for arrival or departure if the stay begins or ends on the day."""
     if dates.start == dates.end:
         return ""
     if day == dates.start:
@@ -262,7 +262,7 @@ def _turn(day: date, dates: Stay, fmt: Formatter) -> str:
 
 
 def _listed(left: Sequence[_Offered], dates: Stay, fmt: Formatter) -> list[Line]:
-    """Return the moments that did not fit, by day; those that last the whole stay come first."""
+    """Return a list of the moments that did not fit, by day; those without a day come first."""
     by_day = defaultdict[date | None, list[_Offered]](list)
     for one in left:
         by_day[one[1].day].append(one)

@@ -1,8 +1,8 @@
-"""Text width: the greatest width of a text in any common font, and line breaking by it.
+"""Text width: the largest width of a text in any common font, and line breaking by it.
 
-Widths are those of the widest sans-serif that systems have by default (DejaVu Sans and Verdana), so
-that in any other one a line ends earlier. Chinese and Japanese break between any two letters, but
-not before a mark that closes; other scripts break at blanks, and a word that is too long anywhere.
+Widths are those of the widest default sans-serif fonts (DejaVu Sans and Verdana); in other fonts,
+lines are shorter. Chinese and Japanese break between any two characters, but not before closing
+punctuation. Other scripts break at spaces; a word that is too long for a line breaks anywhere.
 """
 
 import re
@@ -14,12 +14,12 @@ from functools import lru_cache
 from location_context.sections.card import BriefItem
 
 DOT = "\u00a0· "
-SMALL = 13  # px, the letters of a moment on a compact page
-# of a compact page of 500 px: the letters and the room of a name, and lines of all items
+SMALL = 13  # px, the font size of a moment on a compact page
+# on a compact page of 500 px: font size and width of a name in px, and the lines of all items
 NAME, NAME_ROOM, ITEM_LINES = 14, 300, 5
-_BOLD = 1.13  # as wide as regular letters
+_BOLD = 1.13  # width of bold letters relative to regular ones
 _NARROW, _MEDIUM, _WIDE = "iIjl.,:;'|!·’‘ ", 'ftr()[]-/"“”*', "mwWM%@—…ŒÆ"
-_ARABIC = 0.6  # letters are joined; the wide ones are balanced by narrow ones
+_ARABIC = 0.6  # an average, since wide and narrow letters are joined
 _JOINED = ("\u0600", "\u06ff")
 _CLOSING = "、。，．！？）」』】・ー〜ぁぃぅぇぉっゃゅょァィゥェォッャュョ々％°%)]}:;,.!?"
 _OPENING = "（「『【([{"
@@ -28,7 +28,7 @@ _PIECE = re.compile(r"[^ \u200b]+|[ \u200b]+")
 
 @lru_cache(maxsize=4096)
 def _em(letter: str) -> float:
-    """Return the width of a letter in parts of the font's size."""
+    """Return the width of a letter as a multiple of the font size."""
     kind = unicodedata.category(letter)
     if kind in {"Mn", "Me", "Cf", "Cc"}:
         return 0.0
@@ -46,12 +46,12 @@ def _em(letter: str) -> float:
 
 
 def width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return the greatest width of a text on one line, in px; `size` is the font size."""
+    """Return the largest width in px of a text on one line; `size` is the font size in px."""
     return sum(map(_em, text)) * size * (_BOLD if bold else 1)
 
 
 def lines(text: str, size: float, most: float, *, bold: bool = False) -> list[str]:
-    """Break the text into lines of at most `most` px."""
+    """Return the text broken into lines of at most `most` px."""
     found = [""]
     for piece in _pieces(text):
         joined = found[-1] + piece
@@ -73,7 +73,7 @@ def _break_anywhere(found: list[str], piece: str, size: float, most: float, *, b
 
 
 def _pieces(text: str) -> list[str]:
-    """Return the pieces that must not be broken: words, blanks, and letters that stand alone."""
+    """Return the unbreakable pieces of a text: words, runs of spaces, and single ideographs."""
     pieces: list[str] = []
     for run in _PIECE.findall(text):
         start = len(pieces)
@@ -92,7 +92,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def fitting(items: Sequence[BriefItem]) -> list[BriefItem]:
-    """Return as many items as a compact page has room for; notes are dropped before items."""
+    """Return the first items that fit on a compact page; notes that need a line are dropped."""
     chosen, used = list[BriefItem](), 0
     for item in items:
         name = lines(item.name, NAME, NAME_ROOM, bold=True)

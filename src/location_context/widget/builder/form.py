@@ -1,11 +1,11 @@
-"""Form: the builder's fields, read from the page's address, and its search `/v1/places`.
+"""Form: the fields of the builder's page, read from the query, and its search `/v1/places`.
 
-The address is the whole state, so that it can be bookmarked, shared and used without JavaScript. A
-name that was changed while the coordinates were not is searched for; the field `was` remembers the
-previous ones. Coordinates or a map's address in place of the name become the point. A swatch goes
-before the hex field. An address without dates is of the days from today; chosen dates begin with
-one week, a week from now. Each ticked section is a field `sections` of its own; a button `up` moves
-one before the last.
+The query is the page's whole state, so the page can be bookmarked, shared and used without
+JavaScript. If the name of the place was changed but not the coordinates, the name is searched for;
+the field `was` holds the previous ones. Coordinates or a map link in the name's field become the
+point. A colour swatch takes precedence over the hex field. Without dates, the stay is the next
+seven days; the date fields then suggest the week that begins a week from now. Each ticked section
+is a field `sections`; a button `up` moves its section one place up.
 """
 
 from collections import Counter
@@ -45,9 +45,9 @@ FIELDS = (
     "place", "lat", "lng", "days", "start", "end", "theme", "accent", "units", "lang", "sections",
     "layout", "background", "font", "radius", "title", "guide",
 )  # fmt: skip
-DEFAULT_DAYS = "7"  # so that a page without booking dates never shows a stay that is past
+DEFAULT_DAYS = "7"  # from today, so that a page without booking dates never shows past dates
 WEEK = timedelta(days=7)
-MAX_PLACES = 6  # of a form
+MAX_PLACES = 6  # on the page
 MAX_MATCHES = 7  # of `/v1/places`
 COUNTRIES_WITH_REGION_CODES = frozenset({"US", "CA", "AU", "BR"})  # "Austin, TX"
 PLACES_HEADERS = {
@@ -59,7 +59,7 @@ PLACES_HEADERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class PlaceSearch:
-    """The places of a name that was searched for, and the coordinates before the search."""
+    """The result of searching for a place's name, and the coordinates before the search."""
 
     name: str = ""
     places: Sequence[City] = ()
@@ -71,8 +71,8 @@ class PlaceSearch:
 class Form:
     """The fields as text; `parameters` if all are valid, else the first error and its field.
 
-    `plain` requests a frame without a script; `mail` the code of an e-mail; `pasted` is the
-    text in the place's field from which the point was read.
+    `plain` requests code for an iframe without a script, `mail` code for an e-mail. `pasted` is the
+    text of the place's field if it contained coordinates or a map link.
     """
 
     fields: dict[str, str]
@@ -117,7 +117,7 @@ async def read(service: Service, query: bytes, fmt: Formatter) -> Form:
 
 
 def _sections(service: Service, pairs: Sequence[tuple[str, str]]) -> str:
-    """Return the chosen names, separated by commas; empty if they are those by default."""
+    """Return the names of the chosen sections, joined by commas; empty for the default ones."""
     text = ",".join(value for name, value in pairs if name == "sections" and value)
     names = text.split(",") if text else []
     for up in (value for name, value in pairs if name == "up"):
@@ -132,12 +132,12 @@ def place_fields(city: City) -> dict[str, str]:
 
 
 def encode_place(fields: dict[str, str]) -> str:
-    """Return the value of the field `was`: the point and name that the page was made for."""
+    """Return the value of the field `was`: point and name of the page that is being sent."""
     return f"{fields['lat']},{fields['lng']},{fields['place']}"
 
 
 async def _search(service: Service, fields: dict[str, str], was: str) -> PlaceSearch:
-    """Search for the name if there are no coordinates, or if it alone was changed."""
+    """Search for the name if there are no coordinates, or if only the name was changed."""
     name, point = fields["place"], (fields["lat"], fields["lng"])
     renamed = was.startswith(f"{point[0]},{point[1]},") and was != encode_place(fields)
     if not 0 < len(name) <= MAX_PLACE_LENGTH or (any(point) and not renamed):
@@ -154,7 +154,7 @@ async def _search(service: Service, fields: dict[str, str], was: str) -> PlaceSe
 def _validate(
     service: Service, fields: dict[str, str], search: PlaceSearch, fmt: Formatter
 ) -> Form:
-    """Return the form with its parameters, or with the first error in them."""
+    """Return the form with its checked parameters, or with the first error and its field."""
     form = Form(fields=fields, search=search, today=service.clock().date())
     try:
         parameters = parse(_query(fields), POINT, service.languages)
@@ -174,20 +174,20 @@ def _validate(
 
 
 def _query(fields: dict[str, str]) -> bytes:
-    """Return the parameters; days from today take precedence over chosen dates."""
+    """Return the fields as a query string; `days` takes precedence over start and end."""
     left_out = {"start", "end"} if fields["days"] else set()
     return urlencode({name: text for name, text in fields.items() if name not in left_out}).encode()
 
 
 def _field(error: InvalidRequest) -> str:
-    """Return the field an error is about: its message begins with the parameter's name."""
+    """Return the name of the field with the error; messages begin with the parameter's name."""
     if error.code == "date_range_too_long":
         return "end"
     return error.message.partition(" ")[0]
 
 
 def _error_sentence(code: str, field: str, message: str, fmt: Formatter) -> str:
-    """Return what a field accepts, by the code of its error; else `message`."""
+    """Return a translated sentence on what the field accepts; for other codes, `message`."""
     gettext = fmt.gettext
     sentences = {
         "invalid_latitude": gettext("A number from -90 to 90."),
@@ -204,7 +204,7 @@ def _error_sentence(code: str, field: str, message: str, fmt: Formatter) -> str:
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """A match; `detail` distinguishes it from others of its name."""
+    """A place found by name; `detail` distinguishes it from others with the same name."""
 
     name: str
     detail: str
@@ -213,10 +213,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def places_routes(service: Service) -> list[Route]:
-    """Return the route of `/v1/places`: places by beginning of name, most populous first.
+    """Return the route of `/v1/places`, which needs no key and serves only its own origin.
 
-    `q` is the beginning of a name, `lang` the language of the country's name. It needs no key,
-    allows only its own origin.
+    It returns places whose name begins with `q`, most populous first; `lang` is the language of the
+    countries' names.
     """
 
     async def respond(request: Exchange) -> Response:
@@ -240,7 +240,7 @@ def places_routes(service: Service) -> list[Route]:
 
 
 def describe(cities: Sequence[City], fmt: Formatter) -> list[Place]:
-    """Return the cities with what distinguishes them: country, region, or coordinates."""
+    """Return the cities, each with its country, region or coordinates to distinguish it."""
     described = [(city, _detail(city, fmt)) for city in cities]
     counts = Counter((city.name, detail) for city, detail in described)
     return [
@@ -267,14 +267,14 @@ def _detail(city: City, fmt: Formatter) -> str:
 
 @dataclass(frozen=True)
 class AccentContrast:
-    """The accent's contrast in one scheme; `readable` if text can take the accent as it is."""
+    """The accent's contrast in the light or dark scheme; `readable` if text can use the accent."""
 
     readable: bool
     sentence: str
 
 
 def contrasts(accent: str, theme: Theme, fmt: Formatter) -> list[AccentContrast]:
-    """Return the accent's contrast in each scheme that the theme can show."""
+    """Return the accent's contrast in each scheme (light, dark) that the theme can show."""
     schemes: tuple[Scheme, ...] = ("light", "dark") if theme == "auto" else (theme,)
     return [_contrast(accent, scheme, fmt) for scheme in schemes]
 
@@ -298,5 +298,5 @@ def _contrast(accent: str, scheme: Scheme, fmt: Formatter) -> AccentContrast:
 
 
 def _ratio(colour: str, ground: str, fmt: Formatter) -> str:
-    """Return a contrast with one decimal, rounded down, so that it is never overstated."""
+    """Return the contrast of two colours with one decimal, rounded down to never overstate it."""
     return fmt.number(int(contrast(colour, ground) * 10) / 10, 1)

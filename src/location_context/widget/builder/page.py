@@ -1,8 +1,9 @@
 """The page at `/`: configure a widget, preview it, and copy its two lines of code.
 
-The page is rendered from its own address, so it works without JavaScript; with JavaScript,
-builder.js requests the same page at each change and takes over what changed. So all text, checks
-and snippets come from here. Style and script are in the page and allowed by their hashes.
+The server renders the page from its query, so it works without JavaScript. With JavaScript,
+builder.js requests the page again after each change and replaces the parts that differ. So all
+texts, checks and snippets come from the server. The page contains its style and script; its policy
+allows them by their hashes.
 """
 
 import re
@@ -35,7 +36,7 @@ from location_context.widget.png import Painter
 from location_context.widget.render import digest, read_file, template_environment
 from location_context.widget.static_card import read_and_draw
 
-PHONE = 390  # px; a plain frame has the one height of a phone, at which it is highest
+PHONE = 390  # px; an iframe without the script gets its height at this width, the largest one
 MAX_EMPTY_PAGES = 32  # of 30 kB
 _PACKAGE = "location_context.widget.builder"
 _HIGHLIGHTED = re.compile(r'(</?(?:div|iframe|script)|(?<=height=")\d+)')
@@ -43,13 +44,13 @@ _HIGHLIGHTED_MAIL = re.compile(r"(</?(?:a|img)\b)")
 
 
 def routes(service: Service, painter: Painter) -> list[Route]:
-    """Return the routes of `/` and its search; `painter` draws the card in the e-mail code."""
+    """Return the routes of `/` and `/v1/places`; `painter` finds fonts for the e-mail's picture."""
     page = Page(service, painter)
     return [Route("/", page.respond), *form.places_routes(service)]
 
 
 class Page:
-    """The template with its style and script, and the policy that allows these two."""
+    """Handles requests for the builder's page."""
 
     def __init__(self, service: Service, painter: Painter) -> None:
         self._service, self._painter = service, painter
@@ -88,7 +89,7 @@ class Page:
         return Response(body, headers=headers, media_type="text/html")
 
     async def _body(self, request: Exchange, language: Language) -> bytes:
-        """Return the page; the page of an empty form is made once a minute for each language."""
+        """Return the page; without a query, it is rendered once a minute for each language."""
         if request.query:
             return await self._made(request, language)
         key = language.tag, self._service.clock().timestamp() // 60
@@ -101,7 +102,7 @@ class Page:
         fmt = Formatter(language)
         state = await form.read(self._service, request.query, fmt)
         if state.parameters and state.parameters.language is None:
-            # the code names a language: a CDN holds one page for it, not one for each browser
+            # the code names a language, so that a CDN caches one page, not one for each browser
             state = replace(state, parameters=replace(state.parameters, language=language))
         view = self._view(state, fmt)
         if state.mail and state.parameters:
@@ -113,7 +114,7 @@ class Page:
     async def _mail(
         self, request: Exchange, parameters: Parameters, typeface: Typeface | None
     ) -> list[str]:
-        """Return an e-mail's code, in parts for its colours; its text comes from the sections."""
+        """Return the code for an e-mail, split for highlighting; it contains the card's text."""
         service = self._service
         language = parameters.language
         assert language is not None
@@ -170,7 +171,7 @@ class Page:
 def _embed(
     service: Service, parameters: Parameters, language: Language, plain: bool
 ) -> dict[str, Any]:
-    """Return the code, in parts for its colours, and the preview."""
+    """Return the template's values for the code (split for highlighting) and the preview."""
     sections = chosen(service.sections, parameters.sections)
     title = embedding.title(sections, parameters.place, parameters.language or language)
     height = embedding.reserved_height(service, parameters, PHONE)
@@ -190,7 +191,7 @@ def _embed(
 def _choices(
     sections: Sequence[CachedSection], shown: Sequence[CachedSection], fmt: Formatter
 ) -> list[dict[str, Any]]:
-    """Return the sections to tick: those that are shown in their order, then the others."""
+    """Return the tick boxes of the sections: first the shown ones in their order, then others."""
     others = (cached for cached in sections if cached not in shown)
     return [
         {
@@ -204,7 +205,7 @@ def _choices(
 
 
 def _alternatives(state: form.Form, fmt: Formatter) -> list[dict[str, str]]:
-    """Return links to the other places of the name searched for, and back to the previous point."""
+    """Return links to other places with the searched name, and back to the previous point."""
     fields, search = state.fields, state.search
     described = zip(search.places, form.describe(search.places, fmt), strict=True)
     links = [
@@ -223,7 +224,7 @@ def _alternatives(state: form.Form, fmt: Formatter) -> list[dict[str, str]]:
 
 
 def _language_names(languages: Languages, parameters: Parameters | None) -> list[tuple[str, str]]:
-    """Return tag and own name of every language, with the requested one."""
+    """Return tag and native name of every language, including the requested one."""
     tags = set(languages.tags)
     if parameters and parameters.language:
         tags.add(parameters.language.tag)
@@ -232,7 +233,7 @@ def _language_names(languages: Languages, parameters: Parameters | None) -> list
 
 
 def _style() -> str:
-    """Return the style sheet, with the widget's colours for its default accent."""
+    """Return the page's style sheet, with the widget's colours for the default accent."""
     light, dark = (variables(DEFAULT_ACCENT, scheme) for scheme in ("light", "dark"))
     tag = palette(DEFAULT_ACCENT, "dark")["accent"]
     code = f"--tag:{tag};--night:#12201e;--nightink:#eef4f2"
@@ -248,10 +249,10 @@ def _nights(stay: Stay, fmt: Formatter) -> str:
 
 
 def _mode(stay: Stay, today: date, fmt: Formatter, not_past: str) -> str:
-    """Return whether the dates are past, within the forecast horizon or beyond it, in words.
+    """Return a sentence on whether the dates are past, within the forecast or beyond it.
 
-    `not_past` lists the sections that do not answer for past stays. Only the preview knows which
-    weather is shown.
+    `not_past` names the sections that have no answer for past dates. Only the preview knows whether
+    its weather is a forecast or averages.
     """
     gettext = fmt.gettext
     if stay.is_past(today):
@@ -266,7 +267,7 @@ def _mode(stay: Stay, today: date, fmt: Formatter, not_past: str) -> str:
 
 
 def _preview_sentences(fmt: Formatter) -> Mapping[str, str]:
-    """Return the preview's sentences, by the codes of weather and of degraded reasons."""
+    """Return the sentences about the preview, by kind of weather and by `degraded_reason`."""
     gettext = fmt.gettext
     return {
         "forecast": gettext("The preview shows a forecast."),

@@ -1,7 +1,7 @@
-"""PastedPoint: a point from coordinates, a map link or the address of a map's page.
+"""PastedPoint: a point read from coordinates or from a link to a map.
 
-Nothing is fetched: the text has to hold the coordinates. Where a link has several, that of the
-place on the map goes before that of the map's middle.
+No link is opened, so it must contain the coordinates. If it contains several, the marked place
+takes precedence over the centre of the map.
 """
 
 import re
@@ -10,7 +10,7 @@ from urllib.parse import unquote_plus
 
 _NUMBER = r"([+-]?\d{1,3}(?:\.\d+)?)"
 _PAIR = rf"{_NUMBER}\s*,\s*{_NUMBER}(?![\d.])"
-_IN_A_LINK = [  # in this order
+_IN_A_LINK = [  # the first pattern that matches is used
     re.compile(pattern)
     for pattern in (
         rf"!3d{_NUMBER}!4d{_NUMBER}",
@@ -29,7 +29,7 @@ _NAME = re.compile(r"/maps/place/([^/@]+)/@")
 
 
 def _angle(at: int) -> str:
-    """Return the pattern of one angle, with a sign or with a letter before or after it."""
+    """Return the pattern of an angle with a sign, or with N, S, E or W before or after it."""
     return (
         rf"(?:(?P<before{at}>[NSEW])\s*)?(?P<sign{at}>[+−-]?)(?P<whole{at}>\d{{1,3}}(?:\.\d+)?)\s*°?"
         rf"(?:\s*(?P<minutes{at}>\d{{1,2}}(?:\.\d+)?)\s*['′’]"
@@ -44,7 +44,7 @@ _TWO_ANGLES = re.compile(rf"\(?\s*{_angle(1)}\s*[,;\s]\s*{_angle(2)}\s*\)?", re.
 
 @dataclass(frozen=True)
 class PastedPoint:
-    """Degrees as they came, perhaps too large, and the name that a link gives the place."""
+    """Unchecked degrees, which may be out of range, and the place's name if a link contains it."""
 
     lat: float
     lng: float
@@ -52,12 +52,12 @@ class PastedPoint:
 
 
 def is_link(text: str) -> bool:
-    """Return True if a text is an address and not the name of a place."""
+    """Return True if a text is a link and not the name of a place."""
     return _LINK.match(text) is not None
 
 
 def read(text: str) -> PastedPoint | None:
-    """Return the point that a text holds, None if it holds none.
+    """Return the point in a text; None if the text contains no coordinates.
 
     >>> read("43.3183, -1.9812")
     PastedPoint(lat=43.3183, lng=-1.9812, name='')
@@ -73,7 +73,7 @@ def read(text: str) -> PastedPoint | None:
         return PastedPoint(float(found[1]), float(found[2]), shown) if found else None
     angles = _TWO_ANGLES.fullmatch(text)
     if angles is None or re.fullmatch(r"\d+ +\d+", text):
-        return None  # two whole numbers with a blank are a name, or part of one
+        return None  # two whole numbers and a space may be a name or postcode
     one, other = _degrees(angles, 1), _degrees(angles, 2)
     return PastedPoint(other, one) if _letter(angles, 1) in {"E", "W"} else PastedPoint(one, other)
 
