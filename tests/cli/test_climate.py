@@ -31,8 +31,8 @@ def test_a_store_is_built_listed_checked_drawn_served_and_removed(tmp_path, arch
     built = command(tmp_path, "climate", "build", "--from", "power", *places, *source, *years)
     assert "The store is ready" in built.stdout
     assert "1 of 1 tiles; " in built.stderr
-    assert "The source lacks T2M;" in built.stderr
-    assert "There is no terrain" in built.stderr
+    assert "The source has no field T2M;" in built.stderr
+    assert "The terrain file is missing" in built.stderr
     (state,) = json.loads(command(tmp_path, "climate", "list", "--json").stdout)
     assert (state["name"], state["cells"], state["years"]) == ("power-2016-2025", 9, [2016, 2025])
     assert "power-2016-2025: whole" in command(tmp_path, "climate", "verify", *source).stdout
@@ -56,13 +56,22 @@ def test_a_damaged_store_is_listed_with_its_reason(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("build", "--from", "power"), "Give one of --places FILE, --region W,S,E,N and --world"),
-        (("build", "--from", "power", "--world", "--region", "0,0,1,1"), "Give one of --places"),
+        (
+            ("build", "--from", "power"),
+            "Use exactly one of --places FILE, --region",
+        ),
+        (
+            ("build", "--from", "power", "--world", "--region", "0,0,1,1"),
+            "Use exactly one of --places",
+        ),
         (("build", "--from", "gfs", "--world"), "There is no source 'gfs'. Accepted: "),
-        (("build", "--from", "power", "--world", "--years", "2016-2019"), "2016-2019 is not acc"),
+        (
+            ("build", "--from", "power", "--world", "--years", "2016-2019"),
+            "--years is '2016-2019'; accepted: ten years",
+        ),
         (("build", "--from", "power", "--world", "--source", "/none"), "/none cannot be read as Z"),
         (("remove", "x"), "There is no climate store 'x'; there are: none"),
-        (("map",), "there are: none; climate build makes one"),
+        (("map",), "there are: none; create one with climate build"),
     ],
 )
 def test_a_wrong_option_is_answered_by_a_sentence(tmp_path, options, sentence):
@@ -75,4 +84,4 @@ def test_a_region_that_is_none_is_answered_by_a_sentence(tmp_path, archive):
     for region in ("1,2,3", "a,b,c,d", "0,50,10,40", "200,0,10,10"):
         options = ("--from", "power", "--source", str(archive), "--region", region)
         done = command(tmp_path, "climate", "build", *options, fails=True)
-        assert f"--region {region} is not accepted" in " ".join(done.stderr.split())
+        assert f"--region is {region!r}; accepted: " in " ".join(done.stderr.split())

@@ -92,7 +92,7 @@ def test_notice_and_columns_are_stored_and_listed(run, tmp_path):
         (("--attribution", "A\nB"), "'A\\nB' with 3 characters; accepted: one line of at most 300"),
         (("--attribution", "A" * 301), "with 301 characters; accepted: one line of at most 300"),
         (("--attribution", "A", "--license", "B" * 101), "--license is 'BBB"),
-        (("--column", "nom"), "--column is 'nom'; accepted: FIELD=COLUMN, as title=nom"),
+        (("--column", "nom"), "--column is 'nom'; accepted: FIELD=COLUMN such as title=nom"),
         (("--column", "title="), "--column is 'title='"),
         (("--column", "name=nom"), "the field 'name'; accepted: title, start, time, end"),
     ],

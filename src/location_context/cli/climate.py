@@ -1,4 +1,4 @@
-"""`climate`: the climatology in the data directory, as stores and as the fallback grid."""
+"""`climate`: manages the climate stores and the fallback grid in the data directory."""
 
 import math
 import os
@@ -29,20 +29,20 @@ from location_context.sections.weather.fallback_grid import FallbackGrid
 from location_context.stay import system_clock
 
 climate = typer.Typer(
-    add_completion=False, help="Build and look after the climatology in the data directory."
+    add_completion=False, help="Build, check and remove climate data in the data directory."
 )
 LINE_SECONDS = 10.0
 MAX_LISTED = 10
 _YEARS = re.compile(r"(\d{4})-(\d{4})")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="As `climate list` prints it.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A name that `climate list` shows.")]
 Source = Annotated[
-    str | None, typer.Option("--source", help="An address (s3://, https://) or a path.")
+    str | None, typer.Option("--source", help="Source data: an address (s3://, https://) or path.")
 ]
 
 
 class StoreState(msgspec.Struct, frozen=True):
-    """A store as `climate list` prints it; `why` is set where it cannot be used."""
+    """A store as `climate list` shows it; `why` is the reason if it cannot be used."""
 
     name: str
     source: str | None = None
@@ -59,38 +59,38 @@ def build(  # noqa: PLR0913  each is an option of the command
     *,
     source_name: Annotated[str, typer.Option("--from", help="power or era5.")],
     places: Annotated[
-        Path | None, typer.Option("--places", help="CSV with lat,lng: their cells and neighbours.")
+        Path | None, typer.Option("--places", help="CSV with lat,lng: cells at and around these.")
     ] = None,
     region: Annotated[
-        str | None, typer.Option("--region", help="West,south,east,north in degrees.")
+        str | None, typer.Option("--region", help="Cells in west,south,east,north (degrees).")
     ] = None,
     world: Annotated[bool, typer.Option("--world", help="Every cell with land.")] = False,
-    years: Annotated[str | None, typer.Option("--years", help="Ten years: 2016-2025.")] = None,
+    years: Annotated[str | None, typer.Option("--years", help="Ten years, as 2016-2025.")] = None,
     source: Source = None,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="A Dask scheduler: tcp://host:8786.")
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", min=1, help="Processes here; one for each processor without it."),
+        typer.Option("--workers", min=1, help="Local processes; by default one a processor."),
     ] = None,
     json: console.Json = False,
 ) -> None:
-    """Build a climate store; an interrupted build resumes, and finished parts are kept."""
+    """Build a climate store; run it again after an interruption to continue."""
     if (places is not None) + (region is not None) + world != 1:
-        raise OperatorError("Give one of --places FILE, --region W,S,E,N and --world.")
+        raise OperatorError("Use exactly one of --places FILE, --region W,S,E,N and --world.")
     settings, clock = console.settings(), system_clock
     latest = climatology.latest(climatology.last_year(clock().date()))
     chosen = _years(years) if years else range(latest[0], latest[-1] + 1)
     opened = builder.open_source(source_name, source)
     for native in opened.lacking:
-        console.warn(f"The source lacks {native}; what it stands for stays unknown.")
+        console.warn(f"The source has no field {native}; the values from it will be missing.")
     described = terrain.read(settings.data_dir)
     if described is None:
         console.warn(
             console.hint(
-                "There is no terrain: heights and land stay unknown. "
-                "location-context climate fallback --again makes it."
+                "The terrain file is missing, so elevations and land will be unknown. "
+                "Create it with: location-context climate fallback --again"
             )
         )
     if places is not None:
@@ -116,13 +116,13 @@ def build(  # noqa: PLR0913  each is an option of the command
 
 
 def _give_up(progress: builder.Progress, *, json: bool) -> None:
-    """Name the tiles that failed and exit with 1."""
+    """Print the tiles that failed, and exit with code 1."""
     failed = {tile.key: why for tile, why in progress.failed.items()}
     for key, why in list(failed.items())[:MAX_LISTED]:
         console.warn(f"Tile {key}: {why}"[:300])
     text = (
         f"{len(failed)} of {progress.tiles} tiles failed; the others are kept. "
-        "Run this again to try them once more."
+        "Run this command again to retry the failed ones."
     )
     console.emit(
         {"failed": failed, "tiles": progress.tiles, "done": progress.done}, text, json=json
@@ -132,7 +132,7 @@ def _give_up(progress: builder.Progress, *, json: bool) -> None:
 
 @contextmanager
 def _reporting() -> Iterator[builder.Report]:
-    """Yield a reporter of progress: a bar on a terminal, else a line every ten seconds."""
+    """Yield a function that shows progress: a bar on a terminal, else a line every ten seconds."""
     shown = console.err()
     last = -LINE_SECONDS
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"))
@@ -166,7 +166,7 @@ def _years(text: str) -> range:
     found = _YEARS.fullmatch(text)
     years = range(int(found[1]), int(found[2]) + 1) if found else range(0)
     if len(years) != climatology.YEARS:
-        raise OperatorError(f"--years {text} is not accepted; give ten years, such as 2016-2025.")
+        raise OperatorError(f"--years is {text!r}; accepted: ten years such as 2016-2025.")
     return years
 
 
@@ -177,8 +177,8 @@ def _region(text: str) -> tuple[float, float, float, float]:
         west = south = east = north = math.nan
     if not (abs(west) <= 180 and abs(east) <= 180 and -90 <= south <= north <= 90):
         raise OperatorError(
-            f"--region {text} is not accepted; give west,south,east,north in degrees, such as "
-            "-10,36,4,44. West may be greater than east, over the date line."
+            f"--region is {text!r}; accepted: west,south,east,north in degrees, such as "
+            "-10,36,4,44. A region across the date line has west greater than east."
         )
     return west, south, east, north
 
@@ -203,12 +203,12 @@ def list_stores(*, json: console.Json = False) -> None:
 
 @climate.command()
 def verify(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="All without it.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="By default all.")] = None,
     *,
     source: Source = None,
     json: console.Json = False,
 ) -> None:
-    """Check stores: sums, shapes, values; with --source also days against the source itself."""
+    """Check stores: checksums, shapes, values; with --source, compare days with the source."""
     data_dir = console.settings().data_dir
     folders = layout.folders(data_dir) if name is None else [_folder(data_dir, name)]
     found: dict[str, list[str]] = {}
@@ -231,7 +231,7 @@ def verify(
 
 @climate.command("map")
 def draw_map(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The only one without it.")]
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="By default the only one.")]
     = None,
     *,
     month: Annotated[int, typer.Option("--month", min=1, max=12)] = 8,
@@ -248,8 +248,8 @@ def draw_map(
     data_dir = console.settings().data_dir
     folders = layout.folders(data_dir)
     if name is None and len(folders) != 1:
-        names = ", ".join(one.name for one in folders) or "none; climate build makes one"
-        raise OperatorError(f"Name one of the stores that there are: {names}.")
+        names = ", ".join(one.name for one in folders) or "none; create one with climate build"
+        raise OperatorError(f"Add the name of a store; there are: {names}.")
     folder = folders[0] if name is None else _folder(data_dir, name)
     try:
         store = ClimateStore.open(folder)
@@ -261,7 +261,7 @@ def draw_map(
 
 @climate.command()
 def remove(name: Name, *, json: console.Json = False) -> None:
-    """Remove a climate store; servers go on without it."""
+    """Remove a climate store; running servers continue without it."""
     folder = _folder(console.settings().data_dir, name)
     layout.remove(folder)
     console.emit({"removed": name}, f"Removed: {folder}", json=json)
@@ -270,10 +270,10 @@ def remove(name: Name, *, json: console.Json = False) -> None:
 @climate.command()
 def fallback(
     *,
-    again: Annotated[bool, typer.Option("--again", help="Rebuild an existing one.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Rebuild an existing grid.")] = False,
     json: console.Json = False,
 ) -> None:
-    """Build the grid of monthly means that is used when no provider answers."""
+    """Build the grid of monthly means, which is used when no provider answers."""
     settings = console.settings()
     grid_file = FallbackGrid(settings.data_dir)
     made = again or not grid_file.exists
@@ -285,10 +285,10 @@ def fallback(
 
 
 def _folder(data_dir: Path, name: str) -> Path:
-    """Return a store's folder by its name.
+    """Return the folder of the store with this name.
 
     Raises:
-        OperatorError: there is none of this name.
+        OperatorError: there is no store with this name.
     """
     folders = {one.name: one for one in layout.folders(data_dir)}
     if name not in folders:

@@ -1,6 +1,6 @@
-"""Shared parts of the commands: settings, options, output, CSV input, progress.
+"""Functions that all commands share: settings, options, output, CSV input, progress.
 
-A command raises `OperatorError`; `main` prints its message on stderr and exits with 1.
+If a command raises an `OperatorError`, `main` prints the message on stderr and exits with code 1.
 """
 
 import csv
@@ -25,24 +25,24 @@ from location_context.settings import Settings
 from location_context.settings.data_dir import note_store
 from location_context.settings.parsers import COMMAND, variable
 
-_MAX_COLUMNS = 10_000  # the terminal wraps longer lines, and nothing is cut off
+_MAX_COLUMNS = 10_000  # so wide that tables are not cut off; the terminal wraps their lines
 _COMMAND = re.compile(r"(?<![\w./-])location-context (?=[a-z])")
-_LONGEST = {"--attribution": 300, "--license": 100}  # characters, of a line in the footer
+_LONGEST = {"--attribution": 300, "--license": 100}  # characters that fit into the footer
 
 New = Annotated[
     bool, typer.Option("--new", help="Create a second data directory beside an existing one.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of readable text.")]
-Attribution = Annotated[str, typer.Option(help="The attribution its licence requires.")]
-AttributionUrl = Annotated[str | None, typer.Option(help="Address of the source.")]
+Attribution = Annotated[str, typer.Option(help="The attribution that the licence requires.")]
+AttributionUrl = Annotated[str | None, typer.Option(help="Address of the source, for a link.")]
 License = Annotated[str | None, typer.Option("--license", help="Name of the licence.")]
 
 
 def settings(*, new: bool = False) -> Settings:
-    """Return the settings of this process's environment; `new` allows a second store.
+    """Return the settings of the environment; `new` allows a second data directory.
 
     Raises:
-        OperatorError: a setting is invalid, or this folder would get a second store.
+        OperatorError: a setting is invalid, or a second data directory would be created.
     """
     settings = Settings.read(os.environ)
     if not settings.database_url:
@@ -54,7 +54,7 @@ def settings(*, new: bool = False) -> Settings:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Pause garbage collection during imports, which leave no garbage: a fifth of their time."""
+    """Pause garbage collection during imports: it finds nothing and takes a fifth of their time."""
     gc.disable()
     try:
         yield
@@ -63,7 +63,7 @@ def uncollected() -> Iterator[None]:
 
 
 def emit(value: object, *text: RenderableType, json: bool) -> None:
-    """Print a command's answer on stdout: `value` as indented JSON, or its text for people."""
+    """Print a command's result on stdout: `value` as indented JSON, or `text` for people."""
     if json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
         return
@@ -92,10 +92,10 @@ def step(text: str) -> None:
 
 
 def check_notice(attribution: str, url: str | None, license_: str | None) -> None:
-    """Check the texts and the address of a notice.
+    """Check an attribution, its address and its licence.
 
     Raises:
-        OperatorError: one of them cannot be shown.
+        OperatorError: a text is too long or has several lines, or the address is invalid.
     """
     for option, text in (("--attribution", attribution), ("--license", license_ or "")):
         longest = _LONGEST[option]
@@ -109,10 +109,10 @@ def check_notice(attribution: str, url: str | None, license_: str | None) -> Non
 
 
 def csv_rows(file: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
-    """Return the rows of a CSV file by column, each with its line number.
+    """Return the rows of a CSV file as (line number, values by column).
 
     Raises:
-        OperatorError: the file cannot be read, or lacks one of the columns.
+        OperatorError: the file cannot be read, or one of the columns is missing.
     """
     try:
         with file.open(newline="", encoding="utf-8-sig") as lines:
@@ -128,13 +128,13 @@ def csv_rows(file: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, st
 
 
 def hint(text: str) -> str:
-    """Return the text with its commands as this user runs them: by a clone's script, or by name."""
+    """Return the text with `location-context …` replaced by the clone's script, if one is used."""
     command = os.environ.get(variable(COMMAND))
     return _COMMAND.sub(lambda _: f"{command} ", text) if command else text
 
 
 def out() -> Console:
-    """Return the console for answers (stdout)."""
+    """Return the console for results (stdout)."""
     return Console(highlight=False, soft_wrap=True)
 
 
@@ -171,7 +171,7 @@ class ProgressReporter:
         self._bar.stop()
 
     def advance(self, items: int = 1) -> None:
-        """Count one more item, or several, as done."""
+        """Count one or more items as done."""
         self.done += items
         self._bar.advance(self._task, items)
         interval = max(1, self.total // 20)
@@ -180,7 +180,7 @@ class ProgressReporter:
             self._print()
 
     def message(self, text: str) -> None:
-        """Print a message with the count, unless it repeats the last one."""
+        """Print a message with the count, unless it is the same as the last one."""
         if text != self._last_message:
             self._last_message = text
             self._print(f": {text}")

@@ -1,4 +1,4 @@
-"""`backup`, `restore`, `copy` and `migrate`: the stored data as a whole."""
+"""`backup`, `restore`, `copy` and `migrate`: commands on the whole database."""
 
 import asyncio
 from pathlib import Path
@@ -21,9 +21,9 @@ def backup(
     *,
     json: console.Json = False,
 ) -> None:
-    """Save the database of a running service, its pepper and its grid in one file."""
+    """Save the database (of a running service too), key pepper and grid in one file."""
     contents, size = backups.back_up(console.settings(), file), file.stat().st_size
-    text = f"{file} holds {', '.join(contents)} ({size / 1e6:.1f} MB). Keep it secret."
+    text = f"{file} contains {', '.join(contents)} ({size / 1e6:.1f} MB). Keep it secret."
     console.emit({"file": str(file), "bytes": size, "holds": contents}, text, json=json)
 
 
@@ -36,7 +36,7 @@ def restore(
     """Restore a backup into an empty data directory."""
     settings = console.settings(new=new)
     contents, folder = backups.restore(settings, file), settings.data_dir.absolute()
-    text = f"{folder} holds {', '.join(contents)} again."
+    text = f"Restored to {folder}: {', '.join(contents)}."
     console.emit({"data_dir": str(folder), "holds": contents}, text, json=json)
 
 
@@ -51,7 +51,7 @@ def copy(
     """Copy everything from SQLite to an empty PostgreSQL database, while the service runs."""
     try:
         address = parse(PostgresqlAddress, to)
-    except InvalidSetting as error:  # it masks the address, which may hold a password
+    except InvalidSetting as error:  # its message masks the password in the address
         raise OperatorError(f"--to {error}.") from None
     settings = console.settings()
     transfer = Transfer(settings, address)
@@ -59,7 +59,7 @@ def copy(
         rows = transfer.run(progress.advance)
     pepper = settings.data_dir.absolute() / PEPPER_FILE
     text = (
-        f"{transfer.target} now holds every row of {transfer.source}. Serve it with "
+        f"{transfer.target} now has every row of {transfer.source}. To use it, serve with "
         "LOCATION_CONTEXT_DATABASE_URL set to its address, the same data directory, and the same "
         + (
             "LOCATION_CONTEXT_KEY_PEPPER."
@@ -80,7 +80,7 @@ def migrate(
     ] = False,
     json: console.Json = False,
 ) -> None:
-    """Bring the database schema up to date; safe to run again after an interruption."""
+    """Migrate the database to this version's schema; safe to run again if interrupted."""
     if check:
         _check(json=json)
         return
@@ -93,15 +93,15 @@ def migrate(
 
 
 def _check(*, json: bool) -> None:
-    """Print what `migrate` would do.
+    """Print what `migrate` would do; exit with code 1 if a migration is pending.
 
     Raises:
-        OperatorError: the schema is that of a newer version, which this one cannot use.
+        OperatorError: a newer version, incompatible with this one, created the schema.
     """
     held = asyncio.run(Database.held_revision(console.settings()))
     pending, needed = schema.pending(held), schema.head()
     if held is None:
-        text = f"There is no database yet; the service makes it, with schema {needed}."
+        text = f"There is no database yet; the service will create it with schema {needed}."
     elif pending:
         text = f"The database has schema {held}; migrate would apply {', '.join(pending)}."
     else:

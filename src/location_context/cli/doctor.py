@@ -1,7 +1,7 @@
-"""`doctor`: checks whether this installation is fit to serve, with advice for each problem.
+"""`doctor`: checks whether this installation is ready to serve, with advice for each problem.
 
-Providers are tested by reading every section for Paris, next week and half a year from now. Free
-space is tested by writing, since permissions, quotas and full disks show reliably in nothing else.
+To test the providers, it reads every section for Paris, next week and in half a year. To test free
+space it writes a file, the only reliable test of permissions, quotas and full disks.
 """
 
 import asyncio
@@ -43,14 +43,14 @@ from location_context.widget import png
 
 Outcome = Literal["ok", "info", "warning", "failed"]
 LOW_DISK_SPACE = 500_000_000  # bytes
-_PROBE_BYTES = 1_000_000  # written and removed again, to find out whether there is space
+_PROBE_BYTES = 1_000_000  # written and removed again, to test free space
 _PERMISSION_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS}
 _STATUS_TIMEOUT = 5.0  # seconds
 _MAX_WARNING_CHARACTERS = 500
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """The outcome of one check; `info` is neither good nor bad, such as not configured."""
+    """The outcome of one check; `info` is neither good nor bad, such as an unused feature."""
 
     check: str
     outcome: Outcome
@@ -59,17 +59,17 @@ class Finding(msgspec.Struct, frozen=True):
 
 PARIS = (48.8566, 2.3522)
 READ_TIMEOUT = 15.0  # seconds
-_NEAR, _FAR = 7, 180  # days ahead: a forecast, and a climatology
+_NEAR, _FAR = 7, 180  # days from today, for a forecast and for climatology
 
 _DEFAULT_ADVICE = "if it persists, check the provider's own status page"
 _ADVICE = {  # by the code of a provider's last error
     "unreachable": "check this machine's outgoing connections (DNS, firewall, proxy) and {setting}",
     "timeout": "check this machine's outgoing connections (firewall, proxy), or try again later",
     "refused": "check its key, and {setting} if you set it",
-    "invalid_answer": "something else answers there, such as a proxy's page or a maintenance page; "
-    "open the provider's address from this machine, and check {setting} if you set it",
-    "not_in_plan": "another source is used instead; take a larger plan, or set {setting} to "
-    "nothing to switch the provider off",
+    "invalid_answer": "another page answers there, such as a proxy's or a maintenance page; open "
+    "the provider's address from this machine, and check {setting} if you set it",
+    "not_in_plan": "another source is used instead; upgrade the provider's plan, or set {setting} "
+    "to an empty value to switch the provider off",
 }
 _OUTCOMES: dict[str, Outcome] = {"operational": "ok", "not_configured": "info", "unknown": "info"}
 _MARKS: dict[Outcome, tuple[str, str]] = {
@@ -84,7 +84,7 @@ Server = Annotated[
 
 
 def doctor(*, server: Server = "", json: console.Json = False) -> None:
-    """Check settings, storage, datasets and providers; exit with 1 if a check failed."""
+    """Check settings, storage, datasets and providers; exit with 1 if a check fails."""
     findings = asyncio.run(_examine(server, printed=not json))
     if json:
         console.emit(findings, json=True)
@@ -95,7 +95,7 @@ def doctor(*, server: Server = "", json: console.Json = False) -> None:
 
 
 def _total(findings: Sequence[Finding]) -> str:
-    """Return the last line for people: how many checks failed or warn."""
+    """Return the last line of the output: how many checks failed or have a warning."""
     outcomes = [finding.outcome for finding in findings]
     failed, warnings = outcomes.count("failed"), outcomes.count("warning")
     return (
@@ -125,7 +125,7 @@ async def _findings(server: str) -> AsyncIterator[Finding]:
     if misspelt := [not_a_setting(name) for name in unknown(os.environ)]:
         yield Finding("settings", "warning", "; ".join(misspelt))
     else:
-        yield Finding("settings", "ok", "every setting is well-formed")
+        yield Finding("settings", "ok", "all settings are valid")
     for finding in _settings_of_packages():
         yield finding
     checks = {"data directory": _data_dir, "database": _database, "keys": _keys, "redis": _redis}
@@ -147,7 +147,7 @@ async def _findings(server: str) -> AsyncIterator[Finding]:
 
 
 def _settings_of_packages() -> Iterator[Finding]:
-    """Yield each setting of installed packages, with its value; secrets are masked."""
+    """Yield the values of all settings that installed packages declare; secrets are masked."""
     try:
         tables = [parsers.read_table(table, os.environ) for table in parsers.tables_of_packages()]
     except LocationContextError as error:
@@ -162,7 +162,7 @@ def _settings_of_packages() -> Iterator[Finding]:
 async def _database(settings: Settings) -> Finding:
     async with await Database.open(settings, read_whole=True) as database:
         kind = "SQLite" if database.is_sqlite else "PostgreSQL"
-    return Finding("database", "ok", f"{kind}, intact and with the right schema")
+    return Finding("database", "ok", f"{kind}, not damaged and with the right schema")
 
 
 async def _keys(settings: Settings) -> Finding:
@@ -227,9 +227,9 @@ async def _service(settings: Settings) -> AsyncIterator[Finding]:
 
 
 def _pictures(languages: Languages) -> Finding:
-    """Check that the picture for e-mails can be drawn, in every language."""
+    """Check that pictures for e-mails can be drawn as PNG in every language."""
     if not png.is_installed():
-        sentence = "as SVG alone; Gmail and Outlook need PNG: pip install 'location-context[png]'"
+        sentence = "only as SVG; Gmail and Outlook need PNG: pip install 'location-context[png]'"
         return Finding("pictures", "info", sentence)
     if lacking := png.missing_letters(languages):
         return Finding("pictures", "warning", lacking)
@@ -242,8 +242,8 @@ def _provider(provider: ProviderState) -> Finding:
     for one in provider.budgets if provider.last_error is None else ():
         if one.free_at is not None:
             sentence = (
-                f"its budget of {one.limit:g} units a {one.window} is spent; one is free again at "
-                f"{one.free_at:%Y-%m-%d %H:%M:%S} UTC"
+                f"its budget of {one.limit:g} units a {one.window} is spent; the next unit is free "
+                f"at {one.free_at:%Y-%m-%d %H:%M:%S} UTC"
             )
             return Finding(name, "warning", sentence)
     if provider.last_error is None:
@@ -257,7 +257,7 @@ def _provider(provider: ProviderState) -> Finding:
 
 
 def _address_setting(provider: str) -> str:
-    """Return the name of the setting that holds a provider's address, if it has one."""
+    """Return the name of the setting for a provider's address, else the words `its address`."""
     # elevations are requested at the forecast's address
     name = f"{provider.replace('_elevation', '_forecast')}_url"
     known = name in parsers.names_of(Settings) | parsers.names_of_packages()
@@ -265,7 +265,7 @@ def _address_setting(provider: str) -> str:
 
 
 async def _read_sections(service: Service) -> dict[str, bool]:
-    """Read each section for both stays; return whether it answered, by name."""
+    """Read each section for both stays; return by name whether it answered both times."""
     point, today = service.gazetteer.point(*PARIS), service.clock().date()
     answered = dict.fromkeys((section.name for section in service.sections), True)
     for days in (_NEAR, _FAR):
@@ -280,14 +280,14 @@ async def _read_sections(service: Service) -> dict[str, bool]:
 
 
 async def _probe(section: Section[Any], query: Query) -> None:
-    """Call every provider of the section; an answer may have needed only the first."""
+    """Call every provider of a section, also those that its answer did not need."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(READ_TIMEOUT):
             await section.probe(query)
 
 
 async def _data_dir(settings: Settings) -> Finding:
-    """Check that the data directory exists, is writable and has space; optional with PostgreSQL."""
+    """Check that the data directory exists, is writable and has space; PostgreSQL needs none."""
     folder, needed = settings.data_dir.absolute(), sqlite_file(settings) is not None
 
     def finding(outcome: Outcome, message: str) -> Finding:
@@ -312,7 +312,7 @@ async def _data_dir(settings: Settings) -> Finding:
 
 
 def _write_error(folder: Path) -> OSError | None:
-    """Return the error met when writing a megabyte into the folder; None if it can be written."""
+    """Write a megabyte into the folder and remove it; return the error, or None on success."""
     try:
         with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
             written = 0
@@ -324,7 +324,7 @@ def _write_error(folder: Path) -> OSError | None:
 
 
 class _ServerStatus(msgspec.Struct):
-    """The fields of `/v1/status` that are read."""
+    """The fields of `/v1/status` that `doctor` uses."""
 
     status: str
     version: str
@@ -332,7 +332,7 @@ class _ServerStatus(msgspec.Struct):
 
 
 async def _running_server(address: str, user_agent: str, known: Collection[str]) -> list[Finding]:
-    """Check whether a server answers at this address; return its warnings except the known ones."""
+    """Check whether a server answers at this address; return its warnings that are not `known`."""
     url = f"{address.rstrip('/')}/v1/status"
     try:
         async with HttpClient(user_agent) as client:
@@ -345,7 +345,7 @@ async def _running_server(address: str, user_agent: str, known: Collection[str])
         sentence = f"no server answers at {address}: {reason}; name another address with --server"
         return [Finding("server", "info", sentence)]
     except DAMAGED:
-        return [Finding("server", "warning", f"something else answers at {url}")]
+        return [Finding("server", "warning", f"another program answers at {url}")]
     sentence = (
         f"version {_printable(status.version)} answers at {address}, {_printable(status.status)}"
     )
@@ -358,5 +358,5 @@ async def _running_server(address: str, user_agent: str, known: Collection[str])
 
 
 def _printable(text: str) -> str:
-    """Return text from another process without control characters, cut to a sensible length."""
+    """Return text of another process without control characters, cut to 500 characters."""
     return "".join(c for c in text[:_MAX_WARNING_CHARACTERS] if c.isprintable())

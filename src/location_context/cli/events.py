@@ -1,4 +1,4 @@
-"""`events`: import the operator's own events, manage feeds of them, list both."""
+"""`events`: imports the operator's own events, and manages feeds that the server refreshes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -27,13 +27,13 @@ events = typer.Typer(
     add_completion=False, help="Import your own events and manage feeds.", no_args_is_help=True
 )
 T = TypeVar("T")
-_PRINT_INTERVAL = 5000  # events, where no terminal shows a changing count
+_PRINT_INTERVAL = 5000  # events between two lines of progress, without a terminal
 
 feed = typer.Typer(help="Calendars at an address that the server refreshes.", no_args_is_help=True)
 events.add_typer(feed, name="feed")
 
 Name = Annotated[
-    str | None, typer.Option(help="A name of your choice; a later import of this name replaces it.")
+    str | None, typer.Option(help="A name of your choice; a later import with it replaces this.")
 ]
 Lat = Annotated[float | None, typer.Option(help="Latitude for events without coordinates.")]
 Lng = Annotated[float | None, typer.Option(help="Longitude for events without coordinates.")]
@@ -51,11 +51,11 @@ Guide = Annotated[
 CategoryOption = Annotated[str | None, typer.Option(help="Category for events without one.")]
 ListPath = Annotated[
     str | None,
-    typer.Option("--list", metavar="PATH", help="Where JSON has its list, such as results or '.'."),
+    typer.Option("--list", metavar="PATH", help="Path to the list in JSON: results, or '.'."),
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", metavar="FIELD=COLUMN", help="A column's name there; repeatable."),
+    typer.Option("--column", metavar="FIELD=COLUMN", help="The column of a field; repeatable."),
 ]
 
 
@@ -85,7 +85,7 @@ def import_(  # noqa: PLR0913  each is an option of both commands
     ] = False,
     json: console.Json = False,
 ) -> None:
-    """Import once, or add a feed: the command's name says which."""
+    """Import events once (`events import`), or add a feed (`events feed add`)."""
     given = _place(lat, lng, country, region) | _table(list_path, columns or ())
     given |= _notice(attribution, attribution_url, license_) | _guide(guide)
     kind: Literal["feed", "import"] = "feed" if context.command.name == "add" else "import"
@@ -129,7 +129,7 @@ def remove(
 
 
 def _run(work: Callable[[importer.Feeds], Awaitable[T]]) -> T:
-    """Run `work` on the stored feeds and imports."""
+    """Open the database, and return the result of `work` on the stored feeds and imports."""
 
     async def run() -> T:
         settings = console.settings()
@@ -161,7 +161,7 @@ def _import(calendar: Calendar, *, allow_empty: bool, json: bool) -> None:
 
 
 def _warn_of_venues(imported: importer.ImportedCalendar) -> None:
-    """Warn about local events that are shown in a whole country, as they lack coordinates."""
+    """Warn about events at a venue that are shown in the whole country for lack of coordinates."""
     number = sum(
         event.scope == "country" and event.start.at is not None and event.place is not None
         for event in imported.events
@@ -176,7 +176,7 @@ def _warn_of_venues(imported: importer.ImportedCalendar) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int], None]]:
-    """Yield a callback that shows the events read: in place on a terminal, else as lines."""
+    """Yield a function that shows how many events are read: one line on a terminal, else many."""
     err = console.err()
     if err.is_terminal:
         with err.status("Reading") as status:
@@ -193,9 +193,9 @@ def _progress() -> Iterator[Callable[[int], None]]:
 def _place(
     lat: float | None, lng: float | None, country: str | None, region: str | None
 ) -> dict[str, Any]:
-    """Return the place and time zone of events without coordinates, as fields of a calendar."""
+    """Return the options for events without coordinates, with a time zone, as `Calendar` fields."""
     if (lat is None) != (lng is None):
-        raise OperatorError("--lat and --lng go together")
+        raise OperatorError("--lat and --lng must be used together")
     if region and not country:
         country = region.partition("-")[0]
     if country and not (len(country) == 2 and country.isalpha()):
@@ -204,7 +204,7 @@ def _place(
     timezone = main_zone(country) if country else None
     if lat is not None and lng is not None:
         if not (-90 <= lat <= 90 and -180 <= lng <= 180):
-            raise OperatorError("--lat or --lng is out of bounds: -90..90 and -180..180")
+            raise OperatorError(f"--lat is {lat:g}, --lng {lng:g}; accepted: -90..90 and -180..180")
         lat, lng = canonical(lat, lng)
         timezone = Gazetteer.load().point(lat, lng).timezone
     values = {"lat": lat, "lng": lng, "country": country or None, "region": region or None}
@@ -212,7 +212,7 @@ def _place(
 
 
 def _notice(attribution: str, url: str | None, license_: str | None) -> dict[str, Any]:
-    """Return the notice to show with the events, as fields of a calendar."""
+    """Return the attribution to show with the events, as `Calendar` fields."""
     console.check_notice(attribution, url, license_)
     if not attribution.strip() and (url or license_):
         raise OperatorError("--license and --attribution-url need --attribution, the text shown")
@@ -220,7 +220,7 @@ def _notice(attribution: str, url: str | None, license_: str | None) -> dict[str
 
 
 def _guide(name: str | None) -> dict[str, Any]:
-    """Return the guide with which the events are shown, as a field of a calendar."""
+    """Return the guide to which the events belong, as a `Calendar` field; reject unknown names."""
 
     async def names() -> set[str]:
         async with await Database.open(console.settings()) as database:
@@ -233,12 +233,12 @@ def _guide(name: str | None) -> dict[str, Any]:
 
 
 def _table(list_path: str | None, columns: Sequence[str]) -> dict[str, Any]:
-    """Return the list and the columns of a table by our field, as fields of a calendar."""
+    """Return the options on how to read a table, as `Calendar` fields; columns are by our field."""
     chosen: dict[str, list[str]] = {}
     for text in columns:
         field, _, column = (part.strip() for part in text.partition("="))
         if not column:
-            raise OperatorError(f"--column is {text!r}; accepted: FIELD=COLUMN, as title=nom")
+            raise OperatorError(f"--column is {text!r}; accepted: FIELD=COLUMN such as title=nom")
         if field not in FIELDS:
             fields = ", ".join(FIELDS)
             raise OperatorError(f"--column names the field {field!r}; accepted: {fields}")
@@ -267,7 +267,7 @@ def _calendar(
 
 
 def _report(calendar: Calendar | None, rejected: Sequence[RejectedEntry], *, json: bool) -> None:
-    """Print the result of an import; without a calendar nothing was imported."""
+    """Print the result of an import; `calendar` is None if nothing was imported."""
     text = []
     if calendar:
         number = f"{calendar.rows:,} event{'s' * (calendar.rows != 1)}"

@@ -1,4 +1,4 @@
-"""`guide`: import a restaurant guide, list its versions, roll one back, remove one."""
+"""`guide`: imports restaurant guides, lists their versions, rolls back and removes them."""
 
 import asyncio
 import re
@@ -37,9 +37,11 @@ _INCOMPLETE = (
 )
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 Name = Annotated[
-    str, typer.Option(metavar="NAME", help="A guide beside the unnamed one, served as guide=NAME.")
+    str, typer.Option(metavar="NAME", help="Name of the guide, requested with guide=NAME.")
 ]
-Source = Annotated[str | None, typer.Argument(metavar="FILE|URL", help="CSV, GeoJSON, SPARQL.")]
+Source = Annotated[
+    str | None, typer.Argument(metavar="FILE|URL", help="CSV, GeoJSON or SPARQL results (JSON).")
+]
 
 
 @guide.command("import")
@@ -48,13 +50,13 @@ def import_(  # noqa: PLR0913  each option is an argument
     *,
     name: Name = "",
     sample: Annotated[
-        bool, typer.Option("--sample", help="The sample guide, a demonstration.")
+        bool, typer.Option("--sample", help="Import the made-up sample guide.")
     ] = False,
     wikidata: Annotated[
         bool, typer.Option("--wikidata", help="Query Wikidata (CC0; not complete).")
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Reject a file with an invalid row.")
+        bool, typer.Option("--strict", help="Reject the whole file if a row is invalid.")
     ] = False,
     labels: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Your own labels for the tiers.")
@@ -73,10 +75,10 @@ def import_(  # noqa: PLR0913  each option is an argument
 ) -> None:
     """Import a dataset and serve it; running servers switch to it within seconds."""
     if [source is not None, sample, wikidata].count(True) != 1:
-        raise OperatorError("Give one of: a file or address, --sample, --wikidata.")
+        raise OperatorError("Use exactly one of: a file or address, --sample, --wikidata.")
     if name and not _NAME.fullmatch(name):
         raise OperatorError(
-            f"--name is {name!r}; accepted: at most 40 of a-z, 0-9 and -, not - at the beginning."
+            f"--name is {name!r}; accepted: at most 40 of a-z, 0-9 and -, beginning without -."
         )
     console.check_notice(attribution, attribution_url, license_)
     day, texts = _date(dated), sources.read_labels(labels) if labels else {}
@@ -129,7 +131,7 @@ def list_(*, json: console.Json = False) -> None:
 
 @guide.command()
 def rollback(*, name: Name = "", json: console.Json = False) -> None:
-    """Roll back to the version before the current one."""
+    """Serve the previous version of a guide again."""
     version = _run(lambda guides: guides.rollback(name))
     text = f"Version {version.number} serves again ({version.rows:,} restaurants)."
     console.emit(_as_json(version), text, json=json)
@@ -137,7 +139,7 @@ def rollback(*, name: Name = "", json: console.Json = False) -> None:
 
 @guide.command()
 def remove(*, name: Name = "", json: console.Json = False) -> None:
-    """Remove a guide with all its versions; running servers follow within seconds."""
+    """Remove a guide with all its versions; running servers stop serving it within seconds."""
     guide_name = f"the guide {name!r}" if name else "the unnamed guide"
     if not _run(lambda guides: guides.remove(name)):
         raise OperatorError(f"There is no version of {guide_name}; see: guide list")
@@ -145,7 +147,7 @@ def remove(*, name: Name = "", json: console.Json = False) -> None:
 
 
 def _run(work: Callable[[SqlGuideStore], Awaitable[T]]) -> T:
-    """Run `work` on the stored guides."""
+    """Open the database, and return the result of `work` on the stored guides."""
 
     async def run() -> T:
         settings = console.settings()
@@ -165,7 +167,7 @@ async def _import(  # noqa: PLR0913  the options of `import_`
     sample: bool,
     strict: bool,
 ) -> reading.ImportReport:
-    """Import the sample, the file or address, or without one Wikidata."""
+    """Import the sample guide, or `source`, or Wikidata if `source` is None."""
     settings = console.settings()
     async with HttpClient(settings.user_agent) as client:
         datasets = importer.Importer(guides, system_clock, reading.read_in_sandbox)
@@ -221,7 +223,7 @@ def _print_report(report: reading.ImportReport, *, json: bool) -> None:
 
 
 def _coverage(report: reading.ImportReport) -> Sequence[RenderableType]:
-    """Return a table of the largest countries with a total, and a sentence on what is missing."""
+    """Return a table of restaurants by country, and a note that Wikidata is incomplete."""
 
     def line(name: str, some: Sequence[reading.CountryCoverage]) -> tuple[str, ...]:
         fields = ("restaurants", "three_star", "two_star", "one_star")

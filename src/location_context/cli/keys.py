@@ -1,6 +1,6 @@
-"""`keys`: create, list, revoke and rotate API keys; show their use.
+"""`keys`: creates, lists, revokes and rotates API keys, and shows their use.
 
-A key is printed once and never again.
+A key is printed only once, when it is created.
 """
 
 import asyncio
@@ -44,11 +44,11 @@ def create(  # noqa: PLR0913  each is an option of the command
     per_minute: PerMinute = api_keys.DEFAULT_PER_MINUTE,
     per_day: PerDay = api_keys.DEFAULT_PER_DAY,
     expires: Expires = None,
-    test: Annotated[bool, typer.Option("--test", help="Make a test key: fixed answers.")] = False,
+    test: Annotated[bool, typer.Option("--test", help="A test key gets made-up answers.")] = False,
     new: console.New = False,
     json: console.Json = False,
 ) -> None:
-    """Create a key and print it once, alone on the last line."""
+    """Create a key and print it, alone on the last line; it is never shown again."""
     expires_at = _end_of_day(expires) if expires else None
     minted = _run(
         lambda keys: keys.create(
@@ -61,7 +61,7 @@ def create(  # noqa: PLR0913  each is an option of the command
 
 @keys.command("list")
 def list_(*, json: console.Json = False) -> None:
-    """List all keys, revoked and expired ones included."""
+    """List all keys, also revoked and expired ones."""
     records = [_public_fields(record) for record in _run(lambda keys: keys.list())]
     rows = []
     for record in records:
@@ -101,12 +101,12 @@ def rotate(
 @keys.command()
 def usage(
     key_id: Annotated[
-        str | None, typer.Argument(metavar="ID", help="A key's id: show its days.")
+        str | None, typer.Argument(metavar="ID", help="Id of a key, to show each of its days.")
     ] = None,
     *,
     json: console.Json = False,
 ) -> None:
-    """Show how many requests of each key were admitted, by UTC day, for 90 days."""
+    """Show the number of admitted requests of each key in the last 7, 30 and 90 UTC days."""
     today = system_clock().date()
     shown = asyncio.run(_usage(key_id, today - timedelta(USAGE_DAYS - 1)))
     if key_id is not None:
@@ -122,7 +122,7 @@ def usage(
 
 
 async def _usage(key_id: str | None, since: date) -> list[dict[str, Any]]:
-    """Return the days on which a key, or each one, was used."""
+    """Return id, name and used days of one key, or of all keys if `key_id` is None."""
     settings = console.settings()
     async with await Database.open(settings) as database:
         keys = await open_api_keys(settings, database, system_clock)
@@ -140,7 +140,7 @@ def _requests_since(key: dict[str, Any], since: date) -> str:
 
 
 def _run(work: Callable[[api_keys.ApiKeys], Awaitable[T]], *, new: bool = False) -> T:
-    """Return what `work` returns for the stored keys."""
+    """Open the database, and return the result of `work` on the stored keys."""
 
     async def run() -> T:
         settings = console.settings(new=new)
@@ -151,7 +151,7 @@ def _run(work: Callable[[api_keys.ApiKeys], Awaitable[T]], *, new: bool = False)
 
 
 def _end_of_day(text: str) -> datetime:
-    """Return the moment at which the UTC date ends."""
+    """Return the moment at which a UTC date such as 2027-12-31 ends."""
     try:
         day = date.fromisoformat(text)
         return datetime.combine(day + timedelta(days=1), time(), UTC)
@@ -174,7 +174,7 @@ def _print_minted(minted: api_keys.MintedKey, *, json: bool) -> None:
 
 
 def _public_fields(record: api_keys.ApiKey) -> dict[str, Any]:
-    """Return all fields but the digest."""
+    """Return the fields of a key for output: all except the digest, with kind and status."""
     fields = asdict(record)
     del fields["digest"]
     shown = {name: fields.pop(name) for name in ("id", "name")}

@@ -1,7 +1,7 @@
-"""The command `location-context`: the list of its commands; only the one that runs is imported.
+"""The command `location-context`, with its list of subcommands.
 
-The command NAME is a function or a group NAME in `cli/NAME.py`, or in the module of `MODULES`.
-Importing all of them would import the whole service, which takes a second or two.
+The subcommand NAME is a function or group NAME in `cli/NAME.py`, or in the module in `MODULES`.
+Only the module of the subcommand that runs is imported; all of them would take one to two seconds.
 """
 
 import sys
@@ -17,19 +17,19 @@ from location_context.errors import LocationContextError
 from location_context.web import logs
 
 COMMANDS = {  # in the order of `--help`, with the first line of each command's docstring
-    "setup": "Prepare everything for a first start; existing data stays as it is.",
-    "serve": "Serve the sections, the widget and the documents until SIGTERM or Ctrl-C.",
+    "setup": "Prepare everything for a first start; existing data are not changed.",
+    "serve": "Run the HTTP server until SIGTERM or Ctrl-C.",
     "keys": "Create, list, revoke and rotate API keys; show their use.",
     "guide": "Import a restaurant guide, list its versions, roll one back, remove one.",
     "events": "Import your own events and manage feeds.",
-    "climate": "Build and look after the climatology in the data directory.",
-    "read": "Read a section for a point and a stay, as the server would answer it.",
-    "warm": "Fill the caches for the places and stays in a file; resumes after an interruption.",
-    "doctor": "Check settings, storage, datasets and providers; exit with 1 if a check failed.",
-    "backup": "Save the database of a running service, its pepper and its grid in one file.",
+    "climate": "Build, check and remove climate data in the data directory.",
+    "read": "Print a section's answer for a point and a stay, without a server.",
+    "warm": "Fill the caches for places and stays in a file; run again after an interruption.",
+    "doctor": "Check settings, storage, datasets and providers; exit with 1 if a check fails.",
+    "backup": "Save the database (of a running service too), key pepper and grid in one file.",
     "restore": "Restore a backup into an empty data directory.",
     "copy": "Copy everything from SQLite to an empty PostgreSQL database, while the service runs.",
-    "migrate": "Bring the database schema up to date; safe to run again after an interruption.",
+    "migrate": "Migrate the database to this version's schema; safe to run again if interrupted.",
 }
 MODULES = {
     "backup": "database", "restore": "database", "copy": "database", "migrate": "database",
@@ -37,7 +37,7 @@ MODULES = {
 
 
 class _Commands(TyperGroup):
-    """The commands of the table; a command's module is imported when it runs."""
+    """The group of all commands in `COMMANDS`; imports a command's module when it runs."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -49,7 +49,7 @@ class _Commands(TyperGroup):
 
 
 def load(name: str) -> Any:
-    """Return the command itself, with its options or subcommands."""
+    """Import a command's module; return the command with its options or subcommands."""
     with console.uncollected():
         module = import_module(f"location_context.cli.{MODULES.get(name, name)}")
     command = getattr(module, name)
@@ -83,11 +83,11 @@ def root(
         ),
     ] = False,
 ) -> None:
-    """Serve what surrounds a stay, issue API keys, load data."""
+    """Serve weather, sky, restaurants and events of a stay; manage API keys and data."""
 
 
 def main() -> None:
-    """Run the command; an error of ours is one sentence on stderr and exit code 1."""
+    """Run the command; print an error of the service on stderr and exit with code 1."""
     logs.configure_for_commands()
     try:
         app()

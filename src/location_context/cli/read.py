@@ -1,4 +1,4 @@
-"""`read`: sections without a server, as it would answer them."""
+"""`read`: prints answers of sections without a server."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ COLUMNS_WITHOUT_TERMINAL = 140
 
 
 def _completion(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Return a shell completion of these words, which are computed when the shell requests them."""
+    """Return a shell completion for words that are computed when the user presses Tab."""
 
     def complete(incomplete: str) -> list[str]:  # Typer requires this argument's name
         return [word for word in words() if word.startswith(incomplete)]
@@ -43,11 +43,11 @@ Name = Annotated[
 ]
 Lat = Annotated[str, typer.Option(help="Latitude in decimal degrees.")]
 Lng = Annotated[str, typer.Option(help="Longitude in decimal degrees.")]
-Day = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="Date of the stay.")]
+Day = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="First or last date of the stay.")]
 Units = Annotated[
     str, typer.Option(help="metric or imperial.", autocompletion=_completion(lambda: UNIT_SYSTEMS))
 ]
-Lang = Annotated[str, typer.Option(help="BCP 47 tag.")]
+Lang = Annotated[str, typer.Option(help="Language, a BCP 47 tag such as de.")]
 Guide = Annotated[str, typer.Option(metavar="NAME", help="A named restaurant guide.")]
 
 
@@ -63,7 +63,7 @@ def read(  # noqa: PLR0913  the parameters of the endpoints
     guide: Guide = "",
     json: console.Json = False,
 ) -> None:
-    """Read a section for a point and a stay, as the server would answer it."""
+    """Print a section's answer for a point and a stay, without a server."""
     values = {"lat": lat, "lng": lng, "start": start, "end": end, "units": units, "lang": lang}
     values |= {"guide": guide}
     answers = asyncio.run(_read(name, values))
@@ -88,7 +88,7 @@ async def _read(
             raise OperatorError(f"There is no section {name[:40]!r}; accepted: {names}, {ALL}.")
         for one in sections:
             if one.section.parameters:
-                await one.section.prepare()  # then it knows which names they accept
+                await one.section.prepare()  # loads the names that its parameters accept
         taken = dict.fromkeys(one for cached in sections for one in names_of(cached.section))
         query = checked_query(service, values, tuple(taken))
         deadline = Deadline.after(service.settings.json_deadline)
@@ -102,7 +102,7 @@ async def _read(
 
 
 def checked_query(service: Service, values: Mapping[str, str], names: tuple[str, ...]) -> Query:
-    """Return the query for these parameters, which are checked as a server checks them."""
+    """Return the query for these parameters, checked as the HTTP API checks them."""
     checked = parse(urlencode(values).encode(), names, service.languages, service.choices)
     point = service.gazetteer.point(checked.lat, checked.lng)
     language = checked.language or service.languages.english
@@ -112,7 +112,7 @@ def checked_query(service: Service, values: Mapping[str, str], names: tuple[str,
 def _printable(
     section: Section[Any], body: Applicable | NotApplicable | None
 ) -> Iterator[RenderableType]:
-    """Yield a section's answer for people: its most important parts; `--json` has all of it."""
+    """Yield the most important parts of a section's answer as text; `--json` prints all of it."""
     yield f"[bold]{section.name}[/bold]"
     if body is None:
         yield "The section could not be read in time and has no stored answer."

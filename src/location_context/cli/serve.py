@@ -1,9 +1,9 @@
-"""`serve`: the HTTP service under granian.
+"""`serve`: the HTTP server, under granian.
 
-This process checks the settings and supervises the workers; it imports nothing of what they serve,
-which would be 40 MB more. The first worker opens everything before it serves and before the others
-start, so that an invalid setting or an old schema gives an error message instead of a crash loop,
-and the warnings for the operator are printed.
+This process checks the settings and supervises the workers. It does not import the application,
+which would take another 40 MB. The first worker opens the database and all other parts before any
+worker serves. So an invalid setting or an old schema ends the command with a message instead of a
+crash loop. Warnings for the operator are printed then.
 """
 
 import asyncio
@@ -38,19 +38,19 @@ from location_context.web import logs
 
 APPLICATION = "location_context.app:serve_app"
 HTTP1_SETTINGS = HTTP1Settings(
-    header_read_timeout=15_000,  # milliseconds in which a client must have sent its headers
-    max_buffer_size=65_536,  # bytes that they may have
+    header_read_timeout=15_000,  # milliseconds for a client to send its headers
+    max_buffer_size=65_536,  # bytes of headers
 )
-MAX_CONNECTIONS = 2048  # waiting or open; far above what the concurrency limit admits
+MAX_CONNECTIONS = 2048  # waiting or open; far above MAX_IN_FLIGHT
 NEEDS_REDIS = (
-    "{workers} workers count the quotas of keys together, which takes Redis: set "
+    "{workers} workers need Redis, to count the quotas of keys together: set "
     "LOCATION_CONTEXT_REDIS_URL, such as redis://127.0.0.1:6379/0, or serve with one worker."
 )
 NEEDS_METRICS = (
     "METRICS_ADDRESS needs the library prometheus-client: pip install 'location-context[metrics]'."
 )
-SIGNAL_SECONDS = 0.2  # after which a signal is heeded while the first worker starts
-ENDING_SECONDS = 15  # that a worker may take to end once it has drained
+SIGNAL_SECONDS = 0.2  # between two checks for a signal while the first worker starts
+ENDING_SECONDS = 15  # that a worker may take to exit after its last request
 
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")]
@@ -64,7 +64,7 @@ def serve(
     workers: Workers = 1,
     new: console.New = False,
 ) -> None:
-    """Serve the sections, the widget and the documents until SIGTERM or Ctrl-C."""
+    """Run the HTTP server until SIGTERM or Ctrl-C."""
     settings = listening_settings(console.settings(new=new), host, port)
     if workers > 1 and not settings.redis_url:
         raise OperatorError(NEEDS_REDIS.format(workers=workers))
@@ -79,8 +79,8 @@ def serve(
     def announce(found: Sequence[str]) -> None:
         _announce(settings, [console.hint(notice) for notice in (*found, *notices)])
 
-    if multiprocessing.get_start_method() == "forkserver":  # on Linux from Python 3.14 on
-        multiprocessing.set_start_method("fork", force=True)  # else workers share no pages
+    if multiprocessing.get_start_method() == "forkserver":  # the default since Python 3.14
+        multiprocessing.set_start_method("fork", force=True)  # so that workers share memory
     drained = math.ceil(max(settings.drain_at_least, DRAIN_AT_MOST))
     kind, kill_after = partial(Supervisor, announce), drained + ENDING_SECONDS
     with _metrics_folder(settings):
@@ -89,9 +89,9 @@ def serve(
 
 
 class Supervisor(MPServer):
-    """A server whose first worker opens everything before it serves and before the others start.
+    """A granian server whose first worker opens everything before any worker serves.
 
-    `opened` is called with the notices that it found.
+    `opened` is then called with that worker's warnings for the operator.
     """
 
     def __init__(self, opened: Callable[[Sequence[str]], None], target: str, **given: Any) -> None:
@@ -100,7 +100,7 @@ class Supervisor(MPServer):
         self._process = os.getpid()
 
     def signal_handler_interrupt(self, *given: Any, **more: Any) -> None:
-        """Heed a signal; a worker that it reaches before `_load` has this handler too, and ends."""
+        """Handle a signal; a worker inherits this handler until `_load` runs, and exits."""
         if os.getpid() != self._process:
             os._exit(0)
         super().signal_handler_interrupt(*given, **more)  # type: ignore[no-untyped-call]  # has none
@@ -109,7 +109,7 @@ class Supervisor(MPServer):
         here, there = multiprocessing.Pipe(duplex=False)
         first: Any = self._spawn_worker(0, spawn_target, partial(target_loader, there))
         first.interrupt_by_parent = (
-            True  # until it has opened everything, its end is reported below
+            True  # granian must not report its exit: until it is ready, the code below does
         )
         first.start()
         self.wrks.append(first)
@@ -121,7 +121,7 @@ class Supervisor(MPServer):
             try:
                 wrong, notices = here.recv()
             except EOFError:
-                wrong, notices = "The first worker ended while it was starting", []
+                wrong, notices = "The first worker exited while it was starting", []
         if wrong:
             first.join()
             raise OperatorError(wrong)
@@ -134,21 +134,21 @@ class Supervisor(MPServer):
 
 
 def _load(workers: int, parent: Connection | None = None) -> Any:
-    """Return the application, in a worker; the first opens everything and reports to its parent."""
-    gc.freeze()  # a collection would write on pages that all processes share
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # heeds none until its event loop runs
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the parent ends its workers
+    """Return the application, in a worker; the first worker opens everything and reports before."""
+    gc.freeze()  # a collection would write to memory that all processes share
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the default until the event loop runs
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C: the parent ends its workers
     with console.uncollected():
-        # imported here: the parent does without all that is imported by it
+        # imported here: the parent must not load the application
         from location_context.app import Worker, serve_app  # noqa: PLC0415  see above
 
         if parent is not None:
             _open_first(parent)
-        return serve_app(Worker(workers, checked=True))  # by the first of them
+        return serve_app(Worker(workers, checked=True))  # checked by the first worker
 
 
 def _open_first(parent: Connection) -> None:
-    """Open everything, and send the parent what it should print; exit on an error."""
+    """Open all parts once, and send the parent an error or warnings to print; exit on an error."""
     settings = Settings.read(os.environ)
     logs.configure(settings)
     try:
@@ -161,7 +161,7 @@ def _open_first(parent: Connection) -> None:
 
 @contextmanager
 def _metrics_folder(settings: Settings) -> Iterator[None]:
-    """Make the folder in which prometheus-client keeps the workers' metrics, until they end."""
+    """Create a folder in which the workers share their metrics, and remove it at the end."""
     if not settings.metrics_address:
         yield
         return
@@ -171,7 +171,7 @@ def _metrics_folder(settings: Settings) -> Iterator[None]:
 
 
 def _announce(settings: Settings, notices: Sequence[str]) -> None:
-    """Print warnings, address and data directory in the format of the log."""
+    """Print or log the warnings, the address and the data directory."""
     address, folder = settings.public_url, settings.data_dir.absolute()
     sentence = f"Serving at {address}, data directory {folder}"
     if settings.logs_json:
@@ -186,7 +186,7 @@ def _announce(settings: Settings, notices: Sequence[str]) -> None:
 
 
 def listening_settings(settings: Settings, host: str, port: int) -> Settings:
-    """Return the settings, with PUBLIC_URL following `--host` and `--port` where it was not set."""
+    """Return the settings; if PUBLIC_URL is not set, derive it from `--host` and `--port`."""
     if settings.public_url == Settings().public_url:
         os.environ[PREFIX + "PUBLIC_URL"] = local_address(host, port)
         return Settings.read(os.environ)
@@ -194,7 +194,7 @@ def listening_settings(settings: Settings, host: str, port: int) -> Settings:
 
 
 def local_address(host: str, port: int) -> str:
-    """Return the address of the server on this machine."""
+    """Return the address at which this machine reaches the server."""
     shown = "127.0.0.1" if host in {"0.0.0.0", "::", ""} else host  # noqa: S104  compared only
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
@@ -207,9 +207,9 @@ def server(  # noqa: PLR0913, PLR0917  what differs between servers
     kill_after: int = 20,
     kind: Callable[..., MPServer] = MPServer,
 ) -> MPServer:
-    """Return the server; each worker makes its application with the factory, `module:function`.
+    """Return a server whose workers call `factory` (`module:function`) for their application.
 
-    A worker that has not ended `kill_after` seconds after the request to end is killed.
+    A worker that does not exit within `kill_after` seconds of a signal is killed.
     """
     return kind(
         factory,
@@ -217,7 +217,7 @@ def server(  # noqa: PLR0913, PLR0917  what differs between servers
         port=port,
         interface=Interfaces.ASGI,
         workers=workers,
-        loop=Loops.auto,  # uvloop, where there is one for the system
+        loop=Loops.auto,  # uvloop if it is available for this system
         factory=True,
         http=HTTPModes.http1,
         websockets=False,
@@ -232,7 +232,7 @@ def server(  # noqa: PLR0913, PLR0917  what differs between servers
 
 
 async def _notices(settings: Settings) -> Sequence[str]:
-    # imported here: the parent does without all that is imported by them
+    # imported here: the parent must not load the application
     from location_context.app import open_service  # noqa: PLC0415  see above
     from location_context.web.status import status  # noqa: PLC0415  see above
     from location_context.widget import png  # noqa: PLC0415  see above
@@ -243,7 +243,7 @@ async def _notices(settings: Settings) -> Sequence[str]:
 
 
 def _check_port(host: str, port: int, advice: str) -> None:
-    """Reject a port in use, which the server would share silently."""
+    """Reject a port in use, which granian would silently share with the other program."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

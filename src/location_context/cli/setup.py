@@ -1,8 +1,8 @@
-"""`setup` prepares a first start.
+"""`setup`: prepares a first start.
 
-It makes the data directory and database, the sample guide, the fallback climate grid and a first
-API key, which is printed once with a `curl` line that works as soon as `serve` runs. Existing data
-stays as it is.
+It creates the data directory, the database, the sample guide, the fallback grid and a first API
+key. The key is printed once, with a `curl` command that works as soon as `serve` runs. Existing
+data are not changed.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ def setup(  # noqa: PLR0913  each is an option of the command
     new: console.New = False,
     json: console.Json = False,
 ) -> None:
-    """Prepare everything for a first start; existing data stays as it is."""
+    """Prepare everything for a first start; existing data are not changed."""
     settings = console.settings(new=new)
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
@@ -64,17 +64,17 @@ def setup(  # noqa: PLR0913  each is an option of the command
     if json:
         console.emit(result, json=True)
         return
-    if curl:  # written raw, so that it is never wrapped
+    if curl:  # written directly to stdout, so that lines are not wrapped
         sys.stdout.write(
-            f"A first API key, shown only this once:\n\n  {key}\n\n"
-            f"Try it once the server runs:\n\n  {curl}\n\n"
+            f"Your first API key, shown only this once:\n\n  {key}\n\n"
+            f"Try it when the server runs:\n\n  {curl}\n\n"
         )
     sys.stdout.write(f"The page that builds a widget: {address}/\n")
     sys.stdout.flush()
 
 
 async def _store(settings: Settings) -> tuple[bool, str | None]:
-    """Fill the database; return True if the sample was imported, and a new key if created."""
+    """Fill the database; return whether the sample guide was imported, and the key if created."""
     async with await Database.open(settings) as database:
         guides = SqlGuideStore(database)
         has_guide = bool(await guides.active())
@@ -88,14 +88,14 @@ async def _store(settings: Settings) -> tuple[bool, str | None]:
 
 
 def _make_fallback(settings: Settings) -> bool:
-    """Build the grid if it is missing; the service runs without it too."""
+    """Build the fallback grid if it is missing; return True if built, warn if that fails."""
     if FallbackGrid(settings.data_dir).exists:
         return False
     try:
         fallback_grid.make(settings.data_dir, console.step)
     except OperatorError as error:
         warning = (
-            "Warning: the fallback climate grid was not made, so weather needs a provider: "
+            "Warning: the fallback grid was not built, so weather needs a provider: "
             f"{error.message} Try again with: location-context climate fallback"
         )
         console.warn(console.hint(warning))
@@ -104,7 +104,7 @@ def _make_fallback(settings: Settings) -> bool:
 
 
 def _curl(address: str, key: str, settings: Settings) -> str:
-    """Return a line that works offline: weather if the fallback grid exists, else astronomy."""
+    """Return a `curl` command that works offline: weather if there is a grid, else astronomy."""
     section = "weather" if FallbackGrid(settings.data_dir).exists else "astronomy"
     start = system_clock().date() + timedelta(days=7)
     stay = f"start={start}&end={start + timedelta(days=3)}"

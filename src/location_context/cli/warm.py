@@ -1,12 +1,11 @@
-"""`warm` fills the caches for a file of places.
+"""`warm`: fills the caches for the places in a file.
 
-The file is CSV with a header line: `lat,lng` and, for dated sections, `start,end`; without dates
-the stay is the next seven days. Invalid lines are reported and skipped. When the call budget is
-spent, `warm` waits and prints how long that will take. Fetched data are stored, so that a second
-run continues where the first stopped. The exit code is 1 if answers are still incomplete.
+The file is CSV with the columns `lat,lng` and optionally `start,end`; without dates, the stay is
+the next seven days. Invalid lines are reported and skipped. When the budget of a provider is spent,
+`warm` waits and prints for how long. Fetched data are stored, so a second run continues where the
+first stopped. The exit code is 1 if answers are still incomplete.
 
-With `--climate-only` it fetches the ten years of climate for the cell of every place, which answer
-every stay there.
+With `--climate-only`, it only fetches ten years of climate for each place, which serve any stay.
 """
 
 import asyncio
@@ -44,7 +43,7 @@ from location_context.upstream.http import HttpClient
 MAX_CONCURRENT = 4
 READ_TIMEOUT = 60.0  # seconds for one place
 DEFAULT_DAYS = 7
-_COLD_UNITS = 200.0  # cost of a cold stay of four months at Open-Meteo; a week costs 66
+_COLD_UNITS = 200.0  # units that ten years of four months cost at Open-Meteo; a week costs 66
 _MAX_PAUSE = 60.0  # seconds, after which the budget is checked again
 _MIN_PAUSE = 1.0
 _MAX_LISTED = 20
@@ -61,12 +60,12 @@ ClimateOnly = Annotated[
 
 @dataclass
 class _Summary:
-    """Answers by kind for each section, invalid lines, and line numbers with incomplete answers."""
+    """Counts of answers by section and kind, invalid lines, and lines with incomplete answers."""
 
     read: dict[str, Counter[str]] = field(default_factory=dict)
     invalid: list[str] = field(default_factory=list)
     incomplete: list[int] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)  # of providers, the newest of each
+    failures: list[str] = field(default_factory=list)  # the last error of each provider
 
 
 def warm(
@@ -76,7 +75,7 @@ def warm(
     wait: Wait = True,
     json: console.Json = False,
 ) -> None:
-    """Fill the caches for the places and stays in a file; resumes after an interruption."""
+    """Fill the caches for places and stays in a file; run again after an interruption."""
     if climate_only:
         _warm_climate(file, json=json)
     else:
@@ -122,7 +121,7 @@ def _warm_sections(file: Path, *, wait: bool, json: bool) -> None:
 async def _warm(
     rows: list[tuple[int, dict[str, str]]], progress: console.ProgressReporter, *, wait: bool
 ) -> _Summary:
-    # the terms of these two do not allow storing answers, so there is nothing to warm
+    # the terms of these two providers forbid storing answers, so there is nothing to warm
     settings = msgspec.structs.replace(console.settings(), ticketmaster_url="", predicthq_url="")
     async with open_service(settings) as service:
         summary = _Summary({section.name: Counter() for section in chosen(service.sections, ())})
@@ -149,7 +148,7 @@ async def _warm(
             return [line for line in numbers if not _INCOMPLETE.isdisjoint(read[line].values())]
 
         incomplete = await read_lines(list(queries), progress.advance)
-        # retry once at the end: short failures, such as calls of a command just killed
+        # retry once at the end, since failures may be short
         summary.incomplete = await read_lines(incomplete, lambda: None)
         summary.failures = [
             state.last_error
@@ -164,7 +163,7 @@ async def _warm(
 
 
 def _values(row: Mapping[str, str | None], first: date) -> dict[str, str]:
-    """Return the parameters of a line of the file; a stay from `first` on where it has no dates."""
+    """Return the query parameters in a row; without dates, the stay is a week from `first` on."""
     known = {name: (text or "").strip() for name, text in row.items() if name in DATED_SECTION}
     values = {name: text for name, text in known.items() if text}
     if not values.keys() & {"start", "end"}:
@@ -175,7 +174,10 @@ def _values(row: Mapping[str, str | None], first: date) -> dict[str, str]:
 async def _complete(
     service: Service, query: Query, progress: console.ProgressReporter, *, wait: bool
 ) -> Mapping[str, str]:
-    """Return how each section answered; retry while the budget is spent, otherwise try once."""
+    """Read all sections; return the kind of each answer (see `_kind`) by name.
+
+    Retry while a budget is spent if `wait`; retry once after any other failure.
+    """
     sections = [cached.section for cached in chosen(service.sections, ())]
     again = True
     while True:
@@ -184,7 +186,7 @@ async def _complete(
         kinds = {name: _kind(result) for name, result in results.items()}
         if _INCOMPLETE.isdisjoint(kinds.values()):
             return kinds
-        is_spent = service.hosts.refused > refused  # by this place, or by one beside it
+        is_spent = service.hosts.refused > refused  # by this place or a concurrent one
         if wait and is_spent:
             pause = max(_MIN_PAUSE, service.hosts.wait(_COLD_UNITS))
             left = (progress.total - progress.done) / max(1, progress.done)
@@ -203,7 +205,7 @@ async def _complete(
 
 
 def _duration(seconds: float) -> str:
-    """Return a duration in a fitting unit: `40 seconds`, `7 minutes`, `3 hours`, `2 days`."""
+    """Return a rounded duration such as `40 seconds`, `7 minutes`, `3 hours`, `2 days`."""
     for length, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 1.5 * length:
             return f"{round(seconds / length)} {unit}"
@@ -211,7 +213,7 @@ def _duration(seconds: float) -> str:
 
 
 def _kind(result: SectionResult | None) -> str:
-    """Return `complete`, `incomplete`, `not applicable` or `nothing`."""
+    """Return the kind of an answer: `complete`, `incomplete`, `not applicable` or `nothing`."""
     if result is None:
         return "nothing"
     if not result.complete:
@@ -220,10 +222,10 @@ def _kind(result: SectionResult | None) -> str:
 
 
 def read_places(file: Path) -> list[tuple[float, float]]:
-    """Return the coordinates in a file, all validated before the first request.
+    """Return the coordinates (lat, lng) in a CSV file.
 
     Raises:
-        OperatorError: the file cannot be read, or a line has no coordinates.
+        OperatorError: the file cannot be read, or a line has no valid coordinates.
     """
     places = []
     for number, row in console.csv_rows(file, ("lat", "lng")):
@@ -249,8 +251,7 @@ async def _build(places: list[tuple[float, float]]) -> BuildReport:
         if not archive.client.configured:
             raise OperatorError(
                 "Open-Meteo's archive is switched off, because its address is set to an empty "
-                "value. Without it, build a climate store of your area: location-context climate "
-                "build."
+                "value. Instead, build a climate store of your area: location-context climate build"
             )
         repository = ArchiveRepository(SqlClimateStore(database), system_clock)
         builder = ArchiveBuilder(archive, repository, system_clock, console.step, asyncio.sleep)

@@ -224,8 +224,8 @@ def test_wrong_labels_are_refused_before_anything_is_changed(operator, labels, s
 
 
 def test_command_requires_exactly_one_readable_source(operator):
-    assert "Give one of" in operator.refused("import")
-    assert "Give one of" in operator.refused("import", "--sample", "--wikidata")
+    assert "Use exactly one of" in operator.refused("import")
+    assert "Use exactly one of" in operator.refused("import", "--sample", "--wikidata")
     assert "cannot be read" in operator.refused("import", "nowhere.csv")
     assert "accepted: a date" in operator.refused("import", operator.guide, "--dated", "soon")
 
