@@ -1,4 +1,4 @@
-"""Addresses of pages and pictures as an answer may carry them: RFC 3986, so ASCII alone."""
+"""Addresses: web addresses in the form that an answer may contain (RFC 3986, ASCII only)."""
 
 import re
 from functools import lru_cache
@@ -13,9 +13,9 @@ _SAFE = "%/:@!$&'()*+,;=~?"
 
 @lru_cache(maxsize=2_000)
 def web_address(text: str | None) -> str | None:
-    """Return an http or https address, with what is not ASCII encoded; None for anything else.
+    """Return an http or https address, non-ASCII characters encoded; None for any other text.
 
-    A blank inside, a control character and more than 2,000 characters are not an address.
+    Text with inner blanks, control characters or more than 2,000 characters is not an address.
     """
     address = (text or "").strip()
     if len(address) > _LONGEST or _BLANK.search(address):
@@ -28,7 +28,7 @@ def web_address(text: str | None) -> str | None:
         netloc = parts.netloc
         if not netloc.isascii():
             netloc = host.encode("idna").decode() + (f":{port}" if port else "")
-    except ValueError:  # UnicodeError is one
+    except ValueError:  # includes UnicodeError
         return None
     if not _HOST.fullmatch(netloc):
         return None

@@ -1,10 +1,10 @@
 """CachedSection: a section with a cache of its results.
 
-A fresh result is returned as it is. For 60 s after, it is still returned while a new one is read.
-Later the section is read again; when that fails, the old one is returned for up to an hour, marked
-`stale`. Neither of these crosses midnight at the point, since `today` is part of an answer. One
-read per key is under way at a time, and it outlives its callers. Widget traffic and keyed calls are
-read separately, since their deadlines differ.
+A fresh result is returned unchanged. For 60 s after it expires, it is still returned while a new
+one is read. Later, callers wait for a new result; if that fails, the old one is returned for up to
+an hour, marked `stale`. No expired result is used after midnight at the point, since an answer
+depends on the date. One read per key is under way at a time, and it outlives its callers. Widget
+traffic and keyed calls are read separately, since their deadlines differ.
 """
 
 from collections.abc import Hashable
@@ -28,12 +28,12 @@ INCOMPLETE_TTL = timedelta(seconds=5)  # incomplete results are read again soon
 BACKGROUND_SECONDS = 10.0
 FAILURE_TTL = timedelta(minutes=1)
 MAX_BYTES = 16_000_000
-# of memory, as measured: an entry with its key and times, and a body that is stored with its JSON
+# memory, as measured: of an entry with its key and times; of a body, per byte of its JSON
 ENTRY_BYTES, BYTES_PER_JSON_BYTE = 2_000, 2.5
 
 
 class CachedSection:
-    """A section with its results, up to `max_bytes` of memory.
+    """A section with a cache of its results, which takes up to `max_bytes` of memory.
 
     Attributes:
         section: the section that answers and describes itself.
@@ -54,7 +54,7 @@ class CachedSection:
         self._cache: Cached[Hashable, SectionResult] = Cached(
             clock,
             fresh=lambda _key, result, _fetched_at: result.fresh_until,
-            stale=None,  # ends at midnight at the point
+            stale=None,  # `_usable` sets the limit
             max_size=max_bytes,
             size_of=_size,
             is_complete=lambda result: result.complete,
@@ -118,14 +118,14 @@ class CachedSection:
 
     @property
     def last_read_failed(self) -> bool:
-        """True for a minute if the last read had no answer.
+        """True for a minute after a read that failed, unless a later read succeeds.
 
-        Responses cached as bytes are not reads, and would never end it.
+        The minute ends it even if all later requests receive cached responses, without a read.
         """
         return self._failed_at is not None and self._clock() < self._failed_at + FAILURE_TTL
 
     def is_reading(self, query: Query) -> bool:
-        """Return True while a read is under way that such a caller would join."""
+        """Return True if a read is under way that this query would join."""
         return self._cache.is_fetching(self._key(query), public=query.public)
 
     def peek(self, query: Query) -> SectionResult | None:
@@ -157,7 +157,7 @@ class CachedSection:
         return same_day and now < entry.retry_at + beyond
 
     async def close(self) -> None:
-        """End all work under way, of the section too."""
+        """Cancel the reads under way, and close the section."""
         await self._cache.close()
         await self.section.close()
 
@@ -167,7 +167,7 @@ def _size(result: SectionResult) -> int:
 
 
 def stale(result: SectionResult) -> SectionResult:
-    """Return the same answer, marked as stale."""
+    """Return the result with its answer marked as stale."""
     body = result.body
     if isinstance(body, Applicable):
         reason = body.degraded_reason or "provider_unavailable"

@@ -1,10 +1,9 @@
 """Card: a section's part of the widget before it is drawn.
 
-A card offers facts for the top of the page and dated moments for its days, which the page joins
-with those of other sections; besides, or instead, it is drawn by a template of its own or the plain
-one. One section, the weather, offers the rows of the days themselves. The compact page and the
-static card show the same facts and days, and of each section its `Brief`: two sentences, or a few
-lines.
+A card has facts for the top of the page and dated moments for the list of days; the page joins them
+with those of other sections. Also, or instead, a template draws the card: the section's own or the
+plain one. Only the weather's card has the rows of the days (`Timeline`). The compact page and the
+static card show the same facts and days, and each section's `Brief`: two sentences or a few lines.
 """
 
 from collections.abc import Sequence
@@ -24,8 +23,8 @@ class CardContext:
     Attributes:
         fmt: words, numbers and dates in the visitor's language.
         now: the current time.
-        forecast_part: the answer for the days within the forecast's horizon, where the stay
-            reaches over it and the section `splits_at_horizon`.
+        forecast_part: the answer for the days up to the forecast's horizon, if the stay extends
+            beyond it and the section `splits_at_horizon`.
     """
 
     fmt: Formatter
@@ -39,7 +38,7 @@ class CardContext:
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """A fact that guests look for first. The page shows the four of most weight, in that order.
+    """A fact that guests look for first. The page shows the four with the highest weights.
 
     Attributes:
         value: a few words or a number, such as `13–16°`.
@@ -59,14 +58,14 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """Something on a day of the stay; the page puts two at most in its row, the rest in a list.
+    """Something that happens on a day; its row on the page shows at most two, a list the rest.
 
     Attributes:
-        day: the local date; None: all the stay. A night has the date of its evening.
-        title, text: its name, and the quiet rest, such as `20:00 · Kursaal`.
+        day: the local date; None: the whole stay. A night has the date of its evening.
+        title, text: its name, and details in a quiet colour, such as `20:00 · Kursaal`.
         icon: one of the widget's icons (`widget/icons`).
         url: a page about it, http or https; empty for none.
-        id: the section's own for it, sent to the host when a guest follows the link.
+        id: the section's identifier, sent to the embedding page when a guest follows the link.
         kind: dangers, holidays and the sky come first, events of several days (`lasting`) last.
         weight: the order within a kind.
     """
@@ -86,11 +85,11 @@ class Entry:
     """Something with a date, for the guest's calendar and for search engines.
 
     Attributes:
-        id: the section's own; the same in every language and for every stay.
+        id: the section's identifier, the same in every language and for every stay.
         start, end: local dates, the last one included, or moments; `end` is None if unknown.
         text: details, such as `Concert · from €45`.
         place: the venue, with its address where known; empty if there is none.
-        position: its latitude and longitude.
+        position: the venue's latitude and longitude.
         url: a page about it, http or https.
         settled: False if the date may still change.
         price: the lowest and highest price and the currency, each None if unknown.
@@ -110,15 +109,15 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A day of the stay, or several days of one kind, as measured.
+    """The weather of one day of the stay, or of consecutive days that share a row.
 
     Attributes:
-        spoken: all of it as a sentence, for screen readers.
+        spoken: the whole row as a sentence, for screen readers.
         span: low, tenth percentile of the high, high and its ninetieth percentile, in per cent of
             the scale; None where they are not known.
-        rain, amount: the chance in words, and how much.
-        wet: 0 where rain is too little for a colour, 1 in colour, 2 in bold.
-        typical: True if it shows typical values, beside rows of a forecast.
+        rain, amount: the chance of rain in words, and the amount.
+        wet: how the rain is shown: 0 is plain, 1 in colour, 2 in bold.
+        typical: True if the row shows typical values and other rows show a forecast.
     """
 
     first: date
@@ -136,13 +135,13 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """The days of the stay, for the card in which the moments of all sections stand.
+    """The rows of the stay's days, to which the page adds the moments of all sections.
 
     Attributes:
-        badge: the kind of numbers, where that is not plain.
+        badge: a label for the kind of numbers, or for stale data; empty for none.
         warning: the worst danger: its title, and a note on it.
-        stops: the colours of the scale of all rows, by per cent.
-        key: the meaning of a row's drawing.
+        stops: per cent and colour of each stop of the scale that all rows share.
+        key: the legend of the drawing in a row.
         apart: the line above the first typical row.
     """
 
@@ -174,7 +173,7 @@ class BriefItem:
         icon, icons: one of the widget's icons (`widget/icons`), and its number of repetitions.
         spoken: the meaning of the icon, for screen readers.
         end, end_icon: a few words at the end of the line, such as `12 min`, and their icon.
-        end_spoken: the same in words, such as `12 min on foot`.
+        end_spoken: the meaning of both in words, such as `12 min on foot`.
     """
 
     name: str
@@ -190,14 +189,14 @@ class BriefItem:
 
 @dataclass(frozen=True, kw_only=True)
 class Brief:
-    """A section's text on the compact page and the static card, beside facts and days.
+    """A section's text on the compact page and the static card, besides its facts and moments.
 
     Attributes:
         heading: a word or two, for screen readers.
         lead: one sentence for the guest.
         remark: a quiet sentence below it.
         drawing: SVG shapes in a view box of 32 by 32 around its centre, beside the sentences.
-        items: in the order in which they are read.
+        items: the named things, in the order in which they are shown.
     """
 
     heading: str
@@ -213,15 +212,15 @@ class Card:
 
     Attributes:
         template: the Jinja template as `package:path`, such as `my_package:tides/card.html`; empty
-            where the section is shown among the days alone. It is rendered with `card` (the view),
+            if the section is shown only among the days. It is rendered with `card` (the view),
             `one.name` (the section's name; the card's heading has the id `h-<name>`), `fmt`,
-            `icon`, `link` and `_`. Beside a timeline it stands in place of the rows.
+            `icon`, `link` and `_`. On a card with a timeline it replaces the rows.
         view: the template's input.
-        style: custom properties for the page's style block; there are no `style` attributes.
-        lines: how many lines of text it is high, by which the page chooses between columns.
+        style: custom properties for the page's style block; `style` attributes are not used.
+        lines: the card's height in lines of text, by which the page arranges its columns.
         facts, moments, folds: joined on the page with those of other sections.
-        timeline: the days themselves; of several the first is shown.
-        brief: the further text of small pictures of the stay, or None.
+        timeline: the rows of the days; the page shows the first timeline that a card has.
+        brief: the text for the compact page and the static card, or None.
     """
 
     template: str = ""
@@ -257,7 +256,10 @@ class PlainCard:
 
 
 def facts(body: contract.Applicable) -> list[tuple[str, str]]:
-    """Return the body's own plain fields with their values; unknown ones are left out."""
+    """Return (label, value) of the text and number fields that a section's body adds.
+
+    Unknown values are left out.
+    """
     known = {*contract.Applicable.__struct_fields__, "stay"}
     own = [name for name in type(body).__struct_fields__ if name not in known]
     return [

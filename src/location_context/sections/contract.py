@@ -1,8 +1,8 @@
 """The input and output of a section.
 
 A `Section` answers a `Query` with a `SectionResult`: the body that is sent as JSON and rendered in
-the widget, how long it stays true, and whether anything was missing from it. A body is a subclass
-of `Applicable`, or `NotApplicable`. The parts of every answer stand here too: the point, the
+the widget, the time until which it is fresh, and whether data is missing. A body is a subclass of
+`Applicable`, or `NotApplicable`. Types that all sections share are defined here too: the point, the
 notices that licences require, and the state of providers.
 """
 
@@ -53,7 +53,7 @@ NOT_APPLICABLE: Mapping[NotApplicableReason, str] = {
     "no_events": "Events: no known events during the stay; `coverage` lists the sources used.",
     "no_climate_data": "Year: no climate store, stored months or fallback grid has the point.",
 }
-DEGRADED: Mapping[DegradedReason, str] = {  # where several hold, the first of them is reported
+DEGRADED: Mapping[DegradedReason, str] = {  # if several apply, the first is reported
     "forecast_unavailable": "A forecast was expected; climatology or a monthly mean is used.",
     "archive_unavailable": "Ten-year climatology was expected; a monthly mean is used.",
     "provider_unavailable": (
@@ -68,20 +68,20 @@ DEGRADED: Mapping[DegradedReason, str] = {  # where several hold, the first of t
 
 
 def foremost(reasons: Iterable[DegradedReason | None]) -> DegradedReason | None:
-    """Return the reason to report among several: the first in the table that holds."""
+    """Return the reason that stands first in `DEGRADED`; None if no reason is given."""
     return min((one for one in reasons if one), key=list(DEGRADED).index, default=None)
 
 
 def lasts(reason: DegradedReason | None, *, stale: bool = False) -> bool:
-    """Return True if reading again within a minute cannot improve such an answer.
+    """Return True if reading an answer with this reason again within a minute cannot improve it.
 
-    A spent budget is reported only where every part has a source of the expected kind.
+    With the reason `budget_spent`, every part of the answer is still of the expected kind.
     """
     return reason is None or (reason == "budget_spent" and not stale)
 
 
 def degraded_by(error: BaseException) -> DegradedReason:
-    """Return the reason of an answer that lacks data because of this error."""
+    """Return the `degraded_reason` of an answer that lacks data because of `error`."""
     if isinstance(error, TimeoutError | ProviderTimeout):
         return "late"
     if isinstance(error, ProviderBudgetSpent):
@@ -103,10 +103,10 @@ class Query:
 
     Attributes:
         guide: the name of a restaurant guide; empty for the unnamed one.
-        public: widget traffic, which may spend half of a budget.
-        reads: how each `CachedSection` obtained its result, for log and metrics: `fresh` or `stale`
-            from its cache; `revalidating`: from it while a new one is read; `joined`: another's
-            read was under way; `miss`: it was read.
+        public: True for widget traffic, which may spend half of a budget.
+        reads: how each `CachedSection` obtained its result, for log and metrics. From its cache:
+            `fresh`, `stale`, or `revalidating` while a new one is read. `joined`: from a read that
+            was under way; `miss`: from a new read; `failed`: not at all.
     """
 
     point: Point
@@ -171,7 +171,7 @@ class StayBody(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Licence:
-    """A licence by its SPDX identifier, as people write it, and the address of its terms."""
+    """A licence: its SPDX identifier, its usual name, and the address of its terms."""
 
     spdx: str
     name: str
@@ -187,7 +187,7 @@ _KNOWN = (
     ODBL,
     MIT,
     CC0,
-    # of the datasets that an operator may import
+    # licences of datasets that an operator may import
     Licence("CC-BY-3.0", "CC BY 3.0", "https://creativecommons.org/licenses/by/3.0/"),
     Licence("CC-BY-SA-3.0", "CC BY-SA 3.0", "https://creativecommons.org/licenses/by-sa/3.0/"),
     Licence("CC-BY-SA-4.0", "CC BY-SA 4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
@@ -242,12 +242,12 @@ _PLACES = Attribution(
     url="https://www.geonames.org/",
     license=CC_BY.name,
     text="Places and regions: GeoNames, CC BY 4.0",
-    adapted=True,  # its codes brought to ISO 3166-2, a region by its nearest city
+    adapted=True,  # codes are converted to ISO 3166-2; a point gets its nearest city's region
 )
 
 
 def point_notices(point: Point) -> list[Attribution]:
-    """Return the zone's notice, and that of regions and places if the point has any."""
+    """Return the notice for the time zone and, if the point has any, for region and place."""
     return [_ZONES, _PLACES] if point.region or point.possible_regions or point.place else [_ZONES]
 
 

@@ -1,8 +1,8 @@
-"""Open-Meteo's hosts: their limits by caller, shared by every section that calls them.
+"""Open-Meteo's hosts: the limits for each caller, shared by all sections that call them.
 
-The free hosts run one request of an address at a time and hold five in all; the sixth is refused
-with a 429 that is over as soon as one of the five ends. Units count by minute, hour and day.
-Customers have no such limits, and 256 of their requests may wait. Source: the server's own code.
+The free hosts run one request of a client address at a time, and four more may wait. A sixth gets
+a 429 until one of the five ends. Units are counted by minute, hour and day. Customers have no such
+limits; 256 of their requests may wait. Source: the code of Open-Meteo's server.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,16 +21,16 @@ from location_context.upstream.host import Host, Hosts
 from location_context.upstream.http import Backoff, HttpResponse, backoff_from_headers
 
 NAME = "Open-Meteo"
-FREE_AT_ONCE = 4  # of five: a person at the same address fits in, and two are for keyed calls
+FREE_AT_ONCE = 4  # of five: one is left for others at this address; two are for keyed calls
 _PAID_AT_ONCE = 32
-_PAUSE_SECONDS = 1.0  # a call of ours takes 50 to 500 ms there
+_PAUSE_SECONDS = 1.0  # a call takes 50 to 500 ms, so one of the five has ended by then
 _ANOTHER_DAY = 86400.0
 
 
 def open_meteo_client(
     name: str, url: str, context: SectionContext, limits: ClientLimits
 ) -> ProviderClient:
-    """Return the client of one address of Open-Meteo: without an address it is not configured."""
+    """Return a client for one address of Open-Meteo; with an empty `url` it is not configured."""
     return ProviderClient(
         name,
         url,
@@ -43,9 +43,9 @@ def open_meteo_client(
 
 
 def open_meteo_headers(settings: Settings) -> dict[str, str]:
-    """Return the header that names a customer; empty without a key.
+    """Return the header with the customer's key; empty without a key.
 
-    The key is never part of an address, which proxies and logs keep.
+    The key is never put into an address, since proxies and logs store addresses.
     """
     key = settings.open_meteo_api_key
     return {"X-Api-Key": key.reveal()} if key else {}
@@ -63,12 +63,12 @@ def open_meteo_host(hosts: Hosts, settings: Settings) -> Host:
 
 
 def weight(variables: int, days: Sequence[int]) -> float:
-    """Return the units that a call costs, by variables and days of each interval."""
+    """Return a call's cost in units, from its number of variables and the days per interval."""
     return max(variables / 10, 1.0) * sum(max(n / 14, 1.0) for n in days)
 
 
 def open_meteo_backoff(clock: Clock) -> Callable[[HttpResponse], Backoff]:
-    """Return the reader of the backoff in a 429 or 403, which the server states only in words."""
+    """Return a function that finds the pause for a 429 or 403, which the body states in words."""
 
     def read(response: HttpResponse) -> Backoff:
         said = reason(response.body).lower()
@@ -90,7 +90,7 @@ def open_meteo_backoff(clock: Clock) -> Callable[[HttpResponse], Backoff]:
 
 
 def reason(body: bytes) -> str:
-    """Return the words of an error body, empty when there are none."""
+    """Return the `reason` in the JSON of an error body; empty if there is none."""
     try:
         said = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,11 +1,11 @@
 """Registry: the sections and providers that are installed, found through entry points.
 
-A package names its classes in its metadata; those of this package stand in its own:
+A package, this one included, names its classes in its metadata:
 
     [project.entry-points."location_context.sections"]
     tides = "my_package.tides:Tides"
 
-`names` reads metadata alone; `load` imports the classes, in the order that each declares.
+`names` reads only the metadata; `load` imports the classes and sorts them by their `order`.
 """
 
 from importlib.metadata import EntryPoint
@@ -34,8 +34,8 @@ def load(group: str, kind: type[Kind]) -> list[type[Kind]]:
     """Return the classes of a group, the lowest `order` first and equal ones by name.
 
     Raises:
-        OperatorError: a class cannot be imported, is not a subclass of `kind`, is registered under
-            a name that is not its own, or two are registered under one name.
+        OperatorError: a class cannot be imported, is not a subclass of `kind` or is registered
+            under another name than its `name`, or two are registered under one name.
     """
     found: dict[str, type[Kind]] = {}
     for point in dict.fromkeys(entry_points(group=group)):

@@ -1,9 +1,9 @@
-"""Sandbox: untrusted bytes are read in a process of its own, which can be stopped.
+"""Sandbox: a separate process that reads untrusted bytes, with limits on time and memory.
 
-A module of ours runs as that process: it calls `confine`, reads the bytes from its input and prints
-a line of JSON for each thing it finds. It is stopped by processor time, which a busy machine does
-not shorten, and has a bound on memory; its reader also has a bound on the wall clock, against a
-process that only sleeps.
+One of our modules runs as that process: it calls `confine`, reads the bytes from stdin and prints a
+line of JSON for each result. `confine` limits processor time, so that a busy machine does not stop
+a process too early, and memory. `Sandbox` also limits the elapsed time, since a process that only
+sleeps uses no processor time.
 """
 
 import contextlib
@@ -17,17 +17,17 @@ from threading import Timer
 
 from location_context.errors import OperatorError
 
-WALL_SECONDS = 1200.0  # ten times the most of the processor: nine others may be as busy
+WALL_SECONDS = 1200.0  # elapsed; far above any `cpu_seconds`, since the machine may be busy
 MAX_MEMORY = 1 << 30
 _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LANG", "LD_LIBRARY_PATH")
 
 
 class Sandbox:
-    """One reading of `data` by a module. `lines` blocks: for a thread.
+    """One run of a module that reads `data`. `lines` blocks, so call it in a thread.
 
     Attributes:
         module: the name of the module that is run.
-        cpu_seconds: seconds of the processor after which it is stopped.
+        cpu_seconds: processor time in seconds after which the process is stopped.
     """
 
     def __init__(self, module: str, data: bytes, cpu_seconds: int) -> None:
@@ -38,7 +38,7 @@ class Sandbox:
         self._cancelled = self._timed_out = False
 
     def cancel(self) -> None:
-        """End the process, from whatever thread."""
+        """Kill the process; may be called from any thread."""
         self._cancelled = True
         if self._process is not None:
             self._process.kill()
@@ -66,7 +66,7 @@ class Sandbox:
                 yield from _exchange(process, self._data)
             finally:
                 timer.cancel()
-                process.kill()  # its output is no longer needed; it may be alive if the caller left
+                process.kill()  # it still runs if the caller stopped before the last line
         if process.returncode:
             raise OperatorError(self._reason(process.returncode))
 
@@ -80,7 +80,7 @@ class Sandbox:
         if returncode == -signal.SIGXCPU:
             seconds = self.cpu_seconds
             return (
-                f"reading it took more than {seconds} second{'s' * (seconds > 1)} of the processor"
+                f"reading it took more than {seconds} second{'s' * (seconds > 1)} of processor time"
             )
         return "reading it took too much memory, or failed"
 
@@ -88,7 +88,7 @@ class Sandbox:
 def _exchange(process: subprocess.Popen[bytes], data: bytes) -> Generator[bytes, None, None]:
     assert process.stdin is not None
     assert process.stdout is not None
-    with contextlib.suppress(BrokenPipeError):  # it was stopped before it had read all
+    with contextlib.suppress(BrokenPipeError):  # the process ended before it had read all
         process.stdin.write(data)
         process.stdin.close()
     yield from process.stdout
@@ -98,7 +98,7 @@ def _exchange(process: subprocess.Popen[bytes], data: bytes) -> Generator[bytes,
 def confine() -> None:
     """Bound the memory and processor time of this process, which a `Sandbox` started."""
     cpu_seconds = int(sys.argv[1])
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # else a stop would write its memory to disk
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # else SIGXCPU writes the memory to disk
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    # the first ends it with a signal that says why, the second if that is not received
+    # the first limit sends SIGXCPU, which tells why; the second kills a process that ignores it
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))

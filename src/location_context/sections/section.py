@@ -35,11 +35,11 @@ Choices: TypeAlias = Mapping[str, Collection[str]]  # accepted names by paramete
 Table = TypeVar("Table", bound=msgspec.Struct)
 Body = TypeVar("Body", bound=contract.Applicable)
 DEFAULT_ORDER = 1000  # after the sections of this package
-FOLLOW_SECONDS = 2.0  # in which every process checks for a replaced dataset
+FOLLOW_SECONDS = 2.0  # between two checks of a process for a replaced dataset
 # points of the samples
 PARIS = {"lat": "48.8566", "lng": "2.3522"}
 AT_SEA = {"lat": "-45", "lng": "-130"}
-UNKNOWN = "–"  # in the tables of `read`, for null
+UNKNOWN = "–"  # stands for null in the tables of `location-context read`
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class SectionContext:
         client: the HTTP client that all providers share.
         stores: the database's stores by name: `climate`, `guide`, `events`, `accuracy`, and
             `answers` (answers of providers that the processes of one installation share).
-        hosts: limits of the hosts that several providers call.
-        unwritten: functions that count the rows still to be written; a delayed writer adds its own.
-        environ: the source of other packages' settings.
+        hosts: the providers' hosts, whose limits all their clients share.
+        unwritten: functions that return a number of unwritten rows; each delayed writer adds one.
+        environ: the environment variables, where other packages' settings are read.
         shared: the store that running processes share, over machines too; None without Redis.
     """
 
@@ -71,14 +71,14 @@ class SectionContext:
         """Return the settings that another package declares; see `settings/parsers.py`.
 
         Raises:
-            OperatorError: some are wrong.
+            OperatorError: a setting is not valid.
         """
         return read_table(table, self.environ)
 
     def host(self, name: str, limits: Mapping[float, float] | None = None) -> Host:
-        """Return the host of that name, under the limits that its settings define.
+        """Return the host with this name, limited by the setting `<name>_budget` if there is one.
 
-        `limits` are those of a provider without such settings: units by the seconds of a window.
+        `limits` applies without that setting: units by the length of a window in seconds.
         """
         settings = self.settings
         has_setting = f"{name}_budget" in settings.__struct_fields__  # an empty one: no limit
@@ -86,7 +86,7 @@ class SectionContext:
         return self.hosts.get(name, given, share=settings.budget_share)
 
     def shared_cache(self) -> SharedCache:
-        """Return a cache of answers for all processes."""
+        """Return a new cache of providers' answers, whose contents all processes share."""
         cache = SharedCache(self.stores.get("answers"), self.clock, self.shared)
         self.unwritten.append(lambda: len(cache.unwritten))
         return cache
@@ -94,16 +94,16 @@ class SectionContext:
 
 @dataclass(frozen=True, kw_only=True)
 class DocsPage:
-    """A page of a section's own beside the API reference, at `/v1/docs/<name>`; it is public.
+    """A public page that a section adds beside the API reference, at `/v1/docs/<name>`.
 
     Attributes:
         name: the last part of its path.
         title: its name in the navigation.
         description: its content, for the API reference.
         template: the Jinja template of its main part as `package:path`, rendered with `page`; empty
-            if `page` is that part, as Markup.
+            if `page` itself is the main part, as Markup.
         read: returns `page`, the template's input; it may raise a StorageError.
-        style: CSS besides that of the documents; there are no `style` attributes.
+        style: further CSS for the page's style block; `style` attributes are not used.
     """
 
     name: str
@@ -146,9 +146,9 @@ class Section(ABC, Generic[Body]):
         name: the path, `/v1/pulse/<name>`, and the name of its entry point.
         dated: True if it takes `start` and `end`; then `query.stay` is never None.
         parameters: names of further parameters it takes, each a field of `Query`.
-        choices: the names that these accept, where they depend on its data; set when that changes.
+        choices: the names that each such parameter accepts now, where they depend on the data.
         response: the Struct of its answers, tagged with `name` (`type` in the JSON).
-        not_applicable_type: the Struct of an answer that has nothing to say.
+        not_applicable_type: the Struct of an answer without data.
         order: its place on the page and in lists; the lowest comes first.
         title: one line for the API reference.
         description: notes for developers on its answers, for the API reference.
@@ -157,8 +157,8 @@ class Section(ABC, Generic[Body]):
         dataset_info: the words for its imported dataset; None where it has none.
         answers_past: True if it has an answer for a stay that is over.
         shown_by_default: False if the widget shows it only where `sections` names it.
-        splits_at_horizon: True if the widget reads it twice for a stay that reaches over the
-            forecast's horizon: for the whole stay, and for the days within.
+        splits_at_horizon: True if the widget reads it twice for a stay that extends beyond the
+            forecast's horizon: for the whole stay, and for the days up to the horizon.
         card_height: the height in px to reserve for its card until it is drawn.
 
     Example:
@@ -210,9 +210,9 @@ class Section(ABC, Generic[Body]):
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
-        """Return the section of a process.
+        """Build the section for this process, from the parts in `context` that it needs.
 
-        By default its constructor is called without arguments.
+        By default the constructor is called without arguments.
         """
         del context
         return cls()
@@ -282,13 +282,13 @@ class Section(ABC, Generic[Body]):
         return True
 
     async def run(self) -> None:
-        """Work in the background while the server runs; returns, or is cancelled at the end."""
+        """Do background work while the server runs; may return early, is cancelled at shutdown."""
 
     async def probe(self, query: contract.Query) -> None:
         """Call every configured provider once, for `doctor`; `providers` shows the outcome."""
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Register a callback for changes of the dataset, which void cached answers."""
+        """Register a callback for changes of the dataset, such as one that clears a cache."""
         self._listeners = (*self._listeners, listener)
 
     def announce_change(self) -> None:
@@ -297,7 +297,7 @@ class Section(ABC, Generic[Body]):
             listener()
 
     async def close(self) -> None:
-        """End the work that `read` left under way, and write pending rows."""
+        """Cancel the work that `read` left under way, and write pending rows."""
 
     def label(self, language: Language) -> str:
         """Return the section's subject for lists: `weather, sky and restaurants`."""
@@ -305,7 +305,7 @@ class Section(ABC, Generic[Body]):
         return self.name.replace("_", " ")
 
     def summary(self, language: Language) -> str:
-        """Return its answer in two or three words, for the list of the builder."""
+        """Return what the section shows, in two or three words, for the builder's list."""
         return self.label(language)
 
     def card(self, body: Body, context: CardContext) -> Card | None:
@@ -319,12 +319,12 @@ class Section(ABC, Generic[Body]):
         return ()
 
     def rows(self, body: Body) -> int | None:
-        """Return the rows on its card, which set its reserved height; None without a list."""
+        """Return the number of rows on its card, for its reserved height; None without a list."""
         del body
         return None
 
     def updated_at(self, body: Body) -> datetime | None:
-        """Return when its data were renewed; None where `as_of` is the date that they describe.
+        """Return when the data were last updated; None if `as_of` is the date that they describe.
 
         The footer of the widget shows the newest of all sections as "Updated".
         """
@@ -336,7 +336,7 @@ class Section(ABC, Generic[Body]):
         return {}
 
     def text(self, body: Body) -> Iterable[str | TextTable]:
-        """Yield its answer for `location-context read` and for agents: lines and tables."""
+        """Yield the answer as lines and tables, for `location-context read` and for agents."""
         for label, value in facts(body):
             yield f"{label}: {value}"
 

@@ -87,5 +87,5 @@ class Measure:
         return _rounded(value, 1.0, 0.0, 1)
 
     def count(self, value: float | None) -> float | None:
-        """Return a count of days that may be an expectation, to 0.1."""
+        """Return a count of days, which may be a mean of years, rounded to 0.1."""
         return _rounded(value, 1.0, 0.0, 1)
