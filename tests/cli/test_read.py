@@ -74,5 +74,7 @@ def test_read_takes_a_named_guide_and_refuses_an_unknown_one(tmp_path: Path) -> 
     command(tmp_path, "guide", "import", "--sample", "--name", "house")
     assert "Three stars" in command(tmp_path, "read", "guide", *PARIS, "--guide", "house").stdout
     assert "No restaurant guide is available." in command(tmp_path, "read", "guide", *PARIS).stdout
-    refused = command(tmp_path, "read", "guide", *PARIS, "--guide", "annex", fails=True)
-    assert "guide is 'annex'; accepted: house." in refused.stderr
+    for section in ("guide", "events"):
+        given = ("read", section, *PARIS, *STAY, "--guide", "annex")
+        refused = command(tmp_path, *given, fails=True)
+        assert "guide is 'annex'; accepted: house." in refused.stderr

@@ -86,9 +86,8 @@ async def _read(
         if not sections:
             names = ", ".join(section.name for section in service.sections)
             raise OperatorError(f"There is no section {name[:40]!r}; accepted: {names}, {ALL}.")
-        for one in sections:
-            if one.section.parameters:
-                await one.section.prepare()  # loads the names that its parameters accept
+        for one in service.sections if values["guide"] else ():
+            await one.section.prepare()  # loads the names that --guide accepts
         taken = dict.fromkeys(one for cached in sections for one in names_of(cached.section))
         query = checked_query(service, values, tuple(taken))
         deadline = Deadline.after(service.settings.json_deadline)
