@@ -170,6 +170,12 @@ async def test_imported_guide_names_its_licence_terms_and_that_it_was_adapted(an
     assert notice["license_url"] == "https://creativecommons.org/licenses/by-sa/4.0/"
 
 
+async def test_guide_without_a_licence_is_not_called_adapted(answer):
+    provenance = msgspec.structs.replace(PROVENANCE, license=None)
+    notice = (await answer(around(("one_star", 3)), provenance=provenance))["attribution"][0]
+    assert (notice["license"], notice["adapted"]) == (None, False)
+
+
 async def test_operators_labels_are_used_by_language_before_the_shipped_ones(answer):
     words = {"one_star": TierTexts(label={"": "A rosette", "de": "Eine Rosette"})}
     provenance = msgspec.structs.replace(PROVENANCE, labels=words)

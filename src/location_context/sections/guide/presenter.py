@@ -108,7 +108,8 @@ class Presenter:
             url=web_address(source.attribution_url),
             license=source.license,
             text=text,
-            adapted=not source.sample,  # its rows are checked, brought to five tiers and merged
+            # rows are checked, brought to five tiers and merged, which a licence may ask to say
+            adapted=bool(source.license) and not source.sample,
         )
 
     def _tier(self, rank: int, found: TierFound) -> response.TierBody:
