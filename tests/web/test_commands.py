@@ -294,6 +294,13 @@ def test_doctor_names_setup_for_an_empty_directory(tmp_path: Path) -> None:
     assert "location-context setup" in done.stdout
 
 
+def test_setup_does_not_bring_back_a_sample_guide_that_was_removed(tmp_path: Path) -> None:
+    command(tmp_path, "setup", "--without-fallback")
+    command(tmp_path, "guide", "remove")
+    command(tmp_path, "setup", "--without-fallback")
+    assert json.loads(command(tmp_path, "guide", "list", "--json").stdout) == []
+
+
 def test_setup_warns_of_a_failed_fallback_and_continues(tmp_path: Path) -> None:
     nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
     done = command(tmp_path, "setup", "--json", more=nowhere)

@@ -76,15 +76,17 @@ def setup(  # noqa: PLR0913  each is an option of the command
 async def _store(settings: Settings) -> tuple[bool, str | None]:
     """Fill the database; return whether the sample guide was imported, and the key if created."""
     async with await Database.open(settings) as database:
+        keys = await open_api_keys(settings, database, system_clock)
+        is_first = not await keys.list()
         guides = SqlGuideStore(database)
-        has_guide = bool(await guides.active())
-        if not has_guide:
+        # later a sample guide is missing because it was removed
+        imports = is_first and not await guides.active()
+        if imports:
             console.step("Importing the sample guide …")
             read_here = partial(read, country_at=Gazetteer.load().country)  # our own file
             await import_sample(Importer(guides, system_clock, read_here))
-        keys = await open_api_keys(settings, database, system_clock)
-        key = None if await keys.list() else (await keys.create("first key")).secret
-        return not has_guide, key
+        key = (await keys.create("first key")).secret if is_first else None
+        return imports, key
 
 
 def _make_fallback(settings: Settings) -> bool:
