@@ -1,4 +1,4 @@
-"""The access log: a line of JSON for each answer, gathered for a moment, and counts for metrics."""
+"""The access log: writes a line of JSON for each response, and counts responses for the metrics."""
 
 import asyncio
 import logging
@@ -16,23 +16,23 @@ from location_context.exchange import Exchange
 from location_context.settings import Settings
 from location_context.web.logs import stream
 
-GATHER_SECONDS = 0.02
+GATHER_SECONDS = 0.02  # after which the gathered lines are written together
 MAX_GATHERED = 500  # lines
 REQUEST_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _OF_EVERY_EVENT = ("event", "level", "timestamp", "worker")  # structlog's processors add these
-_TRACEPARENT = re.compile(  # of W3C Trace Context: version, trace, parent, flags, and what follows
+_TRACEPARENT = re.compile(  # W3C Trace Context: version, trace, parent, flags, future fields
     rb"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?"
 )
 
 
 class AccessLine(msgspec.Struct):
-    """The log line of an answer.
+    """The log line of a response.
 
     Attributes:
-        ms: milliseconds from the request's arrival to the end of its answer.
+        ms: milliseconds from the request's arrival until its response was sent.
         code, mode, cache, near: see `Exchange`.
         key_id: the id of the API key.
-        trace_id: the trace that the request says it belongs to.
+        trace_id: the trace id in the request's `traceparent` header.
     """
 
     request_id: str
@@ -53,19 +53,19 @@ class AccessLine(msgspec.Struct):
 
 
 class AccessLogger:
-    """Writes a line for each answer. Lines are gathered for a moment and written together.
+    """Logs each response. Lines are gathered for 0.02 s and written together.
 
-    A killed process loses the lines that are not written yet. Answers are counted too, if there are
-    metrics.
+    A killed process loses the lines that are not written yet. If METRICS_ADDRESS is set, responses
+    are also counted.
 
     Attributes:
-        requests: number of requests by path, status, error code and cache outcome; those of test
-            keys have the path `test`.
+        requests: number of requests by path, status, error code and cache outcome; the path of
+            requests with test keys is `test`.
         seconds: durations by path.
     """
 
     def __init__(self, settings: Settings, probes: Collection[str] = ()) -> None:
-        """Take `probes`: paths whose lines are at debug."""
+        """Set up the log; lines for the paths in `probes` have the level debug."""
         self.requests: dict[tuple[str, int, str | None, str | None], int] = {}
         self.seconds: dict[str, Histogram] = {}
         self._counts = bool(settings.metrics_address)
@@ -78,7 +78,7 @@ class AccessLogger:
         self._stream = stream()
 
     def answered(self, request: Exchange, path: str, status: int) -> None:
-        """Log and count an answer; `path` is the path as the log shows it."""
+        """Log and count a response; `path` is the text that the log shows as its path."""
         seconds = time.monotonic() - request.arrived_at
         if self._counts:
             self._count(request, "test" if request.test else path, status, seconds)
@@ -130,7 +130,7 @@ class AccessLogger:
 
 
 def trace_id(traceparent: bytes | None) -> str | None:
-    """Return the trace id of a request's `traceparent`; None without a well-formed one."""
+    """Return the trace id in a `traceparent` header; None if it is missing or malformed."""
     found = _TRACEPARENT.fullmatch(traceparent) if traceparent else None
     if found is None or (found[1] == b"00" and found[3]):  # only later versions may be longer
         return None

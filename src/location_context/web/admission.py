@@ -1,4 +1,4 @@
-"""Admission: it admits requests by form, key or address, and limits how many run at once."""
+"""Admission: checks the form, key and quota of requests, and limits how many run concurrently."""
 
 import asyncio
 import re
@@ -13,9 +13,9 @@ from location_context.access.keys import PREFIXES, is_test
 from location_context.exchange import Exchange, Route
 from location_context.parameters import decode
 
-STARTS_PER_PASS = 2  # of some ms each
+STARTS_PER_PASS = 2  # requests that start in one pass of the event loop; each takes some ms
 MAX_HOST = 255  # bytes
-PUBLIC_SHARE = 0.75  # of the requests at once that may be without a key
+PUBLIC_SHARE = 0.75  # share of the concurrent requests that may have no API key
 _HOST = re.compile(rb"([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 _BROKEN = re.compile(rb"%(?![0-9A-Fa-f]{2})|%00|\x00")
 _BYTES = re.compile(rb"%([0-9A-Fa-f]{2})")
@@ -30,7 +30,7 @@ class Admission:
         self._proxies = proxies
 
     async def admit(self, request: Exchange, route: Route) -> None:
-        """Count a request, and set `counted` and `test` if it came with a key.
+        """Authenticate and count a request; with a key, set its `counted` and `test`.
 
         Raises:
             MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see `Authenticator`.
@@ -51,13 +51,13 @@ class Admission:
         request.test = is_test(request.counted.subject)
 
     async def refund(self, request: Exchange) -> None:
-        """Refund a request that was made with a key."""
+        """Take a request with a key off its quota again; do nothing without a key."""
         if request.counted is not None:
             await self._authenticator.refund(request.counted)
 
 
 def key_in_query(query: bytes) -> bool:
-    """Return True if the URL contains an API key."""
+    """Return True if the query string seems to contain an API key."""
     return any(
         name.lower() in _KEY_PARAMETERS or value.startswith(PREFIXES)
         for name, value in decode(query)
@@ -65,14 +65,14 @@ def key_in_query(query: bytes) -> bool:
 
 
 def check_form(request: Exchange) -> None:
-    """Reject an invalid Host or query, which the server's parser accepts.
+    """Reject an invalid Host header or query string, which the server's parser accepts.
 
     Raises:
-        MalformedRequest: a bad Host, a broken escape, NUL or invalid UTF-8.
+        MalformedRequest: the Host is invalid, or the query has a bad escape, NUL or invalid UTF-8.
     """
     hosts = request.values(b"host")
     if len(hosts) != 1 or len(hosts[0]) > MAX_HOST or not is_host(hosts[0]):
-        older = request.scope["http_version"] in {"1", "1.0"}  # needs no Host
+        older = request.scope["http_version"] in {"1", "1.0"}  # HTTP/1.0 does not require a Host
         if not (older and hosts in ((), (b"",))):
             raise errors.MalformedRequest("The Host header is missing, doubled or not a host name.")
     query = request.query
@@ -82,15 +82,15 @@ def check_form(request: Exchange) -> None:
 
 @lru_cache(maxsize=64)
 def is_host(value: bytes) -> bool:
-    """Return True if this may be the value of a Host header."""
+    """Return True if the value has the form of a Host header: a name or address, and a port."""
     return _HOST.fullmatch(value) is not None
 
 
 def check_path(request: Exchange) -> None:
-    """Reject a path that is not well-formed.
+    """Reject a malformed path.
 
     Raises:
-        MalformedRequest: a broken escape, NUL or invalid UTF-8.
+        MalformedRequest: the path has a bad escape, NUL or invalid UTF-8.
     """
     path: bytes = request.scope.get("raw_path") or request.path.encode()
     if _BROKEN.search(path):
@@ -102,14 +102,14 @@ def check_path(request: Exchange) -> None:
 
 
 class ConcurrencyLimiter:
-    """A bound on the requests handled at once, so that admitted ones stay quick.
+    """Limits the number of concurrent requests, so that admitted requests stay fast.
 
-    Beyond `max_in_flight`, new requests are rejected at once, which costs next to nothing; public
-    requests (without a key) already beyond three quarters of it. Few requests start in one pass of
-    the event loop, so that health checks and rejections never wait behind queued work.
+    When `max_in_flight` requests are running, new ones are rejected immediately. Requests without a
+    key are rejected when three quarters of that number run without a key. In each pass of the event
+    loop only two requests start, so that health checks and rejections do not wait behind them.
 
     Attributes:
-        in_flight: the number of requests that are worked on.
+        in_flight: the number of running requests.
     """
 
     def __init__(self, max_in_flight: int) -> None:
@@ -121,10 +121,10 @@ class ConcurrencyLimiter:
 
     @asynccontextmanager
     async def turn(self, *, public: bool) -> AsyncIterator[None]:
-        """Wait until one request may start, and count it until the block ends.
+        """Wait until a request may start, and count it as running until the block ends.
 
         Raises:
-            ServiceOverloaded: too many are in flight.
+            ServiceOverloaded: too many requests are running.
         """
         if self.in_flight >= self._max_in_flight or (public and self._public >= self._max_public):
             raise errors.ServiceOverloaded("The service is overloaded; try again in a moment.", 1)

@@ -1,8 +1,8 @@
-"""Application: the path of every request. It is admitted, answered and finished.
+"""Application: the ASGI application, which admits, answers and finishes every request.
 
-`_respond` checks the form of the request, counts it, and takes a cached response or calls the
-route's handler; any error becomes a response. `_finish` writes the headers that every answer has,
-the answer itself and its line in the log.
+`_respond` checks the form and the key of a request, counts it, and returns a cached response or
+calls the route's handler. Any error becomes a response. `_finish` adds the headers of all
+responses, sends the response and writes the log line.
 """
 
 import asyncio
@@ -35,9 +35,9 @@ from location_context.web.error_responses import JSON, json_error, rpc_error
 from location_context.web.fixed_answers import FixedAnswers, refuse_test_headers
 from location_context.web.response_cache import FinishedResponse, Headers, ResponseCache
 
-# A program that repeats refused requests at once would otherwise fill the event loop with them.
+# Without this pause, programs that repeat rejected requests immediately would fill the event loop.
 REFUSAL_SECONDS = 0.25  # before a 401 or a 429 is sent
-LARGE = 300_000  # bytes
+LARGE = 300_000  # bytes; larger responses are compressed in a thread
 MCP = "/mcp"
 NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 OF_TEST_KEY = (b"x-test", b"true")
@@ -45,16 +45,16 @@ Answer = tuple[int, Headers, bytes]  # status, headers, body
 
 
 class Application:
-    """The ASGI application; `serve` gives it its routes once the service is open.
+    """The ASGI application; `serve` sets its routes when the service is open.
 
     Attributes:
-        limiter: counts the requests in flight.
+        limiter: limits and counts the running requests.
         log: the access log.
-        draining: True while clients are to close their connections and probes receive 503.
-        last_request_at: the arrival of the last request, on the monotonic clock.
-        failure: the reason why the lifespan ended, if it failed.
-        routes: the routes by their path.
-        lifespan: opens the service for an application, and closes it.
+        draining: True during shutdown: health checks receive 503, and connections are closed.
+        last_request_at: arrival of the last request, in seconds of the monotonic clock.
+        failure: the exception if startup or shutdown failed.
+        routes: the routes by path.
+        lifespan: context manager that opens the service for this application and closes it.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Application:
         self._responses: dict[str, ResponseCache] = {}
 
     def serve(self, routes: Iterable[Route], admission: Admission, fixed: FixedAnswers) -> None:
-        """Serve these routes to the requests that `admission` lets in; `fixed` to test keys."""
+        """Set the routes, the admission of requests, and the answers for test keys (`fixed`)."""
         self._admission, self._fixed = admission, fixed
         for route in routes:
             self.routes[route.path] = route
@@ -120,17 +120,17 @@ class Application:
             refused = isinstance(error, errors.AuthenticationError | errors.RateLimitExceeded)
             if refused and not self.draining:
                 await asyncio.sleep(REFUSAL_SECONDS)
-        except Exception:  # noqa: BLE001  the last resort: whatever it is, it is answered
+        except Exception:  # noqa: BLE001  any error must result in a response
             structlog.get_logger().exception("request_failed", request_id=request.id)
             failure = errors.InternalError("Something went wrong on our side.")
             answer = self._error(failure, request, route)
         await self._finish(request, answer, send)
 
     async def _respond(self, request: Exchange, route: Route | None) -> Answer:
-        """Admit a request and answer it with a cached response or with the route's own.
+        """Admit a request, and return a cached response or call the route's handler.
 
         Raises:
-            PublicError: the request is refused or cannot be answered.
+            PublicError: the request is rejected or cannot be answered.
         """
         check_form(request)
         if route is None or self._admission is None:
@@ -154,17 +154,17 @@ class Application:
         if _is_final(made):
             return made.status_code, made.raw_headers, bytes(made.body)
         now = self._now()
-        if len(made.body) > LARGE:  # packing would block the event loop for some 20 ms
+        if len(made.body) > LARGE:  # compressing would block the event loop for some 20 ms
             finished = await asyncio.to_thread(FinishedResponse, request, made, now)
         else:
             finished = FinishedResponse(request, made, now)
-        outdated = request.cache == "revalidating"  # old data, shown while new ones are read
+        outdated = request.cache == "revalidating"  # from old data, while new data are fetched
         if responses is not None and generation == responses.generation and not outdated:
             responses.store(request, finished)
         return finished.answer(request, now)
 
     async def _fixed_answer(self, request: Exchange, fixed: FixedAnswers) -> Answer:
-        """Answer a test key, whose answers are in no cache."""
+        """Answer a request with a test key, without any cache."""
         async with self.limiter.turn(public=False):
             made, now = await fixed.answer(request)
         if _is_final(made):
@@ -173,20 +173,20 @@ class Application:
 
     @staticmethod
     def _error(error: errors.PublicError, request: Exchange, route: Route | None) -> Answer:
-        """Return the answer to an error: the route's own page, else the JSON envelope."""
+        """Return the response to an error: the route's error page, else the JSON envelope."""
         request.code = error.code
         page = route.error_response if route is not None else None
         try:
             response = (page or json_error)(error, request)
-        except Exception:  # noqa: BLE001  a page that cannot be drawn hides no error
+        except Exception:  # noqa: BLE001  a bug in the error page must not hide the error
             structlog.get_logger().exception("error_page_failed", request_id=request.id)
             response = json_error(error, request)
         return response.status_code, response.raw_headers, bytes(response.body)
 
     async def _finish(self, request: Exchange, answer: Answer, send: Send) -> None:
-        """Send an answer with the headers that all have, and write its line in the log.
+        """Add the headers of all responses, send the response, and write its log line.
 
-        An answer to a request with a key has the quota's headers; a 5xx is not counted.
+        Responses to requests with a key have quota headers; a 5xx is taken off the quota.
         """
         status_code, headers, body = answer
         headers.append((b"x-request-id", request.id.encode()))
@@ -202,18 +202,18 @@ class Application:
         await send({"type": "http.response.start", "status": status_code, "headers": headers})
         body = b"" if request.method == "HEAD" else body
         await send({"type": "http.response.body", "body": body})
-        # a path that is not ours may hold anything, and is not shown
+        # unknown paths may contain anything, so they are not logged
         path = request.path if request.path in self.routes else "other"
         self.log.answered(request, path, status_code)
 
 
 def _is_final(response: Response) -> bool:
-    """Return True for a response that is neither packed nor given an ETag."""
+    """Return True if a response is sent as it is, without compression and ETag."""
     return response.status_code != 200 or "no-store" in response.headers.get("cache-control", "")
 
 
 def json_routes(service: Service, app: Application, oembed: type) -> list[Route]:
-    """Return the routes of the JSON service; `oembed` is the Struct that `/v1/oembed` answers."""
+    """Return the routes of the JSON API and its documentation; `oembed` is oEmbed's Struct."""
     sections = [cached.section for cached in service.sections]
     public_url = service.settings.public_url
     pages = docs.all_pages(public_url, sections)
@@ -232,13 +232,13 @@ def json_routes(service: Service, app: Application, oembed: type) -> list[Route]
 
 
 def keyed_routes(service: Service) -> list[Route]:
-    """Return the routes that need a key."""
+    """Return the routes that need an API key."""
     sections = [section_route(service, section) for section in service.sections]
     return [pulse.route(service), *sections, *agents_routes(service)]
 
 
 def agents_routes(service: Service) -> list[Route]:
-    """Return the route `/mcp` for agents; none without the extra that has its library."""
+    """Return the route `/mcp` for agents; an empty list if the extra `mcp` is not installed."""
     if find_spec("mcp") is None:
         return []
 
@@ -254,7 +254,7 @@ def agents_routes(service: Service) -> list[Route]:
             access="key",
             methods=("POST",),
             error_response=rpc_error,
-            cost=lambda _: 0,  # each tool counts what it reads; to connect and to list is free
+            cost=lambda _: 0,  # connecting and listing are free; each tool counts its reads
         )
     ]
 

@@ -1,8 +1,8 @@
-"""The documentation: the API reference, the guide to embedding, and sections' pages.
+"""The documentation: the API reference, the guide to embedding, and pages of sections.
 
-The reference is made once from the OpenAPI document, the guide from docs/embedding.md with this
-service's address in its code. Each page is one file without a script; with `.md` after its path it
-is Markdown, for agents, who begin at /llms.txt.
+The reference is rendered once from the OpenAPI document. The guide is docs/embedding.md, with this
+service's address in its code. Each page is a single HTML file without scripts. Its path with `.md`
+returns Markdown for agents, which begin at /llms.txt.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from location_context.web.openapi import Document
 
 PATH = "/v1/docs"
 MAX_AGE = 3600
-PAGE_MAX_AGE = 600  # the sections' pages there change by the day
+PAGE_MAX_AGE = 600  # seconds; the pages of sections change daily
 UNREADABLE = Markup(
     '<section id="start"><h1>Not available now</h1><p>The database is not answering.</p></section>'
 )
@@ -40,7 +40,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def all_pages(public_url: str, sections: Sequence[Section[Any]]) -> list[DocsPage]:
-    """Return the pages beside the reference: the guide to embedding, and those of sections."""
+    """Return the pages besides the reference: the guide to embedding, and pages of sections."""
 
     @cache
     def guide() -> Markup:
@@ -61,7 +61,7 @@ def all_pages(public_url: str, sections: Sequence[Section[Any]]) -> list[DocsPag
 
 
 def routes(document: Callable[[], Document], pages: Sequence[DocsPage]) -> list[Route]:
-    """Return the routes of `/v1/docs` and the pages below it, each built on its first request."""
+    """Return the routes of `/v1/docs` and all pages below it, each also as Markdown."""
     style = _asset("docs.css")
     reference = cache(lambda: render(document(), style, pages).encode())
 
@@ -73,7 +73,7 @@ def routes(document: Callable[[], Document], pages: Sequence[DocsPage]) -> list[
 
 
 def _markdown_route(page: Route) -> Route:
-    """Return the route of the same page as Markdown."""
+    """Return the route `….md` of a page, which returns its content as Markdown."""
 
     async def handle(request: Exchange) -> Response:
         html = await page.handle(request)
@@ -87,7 +87,7 @@ def _markdown_route(page: Route) -> Route:
 def llms_route(
     public_url: str, document: Callable[[], Document], pages: Sequence[DocsPage], *, mcp: bool
 ) -> Route:
-    """Return the route of /llms.txt: the service in short for agents, with links to read on."""
+    """Return the route of /llms.txt: a short description of the service for agents, with links."""
 
     @cache
     def text() -> str:
@@ -107,7 +107,7 @@ def llms_route(
 def _page_route(
     document: Callable[[], Document], page: DocsPage, pages: Sequence[DocsPage]
 ) -> Route:
-    """Return the route of a page beside the reference, with its frame."""
+    """Return the route of one page besides the reference, with navigation around it."""
     style = _asset("docs.css") + page.style
     templates = cache(
         lambda: [
@@ -144,7 +144,7 @@ def _response(page: bytes, style: str, max_age: int) -> Response:
 
 
 def render(document: Document, style: str, pages: Sequence[DocsPage] = ()) -> str:
-    """Return the API reference for a document as HTML, with links to the pages of sections."""
+    """Return the API reference of an OpenAPI document as HTML, with links to other pages."""
     environment = _environment()
     environment.filters["resolve"] = lambda value: _resolve(document, value)
     environment.filters["kind"] = lambda schema: kind(document, schema)
@@ -162,8 +162,8 @@ def render(document: Document, style: str, pages: Sequence[DocsPage] = ()) -> st
 
 
 def from_markdown(text: str) -> Markup:
-    """Return Markdown as HTML: headings have anchors, and wide parts scroll by keyboard."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415  for one page; others need not load it
+    """Return Markdown as HTML; headings have anchors, code and tables scroll by keyboard."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415  only one page needs it
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(text)
@@ -187,12 +187,12 @@ def from_markdown(text: str) -> Markup:
 
 
 def _anchor(heading: str) -> str:
-    """Return the anchor of a heading, as GitHub makes it."""
+    """Return the anchor of a heading, by GitHub's rules."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 def _guide() -> str:
-    """Return docs/embedding.md: beside this file in a package, in docs in a clone."""
+    """Return the text of embedding.md, which is in this package or, in a clone, in docs/."""
     packaged = resources.files("location_context.web") / "embedding.md"
     if packaged.is_file():
         return packaged.read_text(encoding="utf-8")
@@ -206,7 +206,7 @@ def _environment() -> Environment:
 
 
 def _template(name: str) -> str:
-    """Return the text of a template named as `package:path`; without a name, only the page."""
+    """Return the template `package:path`; if the name is empty, one that prints the page."""
     if not name:
         return "{{ page }}"
     package, _, path = name.partition(":")
@@ -226,7 +226,7 @@ def _policy(style: str) -> str:
 
 
 def _resolve(document: Document, value: Mapping[str, Any]) -> Any:
-    """Return the target of a `$ref`, or the value itself."""
+    """Return the target of a value's `$ref`; the value itself if it has none."""
     reference = value.get("$ref")
     if reference is None:
         return value
@@ -237,7 +237,7 @@ def _resolve(document: Document, value: Mapping[str, Any]) -> Any:
 
 
 def kind(document: Document, schema: Mapping[str, Any]) -> str:
-    """Return a schema's type in a few words."""
+    """Return a schema's type in words, such as `list of string or null`."""
     if choices := schema.get("anyOf") or schema.get("oneOf"):
         return " or ".join(dict.fromkeys(kind(document, one) for one in choices))
     if "$ref" in schema:
@@ -253,12 +253,12 @@ def kind(document: Document, schema: Mapping[str, Any]) -> str:
 
 
 def _prose(text: str) -> Markup:
-    """Return a text with its parts in backticks as code."""
+    """Return a text as HTML, with its parts in backticks as `<code>`."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704  escaped before
 
 
 def _struct_name(schema: Mapping[str, Any]) -> str:
-    """Return the name of the struct that a field holds, or an empty text."""
+    """Return the name of the Struct that is a field's value or list item; "" if there is none."""
     for one in (schema, schema.get("items", {}), *schema.get("anyOf", [])):
         target = one.get("items", one)
         if isinstance(target, dict) and "$ref" in target:
@@ -267,5 +267,5 @@ def _struct_name(schema: Mapping[str, Any]) -> str:
 
 
 def _word(value: object) -> str:
-    """Return a value as JSON writes it, without quotes."""
+    """Return a value as in JSON, without quotes; `null` for an empty one."""
     return str(value).lower() if isinstance(value, bool) else str(value or "null")

@@ -1,9 +1,9 @@
-"""Drain: ends a server process on SIGTERM without losing a request.
+"""Drain: shuts a server process down on SIGTERM without losing a request.
 
-It first goes on answering and says 503 on health and readiness, until the load balancers that
-follow them send no more requests; then SIGINT ends the server's own loop. A client that follows
-neither can lose a connection in that moment and tries again. A worker whose parent was killed ends
-the same way, so that it does not hold the port for ever.
+First, health and readiness checks receive 503 while other requests are still answered, until load
+balancers send no more. Then SIGINT ends the server's loop. A client that does not follow these
+checks may lose a connection at that moment and has to retry. A worker whose parent was killed shuts
+down in the same way, to free the port.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ from location_context.settings.settings import DRAIN_AT_MOST
 from location_context.web.application import Application
 
 PARENT_CHECK_SECONDS = 0.5
-IDLE_SECONDS = 0.5  # without a request
+IDLE_SECONDS = 0.5  # without a request, after which no more are expected
 
 
 @contextmanager
 def on_sigterm(app: Application, settings: Settings) -> Iterator[None]:
-    """Drain on SIGTERM; to be entered in the event loop of the server."""
+    """Handle SIGTERM by draining, within the block. Enter it in the server's event loop."""
     loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
 
     def begin() -> None:
@@ -32,7 +32,7 @@ def on_sigterm(app: Application, settings: Settings) -> Iterator[None]:
             app.draining = True
             tasks.add(loop.create_task(_drain(app, settings)))
 
-    # outside of the main thread the embedding program ends the server
+    # outside of the main thread, signals are left to the program that embeds the server
     with suppress(RuntimeError, ValueError, NotImplementedError):
         loop.add_signal_handler(signal.SIGTERM, begin)
     yield
@@ -40,7 +40,7 @@ def on_sigterm(app: Application, settings: Settings) -> Iterator[None]:
 
 @asynccontextmanager
 async def with_parent() -> AsyncIterator[None]:
-    """Send this worker SIGTERM once the process that started it has ended."""
+    """Send SIGTERM to this worker if its parent process exits, within the block."""
     parent = multiprocessing.parent_process()
     if parent is None or parent.pid is None:
         yield
@@ -53,7 +53,7 @@ async def with_parent() -> AsyncIterator[None]:
 
 
 async def _end_with(parent: int) -> None:
-    while os.getppid() == parent:  # noqa: ASYNC110  its end is nothing that one can wait for
+    while os.getppid() == parent:  # noqa: ASYNC110  the end of a parent sends no event
         await asyncio.sleep(PARENT_CHECK_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)
 

@@ -1,4 +1,4 @@
-"""Every error as an answer in the contract's envelope."""
+"""Error responses: a `PublicError` as JSON, in the API's envelope or as JSON-RPC."""
 
 from typing import Annotated, Literal
 
@@ -12,7 +12,7 @@ from location_context.sections.contract import Text
 
 JSON = "application/json"
 NO_STORE = "no-store"
-RPC_ERROR = -32_000  # of those that JSON-RPC leaves to servers
+RPC_ERROR = -32_000  # the first code that JSON-RPC reserves for servers
 
 ErrorType = Literal[
     "invalid_request_error", "authentication_error", "rate_limit_error", "api_error"
@@ -47,15 +47,15 @@ class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def json_error(error: PublicError, request: Exchange) -> Response:
-    """Return the JSON answer for an error."""
+    """Return the JSON response for an error, in the API's envelope."""
     return _response(ErrorEnvelope(error=_body(error, request)), error)
 
 
 def rpc_error(error: PublicError, request: Exchange) -> Response:
-    """Return the answer for an error as JSON-RPC 2.0, whose `data` is the error of the envelope.
+    """Return the response for an error as JSON-RPC 2.0; `data` is the error of the API's envelope.
 
-    Clients of the Model Context Protocol read no other body. The id is null, since the request's
-    own is not read.
+    Clients of the Model Context Protocol read no other body. The id is null, because the id of the
+    request was not read.
     """
     shown = {"code": RPC_ERROR, "message": error.message, "data": _body(error, request)}
     return _response({"jsonrpc": "2.0", "id": None, "error": shown}, error)

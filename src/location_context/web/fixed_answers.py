@@ -1,7 +1,7 @@
-"""FixedAnswers: the answers to test keys, from sections that call no provider, at any time.
+"""FixedAnswers: the made-up answers for test keys, without a call to a provider.
 
-X-Test-Now sets the time of a request, and X-Test-Case its outcome. Everything else is the code that
-answers live keys. Nothing is cached here, so that the times of two requests never mix.
+The header X-Test-Now sets the time of a request, and X-Test-Case its outcome. All other code is the
+same as for live keys. Nothing is cached, because each request may have a different time.
 """
 
 import re
@@ -29,9 +29,9 @@ from location_context.upstream.deadline import Deadline
 
 NOW, CASE = "X-Test-Now", "X-Test-Case"
 DEFAULT_NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)  # as documented
-YEARS = range(1950, 2050)  # whose stays have ten years before them, and an ephemeris
-TTL = timedelta(hours=1)  # of every answer
-RETRY_SECONDS = 30  # after which a client may repeat the request over its quota
+YEARS = range(1950, 2050)  # accepted in X-Test-Now: with ten earlier years and an ephemeris
+TTL = timedelta(hours=1)  # for which every answer is fresh
+RETRY_SECONDS = 30  # in Retry-After of the case `rate_limit_exceeded`
 STALE_AGE = timedelta(hours=6)  # of the data in stale answers
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _FAILURES: Mapping[str, Callable[[], errors.PublicError]] = {
@@ -47,10 +47,10 @@ CASES = ("stale", "degraded", "rate_limit_exceeded", *_FAILURES)
 
 
 def refuse_test_headers(request: Exchange) -> None:
-    """Refuse the headers of tests on a request with a live key, whose clock they cannot move.
+    """Reject test headers on a request with a live key.
 
     Raises:
-        InvalidTestHeader: the request has one.
+        InvalidTestHeader: the request has X-Test-Now or X-Test-Case.
     """
     if b"x-test-now" in request.given or b"x-test-case" in request.given:
         raise errors.InvalidTestHeader(
@@ -59,20 +59,20 @@ def refuse_test_headers(request: Exchange) -> None:
 
 
 class FixedAnswers:
-    """The answers to test keys; `routes` makes those routes of a service that need a key."""
+    """Answers requests with test keys; `routes` returns the routes of a service that need a key."""
 
     def __init__(self, service: Service, routes: Callable[[Service], Iterable[Route]]) -> None:
         self._service = service
         self._routes = routes
 
     async def answer(self, request: Exchange) -> tuple[Response, float]:
-        """Return the response to a request, and the time at which it is made.
+        """Return the response to a request, and its time (X-Test-Now) in POSIX seconds.
 
         Raises:
-            PublicError: the request is wrong, or names this error as its case.
+            PublicError: the request is invalid, or X-Test-Case names this error.
         """
         now, case = _now(_header(request, NOW)), _case(_header(request, CASE))
-        if request.method != "POST":  # an agent's tool fails, and not its connection
+        if request.method != "POST":  # for agents (POST), the tool fails, not the connection
             await fail(self._service, request)
         sections = tuple(FixedSection(one, now, case) for one in self._service.sections)
         service = replace(self._service, clock=lambda: now, sections=sections)
@@ -83,9 +83,9 @@ class FixedAnswers:
 
 
 async def fail(service: Service, request: Exchange) -> None:
-    """Raise the error that X-Test-Case names, if it names one.
+    """Raise the error that the header X-Test-Case names; return if it names none.
 
-    A 429 is as if the key had used up its minute; like that of a live key, it counts nothing.
+    A 429 looks as if the key had used up its minute. Like any 429, it is not counted.
     """
     case = _case(_header(request, CASE)) or ""
     if case in _FAILURES:
@@ -104,14 +104,14 @@ async def fail(service: Service, request: Exchange) -> None:
 
 
 class FixedSection(CachedSection):
-    """A section that gives its fixed answers, without a cache."""
+    """A section that returns its made-up answers, without a cache."""
 
     def __init__(self, live: CachedSection, now: datetime, case: str | None) -> None:
         self.section = live.section
         self._now, self._case = now, case
 
     async def read(self, query: Query, deadline: Deadline) -> SectionResult:
-        """Return the fixed answer, marked as test data, and stale or degraded in that case."""
+        """Return the made-up answer, marked as test data; stale or degraded if that is the case."""
         query.reads.append("miss")
         failing = self._case == "degraded"
         body = await self.section.fixed(query, deadline, self._now, failing=failing)
@@ -132,7 +132,7 @@ def _header(request: Exchange, name: str) -> str | None:
 
 
 def _now(text: str | None) -> datetime:
-    """Return the time that a request names, else the default."""
+    """Return the time in the header X-Test-Now, or the default without one."""
     if text is None:
         return DEFAULT_NOW
     try:

@@ -1,8 +1,8 @@
-"""Structured logs: a line of JSON for each answer and event, on stderr.
+"""Structured logs: a line of JSON for each response and event, on stderr.
 
-A line holds no client address, no query string, no key, no name of a place, and coordinates at one
-decimal. Exceptions are logged by their type and where they arose, not by their message, which may
-quote what came from outside.
+Lines contain no client address, query string, key or name of a place, and coordinates only with one
+decimal. Of exceptions they contain the type and the traceback, but not the message, which may quote
+input.
 """
 
 import logging
@@ -24,25 +24,25 @@ import structlog
 
 from location_context.settings import Settings
 
-GRANIAN = {  # its own lines go the way of all others
+GRANIAN = {  # sends granian's lines through the same handlers as all others
     "loggers": {
         name: {"handlers": [], "propagate": True} for name in ("_granian", "granian.access")
     }
 }
 _KEY = re.compile(r"lc_(live|test)_[0-9A-Za-z]*")
 MAX_HELD_BYTES = 1_000_000  # about 4,000 lines
-END_SECONDS = 1.0  # that the end of a process waits for a reader
+END_SECONDS = 1.0  # that an exiting process waits until its lines are written
 
 
 class LogWriter:
-    """Writes to a file descriptor in a thread of its own.
+    """Writes lines to a file descriptor in a separate thread, so that callers never wait.
 
-    A full pipe or a slow disk blocks that thread alone. Lines that come while `MAX_HELD_BYTES` wait
-    are dropped, until half of that is written again, and so are those that the system refuses (no
-    reader, a full disk). The next line that is written after a loss is followed by
-    `log_lines_lost` with their number.
+    A full pipe or a slow disk blocks only that thread. When `MAX_HELD_BYTES` are waiting, new lines
+    are dropped until half of these are written. Lines that the system rejects (no reader, full
+    disk) are dropped too. When writing succeeds again, the event `log_lines_lost` reports their
+    number.
 
-    A forked process has a queue and a thread of its own from its first line on.
+    A forked process starts its own queue and thread with its first line.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -54,16 +54,16 @@ class LogWriter:
         self._lock, self._queue = threading.Lock(), SimpleQueue[bytes]()
         self._held = 0  # bytes
         self._full = self._runs = False
-        self._lost = 0  # lines, since the last report of lost lines
+        self._lost = 0  # lines dropped since the last report
 
     def write(self, text: str) -> int:
-        """Queue whole lines, or drop them."""
+        """Queue complete lines, or drop them; return the length of the text."""
         data = text.encode(errors="backslashreplace")
         with self._lock:
             if not self._runs:
                 self._runs = True
                 threading.Thread(target=self._run, name="log", daemon=True).start()
-                Finalize(None, self.drain, exitpriority=0)  # at the end of forked processes too
+                Finalize(None, self.drain, exitpriority=0)  # runs in forked processes too
             self._full = self._full or self._held + len(data) > MAX_HELD_BYTES
             if self._full:
                 self._lost += data.count(b"\n")
@@ -73,10 +73,10 @@ class LogWriter:
         return len(text)
 
     def flush(self) -> None:
-        """Do nothing: the thread writes at once."""
+        """Do nothing: the thread writes lines without delay."""
 
     def drain(self) -> None:
-        """Wait until all is written, but no longer than `END_SECONDS`."""
+        """Wait until all lines are written, at most `END_SECONDS`."""
         until = time.monotonic() + END_SECONDS
         while self._held and time.monotonic() < until:
             time.sleep(0.005)
@@ -99,18 +99,18 @@ class LogWriter:
 
 
 def configure(settings: Settings) -> None:
-    """Configure logging for a server."""
+    """Configure logging for a server, with the level and format in the settings."""
     level = getattr(logging, settings.log_level.upper())
     _configure(level, as_json=settings.logs_json, to=stream())
 
 
 def configure_for_commands() -> None:
-    """Configure logging for a command: errors only, in readable form, apart from its own output."""
+    """Configure logging for a command: only errors, as readable text on stderr."""
     _configure(logging.ERROR, as_json=False, to=sys.stderr)
 
 
 def stream() -> LogWriter | TextIO:
-    """Return the server's log: stderr by its own thread, or stderr itself if it has no file."""
+    """Return the server's log: a `LogWriter` to stderr, or stderr itself without a descriptor."""
     try:
         return _writer(sys.stderr.fileno())
     except OSError:
@@ -121,7 +121,7 @@ _writer = cache(LogWriter)
 
 
 def _configure(level: int, *, as_json: bool, to: LogWriter | TextIO) -> None:
-    """Send structlog's and the libraries' events through the same processors."""
+    """Configure structlog and `logging` (for libraries) with the same processors."""
     shared: list[structlog.typing.Processor] = [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -156,7 +156,7 @@ def _json(event: object, **_: object) -> str:
 
 
 def with_worker(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Add the process that writes the line, as the lines about answers do."""
+    """Add the process id as `worker`, as the access log does."""
     event["worker"] = os.getpid()
     return event
 
@@ -164,7 +164,7 @@ def with_worker(_: object, __: str, event: MutableMapping[str, Any]) -> MutableM
 def without_messages(
     _: object, __: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Replace an exception by its type and the places it passed."""
+    """Replace an exception by its type and its traceback, without its message."""
     info = event.pop("exc_info", None)
     if not info:
         return event
@@ -181,7 +181,7 @@ def without_messages(
 
 
 def without_keys(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Strike out text that looks like an API key."""
+    """Mask text that looks like an API key."""
     for name, value in event.items():
         if isinstance(value, str) and "lc_" in value:
             event[name] = _KEY.sub("***", value)

@@ -1,4 +1,4 @@
-"""Markdown of a documentation page, for agents: its main part, without navigation and style."""
+"""Converts a documentation page to Markdown for agents, without navigation and style."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -12,13 +12,13 @@ _MARKS = {"code": "`", "b": "**", "strong": "**", "em": "*"}
 
 @lru_cache(maxsize=8)
 def from_html(page: bytes) -> bytes:
-    """Return the main part of a page as Markdown; links within the page become their text."""
+    """Return the `<main>` of an HTML page as Markdown; links within the page become plain text."""
     main = lxml.html.document_fromstring(page.decode()).find(".//main")
     return ("\n\n".join(_blocks(main)) + "\n").encode()
 
 
 def _blocks(element: HtmlElement) -> Iterator[str]:
-    """Yield the blocks inside an element, each without its blank lines."""
+    """Yield the blocks inside an element as Markdown, without blank lines around them."""
     for child in element:
         if child.tag in _HEADINGS:
             yield f"{_HEADINGS[child.tag]} {_inline(child)}"
@@ -37,7 +37,7 @@ def _blocks(element: HtmlElement) -> Iterator[str]:
 
 
 def _table(table: HtmlElement) -> str:
-    """Return a table under its caption."""
+    """Return an HTML table as Markdown, preceded by its caption."""
     head, *rows = ([_inline(cell).replace("|", "\\|") for cell in row] for row in table.iter("tr"))
     lines = (f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
     caption = [f"**{_inline(one)}**\n" for one in table.iter("caption")]
@@ -45,7 +45,7 @@ def _table(table: HtmlElement) -> str:
 
 
 def _inline(element: HtmlElement) -> str:
-    """Return the text of an element with its marks and links, on one line."""
+    """Return the text of an element on one line, with its marks and links as Markdown."""
     parts = [element.text or ""]
     for child in element:
         text = _inline(child)

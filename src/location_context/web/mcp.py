@@ -1,7 +1,7 @@
 """The endpoint /mcp: the Model Context Protocol over HTTP, with its official SDK (extra `mcp`).
 
-A request is admitted as any other; then the SDK reads its body and calls a tool. There are no
-sessions and no streams: each answer is one JSON document, so any process can answer any request.
+Requests are authenticated like all others; then the SDK reads the body and calls a tool. There are
+no sessions and no streams: each answer is one JSON document, so any process can answer any request.
 """
 
 import asyncio
@@ -44,10 +44,10 @@ async def answer(service: Service, request: Exchange) -> Response:
         on_list_tools=calls.list_tools,
         on_call_tool=calls.call_tool,
     )
-    # No page that rebinds a name has the key, and proxies may change the Host: any is allowed.
+    # Any Host is allowed: proxies may change it, and a DNS-rebinding page does not know the key.
     host = request.given.get(b"host", b"").decode("latin-1")
     origin = service.settings.public_url.rstrip("/")
-    manager = StreamableHTTPSessionManager(  # one for each request: all its work ends with it
+    manager = StreamableHTTPSessionManager(  # one for each request, so that its tasks end with it
         server,
         json_response=True,
         stateless=True,
@@ -76,7 +76,7 @@ class _Calls:
     """Answers the SDK's calls for one request.
 
     Attributes:
-        refused: an error that is the answer to the whole request.
+        refused: an error to send as the HTTP response instead of the SDK's answer.
     """
 
     def __init__(self, service: Service, request: Exchange) -> None:
@@ -88,7 +88,7 @@ class _Calls:
         return ListToolsResult(tools=[Tool.model_validate(one) for one in found])
 
     async def call_tool(self, _: Any, params: CallToolRequestParams) -> CallToolResult:
-        """Return the answer, or the error as a sentence that the agent reads."""
+        """Return the tool's text, or an error as a sentence for the agent."""
         service, request, given = self._service, self._request, params.arguments or {}
         try:
             if request.test:
@@ -97,11 +97,11 @@ class _Calls:
         except (errors.InvalidRequest, errors.UpstreamUnavailable) as error:
             text, is_error, request.code = error.message, True, error.code
             if isinstance(error, errors.UpstreamUnavailable) and request.counted:
-                await service.authenticator.refund(request.counted)  # as a 5xx is
+                await service.authenticator.refund(request.counted)  # as after a 5xx
                 request.counted = None
         except errors.PublicError as error:
             text, is_error, self.refused = error.message, True, error
-        except Exception:  # noqa: BLE001  whatever it is, the SDK would answer with its words
+        except Exception:  # noqa: BLE001  the SDK would send the message of any error
             structlog.get_logger().exception("request_failed", request_id=request.id)
             self.refused = errors.InternalError("Something went wrong on our side.")
             text, is_error = self.refused.message, True

@@ -1,13 +1,11 @@
-"""Metrics: `/metrics` on an address of its own, for all processes of one server together.
+"""Metrics: serves `/metrics` on METRICS_ADDRESS, for all worker processes together.
 
-Each worker listens on METRICS_ADDRESS; the kernel gives each connection to one of them. A worker
-copies what it has counted to the metrics of prometheus-client, each second and before it answers.
-`serve` turns on the multiprocess mode of that library: each process keeps its values in files of
-one folder, which outlive it, and an answer adds up the files of all processes.
+All workers listen on that address; the kernel passes each connection to one of them. The service
+counts in plain numbers, which `measured` reads. Each second, and before it answers, a worker copies
+them to prometheus-client. `serve` enables that library's multiprocess mode: each process stores its
+values in files of a shared folder, which remain after it exits, and an answer adds up all files.
 
-The service counts in plain numbers where things happen; `measured` reads all of them.
-
-Only a server that is scraped imports this module: the extra `metrics` installs the library.
+This module is imported only if METRICS_ADDRESS is set; the extra `metrics` installs the library.
 """
 
 import asyncio
@@ -48,19 +46,18 @@ from location_context.web.status import DatasetCache, readiness
 PREFIX = "location_context_"
 DELAYS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 Labels: TypeAlias = tuple[str, ...]
-Value: TypeAlias = float | list[float]  # of a histogram: how many by bound, above all, and the sum
+Value: TypeAlias = float | list[float]  # of a histogram: `Histogram.counts`, then its total
 Sample: TypeAlias = tuple[str, Labels, Value]
 Over: TypeAlias = Literal["livesum", "livemax", "livemin"]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric; its name is without the prefix.
+    """A metric; `name` is without the prefix `location_context_`.
 
     Attributes:
-        over: of a gauge: the value that is served of all live processes, as prometheus-client
-            names it.
-        bounds: of a histogram.
+        over: how a gauge is aggregated over processes (a mode of prometheus-client).
+        bounds: the upper bounds of a histogram's buckets.
     """
 
     name: str
@@ -143,7 +140,7 @@ METRICS = (
 
 
 def measured(service: Service, app: Application, *, ready: bool) -> Iterator[Sample]:
-    """Yield every value of this process that is read without waiting."""
+    """Yield all values of this process that need no query to the database."""
     yield "build_info", (__version__,), 1
     yield "workers", (), 1
     yield "workers_ready", (), float(ready)
@@ -201,7 +198,7 @@ def _provider(calls: ProviderCalls) -> Iterator[Sample]:
 
 
 def datasets(found: Mapping[str, DatasetState | None]) -> Iterator[Sample]:
-    """Yield the samples of imported datasets, as `/v1/status` shows them."""
+    """Yield the samples about imported datasets, from the states that `/v1/status` shows."""
     for name, state in found.items():
         yield "dataset_rows", (name,), state.rows if state else 0
         if state and state.imported_at:
@@ -221,24 +218,24 @@ def _resident_bytes() -> int:
 
 
 DELAY_SECONDS = 0.25  # between two measurements of the event loop's delay
-COPY_EVERY = 4  # of these
-ANSWER_SECONDS = 2.0  # for a busy worker to read its values; then the last copies are served
+COPY_EVERY = 4  # measurements, after which all values are copied
+ANSWER_SECONDS = 2.0  # for a worker to read its values; after that, the last copies are served
 IDLE_SECONDS = 10  # for a scraper to send its request
-disable_created_metrics()  # the multiprocess mode has none
+disable_created_metrics()  # the multiprocess mode does not support them
 
 
 @asynccontextmanager
 async def served(service: Service, app: Application) -> AsyncIterator[None]:
-    """Serve `/metrics` until the end of the block.
+    """Serve `/metrics` until the block ends.
 
     Raises:
-        OSError: the address cannot be listened on.
+        OSError: the server cannot listen on METRICS_ADDRESS.
     """
     own = CollectorRegistry()
     meter = Meter(service, app, own)
     refresh = partial(_refresh, meter, asyncio.get_running_loop())
     scraped = own
-    if folder := os.environ.get(MULTIPROCESS_FOLDER):  # of `serve`
+    if folder := os.environ.get(MULTIPROCESS_FOLDER):  # set by `serve`
         scraped = CollectorRegistry()
         scraped.register(AllProcesses(Path(folder)))
     server = _listening(service.settings.metrics_address, refresh, scraped)
@@ -255,34 +252,34 @@ async def served(service: Service, app: Application) -> AsyncIterator[None]:
 
 
 class CopiedCounter(prometheus_client.Counter):
-    """A counter that follows a plain number; it goes on from what the files of the process hold."""
+    """A prometheus-client counter that can be set to the value of a growing number."""
 
     _copied = 0.0
 
     def set(self, value: float) -> None:
-        """Add the growth of the number since the last call."""
+        """Increase the counter by the growth of `value` since the last call."""
         if value != self._copied:
             self.inc(value - self._copied)
             self._copied = value
 
 
 class CopiedHistogram(prometheus_client.Histogram):
-    """A histogram that follows one of ours."""
+    """A prometheus-client histogram that can be set to the values of a `Histogram`."""
 
     _copied: Sequence[float] = ()
 
     def set(self, values: Sequence[float]) -> None:
-        """Add the growth of the numbers by bucket and of the sum, which is last."""
+        """Increase buckets and sum (last in `values`) by their growth since the last call."""
         before = self._copied or [0.0] * len(values)
         cells = [*self._buckets, self._sum]
         for cell, now, then in zip(cells, values, before, strict=True):
-            if now != then:  # most are equal, and writing one takes 2 us
+            if now != then:  # most have not changed, and each write takes 2 us
                 cell.inc(now - then)
         self._copied = values
 
 
 def _declared(metric: Metric, registry: CollectorRegistry) -> Any:
-    """Return the metric in the type of prometheus-client."""
+    """Return the metric as an object of prometheus-client, registered in `registry`."""
     name, labels = PREFIX + metric.name, metric.labels
     if metric.kind == "counter":
         return CopiedCounter(name, metric.help, labels, registry=registry)
@@ -293,7 +290,7 @@ def _declared(metric: Metric, registry: CollectorRegistry) -> Any:
 
 
 class Meter:
-    """A meter of this process, which copies its counts to metrics of prometheus-client."""
+    """Copies the counts of this process to metrics of prometheus-client."""
 
     def __init__(self, service: Service, app: Application, registry: CollectorRegistry) -> None:
         self._service = service
@@ -302,7 +299,7 @@ class Meter:
         self._datasets = DatasetCache(service)
 
     async def run(self) -> None:
-        """Measure the delay of the event loop, and copy all values, until cancelled."""
+        """Measure the delay of the event loop and copy all values each second, until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
             self.copy()
@@ -312,12 +309,12 @@ class Meter:
                 self._metrics["event_loop_delay_seconds"].observe(max(0.0, loop.time() - expected))
 
     async def refresh(self) -> None:
-        """Copy all values as they are now, with those of the imported data."""
+        """Copy all values, also those about datasets, which may need a query to the database."""
         self._set(datasets(await self._datasets.read() or {}))
         self.copy()
 
     def copy(self) -> None:
-        """Copy all values that are read without waiting."""
+        """Copy all values that need no query to the database."""
         ready = readiness(self._service, draining=self._app.draining).status == "ready"
         self._set(measured(self._service, self._app, ready=ready))
 
@@ -328,13 +325,13 @@ class Meter:
 
 
 class AllProcesses(Collector):
-    """The metrics of all workers of `serve`: the sum of the files in their folder."""
+    """Collects the metrics of all workers of `serve` from the files in their folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def collect(self) -> Any:
-        """Add up all files, except the gauges of workers that have ended."""
+        """Return the sum of all files, without the gauges of workers that have exited."""
         for file in self._folder.glob("gauge_live*.db"):
             process = int(file.stem.rpartition("_")[2])
             if not _lives(process):
@@ -345,9 +342,9 @@ class AllProcesses(Collector):
 
 
 def _is_filled(file: Path) -> bool:
-    """Return True if a worker has sized the file, before which prometheus-client cannot read it.
+    """Return False for an empty file, which prometheus-client cannot read.
 
-    A worker that is killed at that moment leaves it empty: client_python, issue 1199.
+    A worker that is killed while it creates a file leaves it empty: client_python, issue 1199.
     """
     try:
         return file.stat().st_size > 0
@@ -356,7 +353,7 @@ def _is_filled(file: Path) -> bool:
 
 
 def _lives(process: int) -> bool:
-    """Return True if this process of our user runs."""
+    """Return True if a process of our user with this id is running."""
     try:
         os.kill(process, 0)  # sends no signal, and fails if there is no such process
     except OSError:
@@ -365,14 +362,14 @@ def _lives(process: int) -> bool:
 
 
 def _refresh(meter: Meter, loop: asyncio.AbstractEventLoop) -> None:
-    """Copy the values of this process, on its event loop."""
+    """Copy the values of this process on its event loop; wait at most two seconds."""
     refreshing = asyncio.run_coroutine_threadsafe(meter.refresh(), loop)
-    with suppress(TimeoutError, RuntimeError):  # of a worker that is busy, or ends
+    with suppress(TimeoutError, RuntimeError):  # the worker is busy, or is shutting down
         refreshing.result(ANSWER_SECONDS)
 
 
 def _listening(address: str, refresh: Callable[[], None], registry: CollectorRegistry) -> Any:
-    """Return a server at the address, which several processes may share."""
+    """Return an HTTP server on the address, which several processes can share."""
     host, port = host_and_port(address)
     expose = make_wsgi_app(registry)
 
@@ -381,7 +378,7 @@ def _listening(address: str, refresh: Callable[[], None], registry: CollectorReg
         address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
 
         def server_bind(self) -> None:
-            """Bind without a name look-up of this machine."""
+            """Bind without looking up this machine's name."""
             TCPServer.server_bind(self)
             self.server_name, self.server_port = host, port
             self.setup_environ()

@@ -1,9 +1,9 @@
-"""The OpenAPI 3.1 document: a fixed half (`openapi.json`), and a half derived from the code.
+"""The OpenAPI 3.1 document: one part is fixed (`openapi.json`), the other derived from the code.
 
-The Structs of the answers give the schemas, each section its operation, `parameters` the parameters
-and `errors` the error responses. In `openapi.json` a list of `headers` holds names of
-`components.headers`, and `examples` the name of a file in `examples/` (real answers, written by
-`./scripts/generate examples`) with the one example after `#`, or all of them.
+Schemas come from the Structs of answers, operations from the sections, parameters from
+`parameters`, and error responses from `errors`. `openapi.json` has two short forms: a list of
+`headers` refers to `components.headers`; `examples` is `file#name` or `file` (all its examples) in
+the folder `examples/`, whose real answers `./scripts/generate examples` writes.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ _TAG = "The kind of body, such as the section's name or `not_applicable`. Client
 _TITLE = re.compile(r"<title>[^·]*·")
 _NULL = {"type": "null"}
 _TYPES = {bool: "boolean", str: "string", int: "integer", type(None): "null"}
-_ENUM_NAMES = {  # identifiers for values that hold none
+_ENUM_NAMES = {  # names in generated clients for values that are not identifiers
     "°C": "CELSIUS",
     "°F": "FAHRENHEIT",
     "km/h": "KILOMETRES_PER_HOUR",
@@ -54,7 +54,7 @@ _ENUM_NAMES = {  # identifiers for values that hold none
 
 
 def route(document: Callable[[], Document]) -> Route:
-    """Return the route of `/v1/openapi.json`, built on its first request, in a thread."""
+    """Return the route of `/v1/openapi.json`; the first request builds the document in a thread."""
     content = cache(lambda: msgspec.json.encode(document()))
 
     async def handle(_: Exchange) -> Response:
@@ -71,8 +71,8 @@ def document(
     Args:
         public_url: the address of the service.
         sections: the installed sections.
-        oembed: the Struct that `/v1/oembed` answers.
-        pages: the pages of the documentation beside the reference.
+        oembed: the Struct of answers of `/v1/oembed`.
+        pages: the pages of the documentation besides the reference.
     """
     base = public_url.rstrip("/")
     document: Document = _expand(_read("openapi.json"))
@@ -122,7 +122,7 @@ def document(
 
 
 def _operation(section: Section[Any], template: Document) -> Document:
-    """Return the operation of a section."""
+    """Return the OpenAPI operation of a section's endpoint."""
     content = {"schema": _ref("schemas", _answer_name(section.name))}
     if samples := section.sample():
         content |= {"examples": _examples(samples)}
@@ -137,7 +137,7 @@ def _operation(section: Section[Any], template: Document) -> Document:
 
 
 def _sections(sections: Sequence[Section[Any]]) -> Document:
-    """Return the schema and description of the widget's choice of installed sections."""
+    """Return schema and description of the parameter `sections`, with the installed sections."""
     one = "|".join(section.name for section in sections)
     shown = ", ".join(section.name for section in sections if section.shown_by_default)
     return {
@@ -147,7 +147,7 @@ def _sections(sections: Sequence[Section[Any]]) -> Document:
 
 
 def _page(page: DocsPage, reference: Document) -> Document:
-    """Return the operation of a page of the documentation, modelled on the API reference's."""
+    """Return the operation of a documentation page, as a copy of the API reference's operation."""
     success = reference["responses"]["200"]
     [(kind, content)] = success["content"].items()
     examples = {
@@ -169,7 +169,7 @@ def _answer_name(name: str) -> str:
 
 
 def _answer(name: str, description: str, bodies: Sequence[type[msgspec.Struct]]) -> Schema:
-    """Return the schema of an answer: a choice of Structs that differ in their tag."""
+    """Return the schema of an answer that is one of several Structs, told apart by their tag."""
     tags = {body.__struct_config__.tag: REF.format(name=body.__name__) for body in bodies}
     return {
         "title": name,
@@ -180,7 +180,7 @@ def _answer(name: str, description: str, bodies: Sequence[type[msgspec.Struct]])
 
 
 def _error(status: int, headers: Document) -> Document:
-    """Return the response for all errors of one status, with an example of each."""
+    """Return the response for all errors with one HTTP status, with an example of each error."""
     errors = [error for error in PUBLIC_ERRORS if error.status == status]
     examples = _read("examples/errors.json")
     shown = {name: value for name, value in examples.items() if name in {e.code for e in errors}}
@@ -209,7 +209,7 @@ def _expand(value: Any) -> Any:
 
 
 def _examples(values: Mapping[str, Any]) -> Document:
-    """Return examples by their names, as OpenAPI has them."""
+    """Return examples by name as OpenAPI Example Objects."""
     return {
         name: {"summary": name.replace("_", " ").capitalize(), "value": value}
         for name, value in values.items()
@@ -221,7 +221,7 @@ def _ref(kind: str, name: str) -> dict[str, Any]:
 
 
 def _parameters(names: Sequence[str], optional: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return parameters; some of them are optional here, since others may replace them."""
+    """Return an operation's parameters; those in `optional` are not required by this operation."""
     given = {
         one.name: replace(one, required=False).documented()
         for one in PARAMETERS
@@ -235,15 +235,15 @@ def _read(name: str) -> Any:
     return msgspec.json.decode(file.read_bytes())
 
 
-# The schemas, in the form that generators of clients understand. msgspec writes a JSON Schema for
-# every Struct; generators want more than validators do: a name that no other schema has, a type
-# beside every enum, one form for what may be null, and identifiers for values such as `°`.
+# The schemas, in a form that client generators understand. msgspec writes a JSON Schema for every
+# Struct. Generators also need a unique name for each schema, a type beside every enum, one form for
+# nullable values, and identifiers for values such as `°`.
 
 
 def _components(types: Sequence[type]) -> dict[str, Schema]:
-    """Return the schema of every Struct.
+    """Return the schemas of all Structs by name.
 
-    If two sections use one name, the section's name is prefixed.
+    If two sections use the same name, the section's name is prefixed.
     """
     _, schemas = msgspec.json.schema_components(types, ref_template=REF)
     text = msgspec.json.encode(schemas).decode()
@@ -256,7 +256,7 @@ def _components(types: Sequence[type]) -> dict[str, Schema]:
 
 
 def _struct(name: str, schema: Schema) -> Schema:
-    """Return the schema of a Struct; only a field that may be unset is not required."""
+    """Return the final schema of a Struct; all fields are required unless they may be unset."""
     properties = {field: _shaped(value) for field, value in schema.get("properties", {}).items()}
     optional = {
         field
@@ -275,7 +275,7 @@ def _struct(name: str, schema: Schema) -> Schema:
 
 
 def _shaped(schema: Schema) -> Schema:
-    """Return a schema with those inside it, each in its final form."""
+    """Return the final form of a schema and of all schemas inside it."""
     shaped = dict(schema)
     for key in ("items", "additionalProperties"):
         if isinstance(shaped.get(key), dict):
@@ -287,7 +287,7 @@ def _shaped(schema: Schema) -> Schema:
 
 
 def _nullable(schema: Schema) -> Schema:
-    """Return a plain type that may be null as one schema with two types."""
+    """Return a nullable plain type as one schema with two types; any other schema unchanged."""
     known, *others = sorted(schema["anyOf"], key=_NULL.__eq__)
     if others != [_NULL] or "type" not in known:
         return schema
@@ -299,10 +299,10 @@ def _nullable(schema: Schema) -> Schema:
 
 
 def _enumerated(schema: Schema) -> Schema:
-    """Return an enum with its type and, where its values hold none, identifiers.
+    """Return an enum with its type, and with identifiers if its values cannot be identifiers.
 
-    A boolean that is always the same may not be the other one: openapi-generator would compare an
-    enum or a constant of true with the word.
+    A constant boolean becomes `not` the other value: openapi-generator would compare an enum or
+    constant of `true` with the text "true".
     """
     values = schema["enum"]
     typed = {**schema, "type": _TYPES[type(values[0])]}

@@ -1,6 +1,6 @@
-"""`/v1/pulse.json`: several sections in one call, for a point or for several points.
+"""`/v1/pulse.json`: several sections in one call, for one or several points.
 
-Each section's answer is the bytes that its own endpoint sends, so that nothing is encoded twice.
+Each section's answer has the same bytes as that of its own endpoint, so nothing is encoded twice.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ def route(service: Service) -> Route:
     sections = [cached.section for cached in service.sections]
 
     def cost_of(request: Exchange) -> int:
-        """Return the number of requests that it counts as; one where it is refused."""
+        """Return as how many requests the call counts; one if its parameters are invalid."""
         try:
             return cost(service, parse(request.query, PULSE, service.languages, service.choices))
         except errors.InvalidRequest:
@@ -90,26 +90,26 @@ def route(service: Service) -> Route:
 
 
 def cost(service: Service, given: Parameters) -> int:
-    """Return the number of requests that a call counts as: one for each section of each point."""
+    """Return as how many requests a call counts: one for each section of each different point."""
     return (len(set(given.points)) or 1) * len(chosen(service.sections, given.sections))
 
 
 def without_answer(pulses: Iterable[Pulse]) -> errors.UpstreamUnavailable:
-    """Return the error of a call in which no section of any point has an answer."""
+    """Return the error for a call in which no section of any point has an answer."""
     late = any("late" in pulse.missing.values() for pulse in pulses)
     why = "was ready in time" if late else "has data"
     return errors.UpstreamUnavailable(f"No section {why}, and no earlier result is stored.", 5)
 
 
 async def _read(service: Service, given: Parameters, deadline: Deadline) -> list[Pulse]:
-    """Read the chosen sections of every point side by side; equal reads are joined."""
+    """Read the chosen sections of all points concurrently; results are in the points' order."""
     sections = chosen(service.sections, given.sections)
     reads = (read_pulse(sections, query, deadline) for query in queries(service, given))
     return await asyncio.gather(*reads)
 
 
 def queries(service: Service, given: Parameters) -> list[Query]:
-    """Return the query for each point; they share the list of `reads`."""
+    """Return a query for each point; all share the list `reads`, which records cache outcomes."""
     language, now = given.language or service.languages.english, service.clock()
     points = [service.gazetteer.point(*one) for one in given.points or [(given.lat, given.lng)]]
     first = Query(points[0], None, given.units, language, given.guide)
@@ -131,7 +131,7 @@ def _body(pulse: Pulse) -> PulseBody:
 
 
 def documented(sections: Sequence[Section[Any]]) -> tuple[type[msgspec.Struct], ...]:
-    """Return the two bodies for the API reference; each section is a field that may be absent."""
+    """Return `PulseBody` and `PulsesBody` for the API reference, with a field for each section."""
 
     def by_section(field: str, type_of: Callable[[Section[Any]], Any]) -> tuple[str, Any]:
         description = _DESCRIPTIONS[field]

@@ -1,11 +1,11 @@
-"""ResponseCache: finished responses of one path, reused for equal requests at almost no cost.
+"""ResponseCache: finished responses of one path, reused for equal requests.
 
-Two requests are equal if their path, their raw query string and their headers for coding and
-language are the same (RFC 9111 section 4.1). Key and quota are checked for each; the request's id,
-the quota and the remaining freshness are written for each. A response is cached while its data are
-fresh, or for a moment if it is incomplete, until what it awaits has come; it is dropped when a
-section reports that its data have changed. Content codings (RFC 9110 section 12.5.3) and ETags are
-handled here too.
+Two requests are equal if they have the same path, raw query string, content coding and, where it
+matters, Accept-Language (RFC 9111 section 4.1). Each request is still authenticated and counted,
+and its response has its own id, quota and remaining freshness. A response is cached while its data
+are fresh; an incomplete one for some seconds, until a fetch that it awaits has ended. It is dropped
+when a section reports changed data. This module also handles content codings (RFC 9110 section
+12.5.3) and ETags.
 """
 
 import gzip
@@ -22,11 +22,11 @@ from location_context.exchange import Exchange
 from location_context.lru import LRUCache
 from location_context.sections.section import Section
 
-MIN_COMPRESSED = 600  # bytes; below this, headers and effort outweigh the saving
-# At 5, Brotli packs the largest page of a week (62 kB) in 1.0 ms instead of 0.7, and into 13.3 kB
-# instead of 14.3: below the 14 kB that the builder names, in every language.
+MIN_COMPRESSED = 600  # bytes; smaller bodies are not compressed
+# Brotli's level 5 compresses the largest page of a week (62 kB) to 13.3 kB in 1.0 ms; a lower level
+# to 14.3 kB in 0.7 ms. The builder's page promises less than 14 kB in every language.
 _BROTLI, _GZIP = 5, 6
-MAX_ACCEPT_ENCODING = 1000  # bytes that are read, and used as the key of a cache
+MAX_ACCEPT_ENCODING = 1000  # bytes of the header that are read
 _CODINGS = ("br", "gzip")  # in order of preference
 _QUALITY = re.compile(r"q\s*=\s*(0(\.\d{0,3})?|1(\.0{0,3})?)", re.IGNORECASE)
 _ENTITY_TAG = re.compile(rb'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
@@ -37,7 +37,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 def choose_coding(accept_encoding: bytes) -> str | None:
-    """Return `br`, `gzip`, or None for the plain body; junk in the header is ignored."""
+    """Return `br`, `gzip`, or None for no compression; malformed parts are ignored."""
     return _choose_coding(accept_encoding[:MAX_ACCEPT_ENCODING])
 
 
@@ -55,7 +55,7 @@ def _choose_coding(accept_encoding: bytes) -> str | None:
 
 
 def compress(body: bytes, coding: str) -> bytes:
-    """Return the body, compressed."""
+    """Return the body compressed with `br` or `gzip`."""
     if coding == "br":
         packed: bytes = brotli.compress(body, quality=_BROTLI, mode=brotli.MODE_TEXT)
         return packed
@@ -63,33 +63,31 @@ def compress(body: bytes, coding: str) -> bytes:
 
 
 def etag_matches(if_none_match: bytes | None, etag: bytes) -> bool:
-    """Compare weakly (RFC 9110 section 13.1.2).
-
-    Anything that is not an entity tag never matches.
-    """
+    """Return True if If-None-Match contains the ETag or `*` (weak comparison, RFC 9110)."""
     if if_none_match is None:
         return False
-    if if_none_match == etag:  # the value of nearly every client
+    if if_none_match == etag:  # the usual case, faster than parsing
         return True
     if if_none_match.strip() == b"*":
         return True
     return etag in _ENTITY_TAG.findall(if_none_match[:4000])
 
 
-MAX_BYTES = 8_000_000  # of one path; plain bodies are shared with the section's own cache
-ENTRY_BYTES = 1500  # the size of an entry besides its body and its key
+MAX_BYTES = 8_000_000  # of one path; uncompressed bodies are shared with the section's cache
+ENTRY_BYTES = 1500  # the size of an entry without its body and key
 MAX_KEY_BYTES = 2000  # of query and Accept-Language; longer ones are not cached
 
 PACKED_ALREADY = frozenset({b"image/png"})
 
-Key = tuple[bytes, str | None, bytes | None]  # query, coding, Accept-Language where it matters
+Key = tuple[bytes, str | None, bytes | None]  # query, coding, Accept-Language if it matters
 
 
 class FinishedResponse:
-    """A response of status 200, packed for one coding and with its ETag.
+    """A response with status 200, compressed with one coding, with its ETag.
 
     Attributes:
-        size: the bytes that it takes, its key excluded.
+        size: its size in bytes, without its key in the cache.
+        varies: True if it depends on Accept-Language.
     """
 
     __slots__ = (
@@ -108,18 +106,15 @@ class FinishedResponse:
     )  # fmt: skip
 
     def __init__(self, request: Exchange, response: Response, now: float) -> None:
-        """Create the finished response from the handler's response to `request`.
-
-        `now` in POSIX seconds.
-        """
+        """Finish the handler's response to `request`; `now` is in POSIX seconds."""
         headers, body = dict(response.raw_headers), bytes(response.body)
         coding = None
         if len(body) >= MIN_COMPRESSED and headers[b"content-type"] not in PACKED_ALREADY:
             coding = choose_coding(request.given.get(b"accept-encoding", b""))
         digest = request.digest or hashlib.blake2b(body, digest_size=12).hexdigest()
         if coding:
-            digest = f"{digest}-{coding}"  # other bytes need another ETag
-            # a response outside the cache, such as documentation, is packed once for all requests
+            digest = f"{digest}-{coding}"  # different bytes need a different ETag
+            # responses that are not cached here, such as documentation, are compressed only once
             body = compress(body, coding) if request.freshness else _compress_once(body, coding)
             headers[b"content-encoding"] = coding.encode()
             headers[b"content-length"] = str(len(body)).encode()
@@ -130,7 +125,7 @@ class FinishedResponse:
         self._on_304 = [pair for pair in self._headers if pair[0] in ON_304]
         self._body = body
         self._freshness = request.freshness
-        self._left: int | None = None  # seconds, of the Cache-Control that was written last
+        self._left: int | None = None  # seconds of freshness in the last Cache-Control
         self._control = (b"", b"")
         self._reusable_until = request.freshness.reusable_until(now) if request.freshness else now
         self._mode, self._near = request.mode, request.near
@@ -138,7 +133,7 @@ class FinishedResponse:
         self.varies = b"accept-language" in others.lower()
 
     def is_usable(self, now: float) -> bool:
-        """Return True if the response may be sent to an equal request."""
+        """Return True if the response may be reused at `now`, in POSIX seconds."""
         return (
             now < self._reusable_until
             and self._freshness is not None
@@ -146,20 +141,20 @@ class FinishedResponse:
         )
 
     def answer(self, request: Exchange, now: float) -> tuple[int, Headers, bytes]:
-        """Return the status, headers and body for a request that equals the first one."""
+        """Return status (200 or 304), headers and body for a request equal to the first one."""
         if etag_matches(request.given.get(b"if-none-match"), self._etag):
             status, headers, body = 304, self._on_304, b""
         else:
             status, headers, body = 200, self._headers, self._body
         if self._freshness is None:
             return status, [*headers], body
-        if (left := self._freshness.seconds_left(now)) != self._left:  # which lasts for a second
+        if (left := self._freshness.seconds_left(now)) != self._left:  # changes once a second
             self._left = left
             self._control = (b"cache-control", self._freshness.cache_control(left).encode())
         return status, [*headers, self._control], body
 
     def describe(self, request: Exchange) -> None:
-        """Fill in the request's log line for a cached response."""
+        """Set the request's fields for the log line of a cached response."""
         request.cache, request.mode, request.near = "response", self._mode, self._near
 
 
@@ -172,8 +167,8 @@ class ResponseCache:
     """The finished responses of one path, by query, coding and, where it matters, language.
 
     Attributes:
-        generation: number of changes of the sections; a response that was started before the last
-            change is not cached.
+        generation: how often sections have changed; the caller must not store a response that was
+            begun in an earlier generation.
     """
 
     def __init__(self, sections: Iterable[Section[Any]]) -> None:
@@ -183,7 +178,7 @@ class ResponseCache:
             section.on_change(self.clear)
 
     def find(self, request: Exchange, now: float) -> FinishedResponse | None:
-        """Return the response cached for an equal request; `now` in POSIX seconds."""
+        """Return a usable response to an equal request, or None; `now` is in POSIX seconds."""
         coding = choose_coding(request.given.get(b"accept-encoding", b""))
         found = self._responses.get((request.query, coding, None))
         if found is None:
@@ -192,7 +187,7 @@ class ResponseCache:
         return found if found is not None and found.is_usable(now) else None
 
     def store(self, request: Exchange, response: FinishedResponse) -> None:
-        """Store the response to a request, unless its key is too long."""
+        """Store the response to a request, unless its query and language are too long."""
         coding = choose_coding(request.given.get(b"accept-encoding", b""))
         language = request.given.get(b"accept-language", b"") if response.varies else None
         key_bytes = len(request.query) + len(language or b"")
@@ -201,6 +196,6 @@ class ResponseCache:
             self._responses.put((request.query, coding, language), response)
 
     def clear(self) -> None:
-        """Drop every response, also those still being made."""
+        """Drop all responses; responses that are still being made must not be stored."""
         self.generation += 1
         self._responses.clear()

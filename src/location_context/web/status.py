@@ -1,4 +1,4 @@
-"""Health, readiness and status of the process, its sections and providers."""
+"""`/v1/health`, `/v1/ready` and `/v1/status`: the state of this process and its providers."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ from location_context.service import Service
 from location_context.web.error_responses import JSON
 
 HEALTH_PATH, READY_PATH, STATUS_PATH = "/v1/health", "/v1/ready", "/v1/status"
-PROBES = frozenset({HEALTH_PATH, READY_PATH})  # called every few seconds: never refused, at debug
+PROBES = frozenset({HEALTH_PATH, READY_PATH})  # called every few seconds, so logged at debug
 Overall = Literal["operational", "degraded", "outage"]
 _HEADERS = {"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"}
 DATABASE_TIMEOUT = 1.0  # seconds
@@ -77,7 +77,7 @@ class StatusBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def health_route(is_draining: Callable[[], bool]) -> Route:
-    """Return the route of `/v1/health`, which reads nothing."""
+    """Return the route of `/v1/health`, which answers without checking any other part."""
     ok = msgspec.json.encode(HealthBody(status="ok"))
     ending = msgspec.json.encode(HealthBody(status="draining"))
 
@@ -90,7 +90,7 @@ def health_route(is_draining: Callable[[], bool]) -> Route:
 
 
 def ready_route(service: Service, is_draining: Callable[[], bool]) -> Route:
-    """Return the route of `/v1/ready`, which also checks that the database answers."""
+    """Return the route of `/v1/ready`; it is ready with all data loaded and the database up."""
 
     async def handle(_: Exchange) -> Response:
         body = readiness(service, draining=is_draining())
@@ -101,7 +101,7 @@ def ready_route(service: Service, is_draining: Callable[[], bool]) -> Route:
 
 
 def readiness(service: Service, *, draining: bool) -> ReadyBody:
-    """Return the readiness of this process for requests now."""
+    """Return whether this process is ready for requests now, and which parts it awaits."""
     if draining:
         return ReadyBody(status="draining", awaited=[])
     sections = [one.section for one in service.sections]
@@ -112,18 +112,18 @@ def readiness(service: Service, *, draining: bool) -> ReadyBody:
 
 
 def status_route(service: Service) -> Route:
-    """Return the route of `/v1/status`, which is open to everyone: it rarely reads the database."""
+    """Return the route of `/v1/status`, which needs no limit since it rarely uses the database."""
     datasets = DatasetCache(service)
 
     async def handle(_: Exchange) -> Response:
         body = msgspec.json.encode(await status(service, datasets))
         return Response(body, 200, _HEADERS, media_type=JSON)
 
-    return Route(STATUS_PATH, handle, access="open")  # monitors may share an address
+    return Route(STATUS_PATH, handle, access="open")  # several monitors may share an address
 
 
 class DatasetCache:
-    """The imported datasets, at most 30 s old; concurrent requests share one look-up."""
+    """The state of imported datasets, at most 30 s old; concurrent requests share one query."""
 
     def __init__(self, service: Service, now: Callable[[], float] = time.monotonic) -> None:
         self._service = service
@@ -133,7 +133,7 @@ class DatasetCache:
         self._until = float("-inf")
 
     async def read(self) -> Datasets | None:
-        """Return the datasets; None while the database does not answer."""
+        """Return the datasets' states by name; None while the database does not answer."""
         async with self._lock:
             if self._now() >= self._until:
                 self._found = await _datasets(self._service)
@@ -160,7 +160,7 @@ async def status(service: Service, cache: DatasetCache | None = None) -> StatusB
 
 
 def documented_status(sections: Sequence[Section[Any]]) -> type[msgspec.Struct]:
-    """Return `StatusBody` for the API reference, with each section's dataset as a field."""
+    """Return a `StatusBody` for the API reference in which each dataset is a field."""
     fields = [
         (info.name, Annotated[DatasetState | None, Meta(description=info.description)], None)
         for section in sections
@@ -181,7 +181,7 @@ def _dataset_names(service: Service) -> list[str]:
 
 
 async def _datasets(service: Service) -> Datasets | None:
-    """Return the imported datasets; None while the database does not answer."""
+    """Read the datasets' states by name; return None if the database fails or is slow."""
     sections = [cached.section for cached in service.sections if cached.section.dataset_info]
     try:
         async with asyncio.timeout(DATABASE_TIMEOUT):
@@ -192,7 +192,7 @@ async def _datasets(service: Service) -> Datasets | None:
 
 
 def operator_warnings(service: Service) -> list[str]:
-    """Return the warnings for the operator."""
+    """Return the operator's warnings of sections, authentication and proxies, each once."""
     found = [warning for one in service.sections for warning in one.section.warnings()]
     found += service.authenticator.warnings()
     if service.proxies.warning:
@@ -201,7 +201,7 @@ def operator_warnings(service: Service) -> list[str]:
 
 
 def section_state(cached: CachedSection) -> SectionState:
-    """Return a state: `outage` if the last read had no data, `degraded` if a provider failed."""
+    """Return a section's state: `outage` if the last read failed, `degraded` if a provider did."""
     providers = list(cached.section.providers())
     troubled = any(p.status in {"degraded", "outage"} for p in providers)
     status: Overall = "degraded" if troubled else "operational"

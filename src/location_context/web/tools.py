@@ -1,8 +1,8 @@
-"""Tools: what agents call at /mcp, answered as short text with its sources and licences.
+"""Tools: the tools that agents call at /mcp; each answers with short text and its licence notices.
 
-A place is a name, which the gazetteer knows, or coordinates. The text of a section is the one that
-`location-context read` prints, so a section of another package is in it too. A stay that crosses
-the forecast's horizon is read in two parts, and each says which kind of data it has.
+A place is a name in the gazetteer, or coordinates. A section's text is the same as that of
+`location-context read`, so sections of other packages are included. If a stay crosses the forecast
+horizon, it is read in two parts, and each part states its kind of data.
 """
 
 import asyncio
@@ -30,12 +30,12 @@ from location_context.upstream.deadline import Deadline
 from location_context.web import pulse
 
 MAX_PLACES = 5  # in one call of `year`
-SHOWN_PLACES = 8
-SHOWN_OTHERS = 4  # places of the same name, named beside the chosen one
-MANY = 500  # no name has so many places
-# bytes that the sections share, so that four of a week take less than 2,500 tokens with notices
+SHOWN_PLACES = 8  # in an answer of `places`
+SHOWN_OTHERS = 4  # other places with the same name that an answer mentions
+MANY = 500  # limit of a search; fewer places share any name
+# bytes of text shared by the sections; four sections of a week then take below 2,500 tokens
 BYTES, DAY_BYTES = 2_500, 300
-YEAR_DAYS = 12  # months, each a row as a day is
+YEAR_DAYS = 12  # rows of the section `year`: its months, counted like days
 YEAR = "year"
 _COORDINATES = re.compile(r"\s*-?[\d.]+\s*,\s*-?[\d.]+\s*", re.ASCII)
 _ALIASES = {"usa": "us", "uk": "gb"}
@@ -43,7 +43,7 @@ _EXPLAINED = {"climatology": "climatology: past years, not a forecast"}
 
 
 def offered(service: Service) -> dict[str, Any]:
-    """Return the protocol's definitions of tools by name; `year` needs its section."""
+    """Return the tools' definitions in MCP's format by name; `year` only if it is installed."""
     text = (resources.files("location_context.web") / "tools.json").read_bytes()
     tools = {tool["name"]: tool for tool in msgspec.json.decode(text)}
     if YEAR not in {section.name for section in service.sections}:
@@ -54,10 +54,10 @@ def offered(service: Service) -> dict[str, Any]:
 async def answer(
     service: Service, request: Exchange, name: str, arguments: Mapping[str, Any]
 ) -> str:
-    """Return the answer to a call; each section of each place counts as one request.
+    """Return the text that answers a call; each section of each place counts as one request.
 
     Raises:
-        PublicError: the arguments are wrong, the quota is used up, or nothing is known.
+        PublicError: the arguments are invalid, the quota is used up, or there are no data.
     """
     tools = offered(service)
     if name not in tools:
@@ -84,7 +84,7 @@ async def answer(
 async def _read(
     service: Service, request: Exchange, names: list[str], given: Mapping[str, Any]
 ) -> str:
-    """Return the text of the sections of each place, with the notices of all."""
+    """Return the text of all sections of each place, followed by the licence notices."""
     places = [locate(service.gazetteer, name) for name in names]
     values = {key: ",".join(_listed(value)) for key, value in given.items()}
     values["points"] = ";".join(point for point, _ in places)
@@ -116,14 +116,14 @@ async def _read(
 
 
 async def _count(service: Service, request: Exchange, cost: int) -> None:
-    """Count the call as `cost` requests; its admission counted none."""
+    """Count the call as `cost` requests against the key's quota; admission counted it as none."""
     if (counted := request.counted) is not None:
-        request.counted = None  # which a 429 leaves uncounted
+        request.counted = None  # so that nothing is refunded if this raises a 429
         request.counted = await service.authenticator.count_further(counted, cost)
 
 
 def locate(gazetteer: Gazetteer, text: str) -> tuple[str, list[City]]:
-    """Return `lat,lng` of coordinates or of a name, and the cities of that name, the chosen first.
+    """Return `lat,lng` of a place, and the cities with its name, the chosen one first.
 
     Raises:
         InvalidPlace: the name is unknown.
@@ -131,15 +131,15 @@ def locate(gazetteer: Gazetteer, text: str) -> tuple[str, list[City]]:
     if _COORDINATES.fullmatch(text):
         return "".join(text.split()), []
     first, *others = matching(gazetteer, text)
-    names = {search_key(first.name), search_key(text.partition(",")[0])}  # Rome, and Roma as sent
+    names = {search_key(first.name), search_key(text.partition(",")[0])}  # both Rome and Roma
     same = [one for one in others if search_key(one.name) in names]
     return f"{first.lat:.4f},{first.lng:.4f}", [first, *same]
 
 
 def matching(gazetteer: Gazetteer, text: str, *, beginning: bool = False) -> list[City]:
-    """Return the cities of a name, in the country or region after its comma, largest first.
+    """Return the cities with a name, in the country or region after its comma, largest first.
 
-    Those that only begin so follow with `beginning`, or stand alone if no name is the text.
+    Cities whose name only begins with the text are added if `beginning`, or if no other was found.
 
     Raises:
         InvalidPlace: there is no such city.
@@ -159,7 +159,7 @@ def matching(gazetteer: Gazetteer, text: str, *, beginning: bool = False) -> lis
 
 
 def _lies_in(city: City, area: str) -> bool:
-    """Return True if the area is the city's country or region, by its code or English name."""
+    """Return True if `area` is the city's country (code or English name) or region (code)."""
     key = search_key(area)
     country = str(Locale("en").territories.get(city.country, ""))
     region = city.region or ""
@@ -183,12 +183,12 @@ def _table_of_places(cities: list[City]) -> str:
 
 
 def _listed(value: Any) -> list[str]:
-    """Return an argument as texts: a list's, or a single one."""
+    """Return an argument as a list of texts, whether it is a list or a single value."""
     return [str(one) for one in value] if isinstance(value, list) else [str(value)]
 
 
 def _parts(section: CachedSection, query: Query, last: date) -> list[Query]:
-    """Return the query, or that for the days up to the forecast's last and that for the others."""
+    """Return the query, split after `last`, the forecast's last day, if the section requires it."""
     stay = query.stay
     if not section.section.splits_at_horizon or not stay or not stay.start <= last < stay.end:
         return [query]
@@ -208,7 +208,7 @@ def _heading(query: Query, cities: list[City], today: date) -> Iterator[str]:
 def _section_text(
     section: CachedSection, read: Pulse, whole: Query, sections: int
 ) -> Iterator[str]:
-    """Yield a section's lines, as many as its share of the answer holds."""
+    """Yield a section's heading and as many lines of its text as its share of bytes allows."""
     heading, stay = f"## {section.name}", read.query.stay
     if stay and stay != whole.stay:
         heading += f" {stay.start} to {stay.end}"
@@ -240,7 +240,7 @@ def _section_text(
 
 
 def _lines(parts: Iterable[Any]) -> Iterator[str]:
-    """Yield texts as they are, and tables row by row."""
+    """Yield the lines of a section's text; a table has one line for each row."""
     for part in parts:
         if isinstance(part, str):
             yield part
@@ -250,7 +250,7 @@ def _lines(parts: Iterable[Any]) -> Iterator[str]:
 
 
 def _notices(notices: Iterable[Attribution]) -> Iterator[str]:
-    """Yield each notice once with the name of its licence, and each licence's address once."""
+    """Yield each notice once with its licence's name, then the address of each licence once."""
     unique = {notice.text: notice for notice in notices}
     if unique:
         yield "## Sources: show these notices"
