@@ -151,7 +151,7 @@ def shown(value: str) -> str:
 
 
 def _points(_: str, text: str) -> tuple[tuple[float, float], ...]:
-    """Return the points (lat, lng) in canonical form."""
+    """Return the points (lat, lng) in a text such as `48.9,2.4;43.3,-2`, in canonical form."""
     pairs = text.split(";")
     if len(pairs) > MAX_POINTS:
         raise errors.InvalidPoints(

@@ -252,7 +252,7 @@ def test_doctor_names_a_plan_without_the_archive(data_dir: Path) -> None:
     assert report["provider open_meteo_forecast"]["outcome"] == "ok"
     found = report["provider open_meteo_archive"]
     assert found["outcome"] == "warning"
-    assert "take a larger plan" in found["message"]
+    assert "upgrade the provider's plan" in found["message"]
     assert "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL" in found["message"]
     assert "the plan of this API key does not include it" in found["message"]
     notices = [finding["message"] for check, finding in report.items() if "notice" in check]
@@ -305,7 +305,7 @@ def test_setup_warns_of_a_failed_fallback_and_continues(tmp_path: Path) -> None:
     nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
     done = command(tmp_path, "setup", "--json", more=nowhere)
     report = json.loads(done.stdout)
-    assert "Warning: the fallback climate grid was not made" in done.stderr
+    assert "Warning: the fallback grid was not built" in done.stderr
     assert report["fallback_made"] is False
     assert report["key"].startswith("lc_live_")
     assert "/v1/pulse/astronomy?" in report["curl"]

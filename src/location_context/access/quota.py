@@ -146,7 +146,7 @@ class Counter(Protocol):
         ...
 
     async def consume(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult:
-        """Count a request of `subject` as `cost` requests, if every window has room for them."""
+        """Count a request as `cost` requests if no quota is exceeded; return whether it was."""
         ...
 
     def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult | None:
@@ -183,7 +183,7 @@ class MemoryCounter:
         self._secrets: OrderedDict[str, bytes] = OrderedDict()
 
     def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult:
-        """Count a request of `subject` as `cost` requests, if every window has room for them."""
+        """Count a request as `cost` requests if no quota is exceeded; return whether it was."""
         now, kind = self._now(), self._kind(limits)
         if (windows := kind.get(subject)) is None:
             self._forget(kind, now)

@@ -403,7 +403,7 @@ _MESSAGES = {
 
 @contextmanager
 def translate_database_errors(label: str) -> Iterator[None]:
-    """Raise errors of the database driver in this block as a `StorageError` that names `label`."""
+    """Convert errors of the driver in a `with` block to a `StorageError` that names `label`."""
     try:
         yield
     except IntegrityError as error:

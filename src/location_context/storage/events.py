@@ -180,7 +180,7 @@ def _insert(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
 
 
 def cell_of(lat: float, lng: float) -> int:
-    """Return the number of the cell that contains a point."""
+    """Return the number of the cell (a square of 28 km) that contains a point."""
     band = _band(lat)
     count = _columns(band)
     return band * _MAX_COLUMNS + math.floor((lng + 180) / 360 * count) % count

@@ -91,7 +91,7 @@ class Transfer:
         """Copy all rows; return the number of rows of each table.
 
         Args:
-            advance: called with the number of rows read since its last call; in all twice `count`.
+            advance: receives the number of rows read since its last call; two passes read each.
 
         Raises:
             OperatorError: the target is not empty.

@@ -213,7 +213,7 @@ def _is_final(response: Response) -> bool:
 
 
 def json_routes(service: Service, app: Application, oembed: type) -> list[Route]:
-    """Return the routes of the JSON API and its documentation; `oembed` is oEmbed's Struct."""
+    """Return the routes of the JSON API and its documentation; `oembed` is its answer's Struct."""
     sections = [cached.section for cached in service.sections]
     public_url = service.settings.public_url
     pages = docs.all_pages(public_url, sections)

@@ -106,7 +106,7 @@ class FinishedResponse:
     )  # fmt: skip
 
     def __init__(self, request: Exchange, response: Response, now: float) -> None:
-        """Finish the handler's response to `request`; `now` is in POSIX seconds."""
+        """Compress the handler's response and set its headers; `now` is in POSIX seconds."""
         headers, body = dict(response.raw_headers), bytes(response.body)
         coding = None
         if len(body) >= MIN_COMPRESSED and headers[b"content-type"] not in PACKED_ALREADY:

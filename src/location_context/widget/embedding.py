@@ -5,13 +5,12 @@ creates the iframe. Its height is reserved, so that the page does not move while
 sandboxed: the widget's script has no access to our origin, and links open in new tabs. Pages
 without scripts use one line with the iframe itself. Only PUBLIC_URL determines absolute addresses.
 
-The script sizes every widget on a host's page to its content. It accepts a message only
-from the window of an iframe whose address is the widget on the script's own origin, and only a
-height from 1 to 20,000 px: the height of the content, to which the iframe's padding and border are
-added. It does not resize an iframe that is hidden or has no width yet. It requests the height again
-with `{"type":"pulse:measure","version":1}`: from widgets that sent it before the script loaded or
-before they had a width, and from all widgets when the host's window is resized (browsers suspend
-those that are out of sight).
+The script resizes every widget on a page to its content. It accepts messages only from iframes that
+show a widget of the script's origin, and only heights of the content from 1 to 20,000 px; it adds
+the iframe's padding and border. It does not resize an iframe that is hidden or has no width yet. It
+requests the height again with `{"type":"pulse:measure","version":1}` from widgets that sent it too
+early: before the script loaded or before they had a width. When the window is resized, it asks all
+widgets, since browsers suspend widgets that are out of sight.
 """
 
 import json

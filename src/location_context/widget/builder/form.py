@@ -132,7 +132,7 @@ def place_fields(city: City) -> dict[str, str]:
 
 
 def encode_place(fields: dict[str, str]) -> str:
-    """Return the value of the field `was`: point and name of the page that is being sent."""
+    """Return point and name as one text, for the form's hidden field `was`."""
     return f"{fields['lat']},{fields['lng']},{fields['place']}"
 
 

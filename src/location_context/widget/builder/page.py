@@ -205,7 +205,7 @@ def _choices(
 
 
 def _alternatives(state: form.Form, fmt: Formatter) -> list[dict[str, str]]:
-    """Return links to other places with the searched name, and back to the previous point."""
+    """Return name, detail and query of links: other places found, and the previous point."""
     fields, search = state.fields, state.search
     described = zip(search.places, form.describe(search.places, fmt), strict=True)
     links = [
