@@ -20,7 +20,6 @@ from rich.progress import Progress
 from rich.table import Table
 
 from location_context.errors import OperatorError
-from location_context.sections.addresses import web_address
 from location_context.settings import Settings
 from location_context.settings.data_dir import note_store
 from location_context.settings.parsers import COMMAND, variable
@@ -97,6 +96,9 @@ def check_notice(attribution: str, url: str | None, license_: str | None) -> Non
     Raises:
         OperatorError: a text is too long or has several lines, or the address is invalid.
     """
+    # imported here: `serve` imports this module, and its parent must not load the sections
+    from location_context.sections.addresses import web_address  # noqa: PLC0415  see above
+
     for option, text in (("--attribution", attribution), ("--license", license_ or "")):
         longest = _LONGEST[option]
         if len(text) > longest or len(text.splitlines()) > 1 or min(text, default=" ") < " ":
