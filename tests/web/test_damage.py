@@ -84,7 +84,7 @@ UNREADABLE = ("'{'", "'{\"id\": 7}'", "cast(x'ff' as text)", "x'00'", "''")
 @pytest.mark.parametrize(
     ("damage", "notice"),
     [
-        *((RECORD.format(one), "The restaurant guide cannot be followed") for one in UNREADABLE),
+        *((RECORD.format(one), "The restaurant guide cannot be updated") for one in UNREADABLE),
         ("UPDATE guide_versions SET provenance = '?'", "guide version 1 is damaged"),
     ],
 )

@@ -406,7 +406,7 @@ class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
 
     name: Annotated[Text, Meta(description="The provider's name.")]
     status: Annotated[ProviderStatus, Meta(description="The provider's present state.")]
-    last_success_at: Annotated[Moment | None, Meta(description="Its last good answer, UTC.")]
+    last_success_at: Annotated[Moment | None, Meta(description="Its last usable answer, UTC.")]
     last_error_code: Annotated[
         str | None, Meta(description="The kind of the newest failure since the last success.")
     ]
@@ -432,8 +432,8 @@ class DatasetState(msgspec.Struct, frozen=True, kw_only=True):
     """An imported dataset as `/v1/status` shows it."""
 
     version: Annotated[str | None, Meta(description="The dataset's edition.")]
-    rows: Annotated[int, Meta(ge=0, description="How many rows it holds.")]
+    rows: Annotated[int, Meta(ge=0, description="Number of its rows.")]
     imported_at: Annotated[Moment | None, Meta(description="When it was imported, UTC.")]
     named: Annotated[
-        int, Meta(ge=0, description="How many more datasets of this kind, each with a name.")
+        int, Meta(ge=0, description="Number of further datasets of this kind that have a name.")
     ] = 0

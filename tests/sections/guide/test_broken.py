@@ -61,7 +61,7 @@ BROKEN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "gzip too large": (lambda data: gzip.compress(wide(data), 1), r"larger than 2 MB"),
     "an HTML error page": (lambda _: PAGE, "web page"),
     "a zip": (zipped, "zip archive"),
-    "gzip cut short": (lambda data: gzip.compress(data)[:-20], "damaged or cut short"),
+    "gzip cut short": (lambda data: gzip.compress(data)[:-20], "damaged or incomplete gzip"),
     "a quote never closed": (lambda data: data + b'"never closed, Paris', r"broken at line \d+"),
     "empty": (lambda _: b"", "empty"),
     "only a header": (lambda data: data.partition(b"\n")[0], "no rows"),

@@ -75,8 +75,8 @@ BAD = {
     "its coordinates are 0, 0": {"Latitude": "0", "Longitude": "0.0"},
     "latitude and longitude are swapped": {"Latitude": "2.35", "Longitude": "48.85"},
     "the award '4 Stars' is not known": {"Award": "4 Stars"},
-    "its distinction is retired and is not a tier": {"Award": "Green Star"},
-    "it holds control characters": {"Name": "Chez \x07 Exemple"},
+    "the award 'Green Star' is no longer given and does not name a tier": {"Award": "Green Star"},
+    "it contains control characters": {"Name": "Chez \x07 Exemple"},
     "its text is wrongly encoded: 'FrantzÃ©n'": {"Name": "FrantzÃ©n"},
 }
 

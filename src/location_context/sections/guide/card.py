@@ -1,4 +1,4 @@
-"""The restaurants card: the nearest of each tier in view, the rest a click away."""
+"""The restaurants card: shows the nearest restaurants of each tier, and the rest after a click."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from location_context.sections.guide.map import FEWEST, Map, drawn
 from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody
 
 TEMPLATE = "location_context.sections.guide:card.html"
-MAX_SHOWN = 6  # the rest is a click away
+MAX_SHOWN = 6  # restaurants in view; the rest is shown after a click
 MAX_WALK = 30  # longest walk to a starred restaurant that the facts mention, in minutes
 SIGNS = ("€", "£", "$", "¥")
 
 
-Shown: TypeAlias = tuple[TierBody, list[RestaurantBody]]  # a tier, and those of it that are shown
+Shown: TypeAlias = tuple[TierBody, list[RestaurantBody]]  # a tier, and its restaurants to show
 
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """The template's input: the tiers in view, and `more` after a click."""
+    """The template's input: `tiers` are in view, `more` is shown after a click."""
 
     map: Map | None
     whereabouts: str
@@ -33,22 +33,22 @@ class View:
 
     @staticmethod
     def sign(price: str | None) -> str:
-        """Return the currency's sign as the dataset writes prices, else the euro's."""
+        """Return the currency sign in a restaurant's price, or the euro sign if it has none."""
         return next((sign for sign in SIGNS if price and sign in price), "€")
 
     @staticmethod
     def quoted(note: str, fmt: Formatter) -> str:
-        """Return the operator's sentence in the quotes of the page's language.
+        """Return the operator's note in the quotation marks of the page's language.
 
-        Its own language is unknown. With its quotes it is isolated, so that they take its direction
-        and no other sign of the page does.
+        The note's language is unknown. Isolating the note with its quotation marks gives them its
+        writing direction, and leaves the text around them unchanged.
         """
         quoted = fmt.gettext("“{note}”").format(note=note)
         return f"\u2068{quoted}\u2069"
 
     @staticmethod
     def spoken_way(one: RestaurantBody, fmt: Formatter) -> str:
-        """Return how long it takes, on foot or by car."""
+        """Return the travel time in words, such as `12 min on foot`."""
         walk, drive = fmt.gettext("{minutes} on foot"), fmt.gettext("{minutes} by car")
         text = walk if one.travel.kind == "walk" else drive
         return text.format(minutes=fmt.minutes(one.travel.minutes))
@@ -91,7 +91,7 @@ def card(body: GuideBody, fmt: Formatter) -> Card:
 
 
 def _fact(body: GuideBody, fmt: Formatter) -> Fact:
-    """Return the time to the nearest starred restaurant if walkable, else to the nearest."""
+    """Return the time to the nearest starred restaurant within a 30 min walk, else to any."""
     near = min(body.restaurants, key=lambda one: one.distance)
     starred = [one for one in body.restaurants if one.stars and one.travel.kind == "walk"]
     star = min(starred, key=lambda one: one.distance, default=None)
@@ -117,7 +117,7 @@ def _by_tier(body: GuideBody) -> list[Shown]:
 
 
 def _in_view(sizes: Sequence[int]) -> list[int]:
-    """Return how many restaurants of each tier are in view, dealt out from the highest."""
+    """Return how many restaurants of each tier are in view: one each in turn, highest first."""
     counts = [0] * len(sizes)
     for _ in range(MAX_SHOWN):
         for tier, size in enumerate(sizes):
@@ -127,7 +127,7 @@ def _in_view(sizes: Sequence[int]) -> list[int]:
 
 
 def whereabouts(body: GuideBody, fmt: Formatter) -> str:
-    """Return the direction of most restaurants, and the nearest one, in sentences."""
+    """Return two sentences: where most restaurants are, and how far the nearest is."""
     found, sides = body.restaurants, directions(fmt)
     said, best = "", max(range(8), key=lambda side: _towards(found, side))
     if len(found) >= FEWEST:
@@ -156,7 +156,7 @@ def whereabouts(body: GuideBody, fmt: Formatter) -> str:
 
 
 def _towards(found: Sequence[RestaurantBody], side: int) -> int:
-    """Count those within 67.5° of one of the eight directions."""
+    """Count the restaurants within 67.5° of a compass direction: `side` 0 is north, 2 is east."""
     return sum(abs((one.bearing - 45 * side + 180) % 360 - 180) <= 67.5 for one in found)
 
 
@@ -185,7 +185,7 @@ def _footnote(body: GuideBody, fmt: Formatter) -> str:
 
 
 def _brief(tiers: Sequence[Shown], fmt: Formatter) -> Brief:
-    """Return the nearest of each tier."""
+    """Return the brief: the nearest restaurant of each tier."""
     items = [
         BriefItem(
             name=fmt.bidi_isolate(one.name),

@@ -31,7 +31,7 @@ def fixed_body(query: contract.Query, radii: Sequence[float]) -> GuideBody | Non
 
 
 def _around(point: Point) -> list[Restaurant]:
-    """Return a restaurant of each tier, towards the equator."""
+    """Return one restaurant of each tier, in the direction of the equator."""
     return [
         Restaurant(
             id=f"test-{tier}",

@@ -1,10 +1,10 @@
-"""The map of the restaurants card: where they lie around the stay.
+"""The map of the restaurants card: directions and distances from the point.
 
-North is up and bearings are true. The distance from the middle is drawn so that the near is not
-lost beside the far: from ring to ring it grows evenly, and a ring is as far as one gets in a time
-on foot or by car (`travel.reach`). A unit of the drawing is a pixel at the usual size of text. A
-restaurant in view is marked by its number in the list, moved aside where two would hide one
-another; each of the others is a dot.
+North is up and bearings are true. Distances are not to scale, so that near restaurants stay apart
+when others are far: each ring is as far as a guest gets in some minutes on foot or by car
+(`travel.reach`), and between two rings the scale is even. A unit of the drawing is a pixel at the
+usual size of text. Restaurants in view are marked by their numbers in the list, moved aside where
+marks would overlap; the others are dots.
 """
 
 import cmath
@@ -22,18 +22,18 @@ from location_context.sections.guide.travel import reach
 
 Way = Literal["walk", "drive"]
 
-START, RIM = 11.0, 98.0  # the radii of the stay's own sign and of the outermost ring
+START, RIM = 11.0, 98.0  # radii of the sign in the middle and of the outermost ring
 SIDE = 110.0  # from the middle to each edge of the drawing
 TIMES: tuple[tuple[Way, int], ...] = (
     ("walk", 5), ("walk", 15), ("walk", 30), ("drive", 10), ("drive", 20), ("drive", 40),
     *(("drive", 30 * half_hours) for half_hours in range(2, 480)),  # as far as any radius reaches
 )  # fmt: skip
-MAX_RINGS = 3  # more would leave no room for the times on them
-EVEN = 0.6  # of the radius is shared out evenly, the rest by how many lie between two rings
-FEWEST = 3  # rows of one or two restaurants say as much as a drawing
-SIGN, LETTER, IDEOGRAPH = 15.0, 6.9, 12.0  # widths of the sign of a way and of characters
+MAX_RINGS = 3  # more would leave no room for the labels with their times
+EVEN = 0.6  # share of the radius divided evenly among rings; the rest by restaurants in each
+FEWEST = 3  # restaurants; for one or two, the list says as much as a drawing
+SIGN, LETTER, IDEOGRAPH = 15.0, 6.9, 12.0  # widths of the walk or drive icon and of characters
 MARK, DOT, LABEL = 10.5, 3.0, 7.0  # radii, and half the height of a label
-# where a ring's time may stand: the south first, then to both sides of it
+# directions in which a ring's label may stand: south first, then on either side
 _TURNS = [
     (math.sin(math.radians(turn)), -math.cos(math.radians(turn)))
     for turn in (180, 200, 160, 225, 135, 250, 110, 270, 90, 290, 70, 315, 45, 340, 20, 0)
@@ -42,7 +42,7 @@ _TURNS = [
 
 @dataclass(frozen=True)
 class Ring:
-    """The reach within a time; x, y and `half` are the middle and half width of its label."""
+    """A ring for a travel time; x, y and `half` are the centre and half width of its label."""
 
     kind: Way
     minutes: str
@@ -54,9 +54,9 @@ class Ring:
 
 @dataclass(frozen=True, kw_only=True)
 class Map:
-    """The template's drawing; `walk` is the radius of a walk, 0 for none.
+    """The input of the template's drawing; `walk` is the radius of the farthest walk, 0 for none.
 
-    `marks` are number, x and y; `dots` x and y.
+    Each of `marks` is the number in the list, x and y; each of `dots` is x and y.
     """
 
     rings: Sequence[Ring]
@@ -67,7 +67,7 @@ class Map:
 
 @dataclass(frozen=True)
 class Scale:
-    """The rings of a map from the inside: times, distances in km, radii in the drawing."""
+    """The rings of a map, innermost first: times, distances in km and radii in the drawing."""
 
     times: Sequence[tuple[Way, int]]
     kms: Sequence[float]
@@ -75,7 +75,7 @@ class Scale:
 
     @classmethod
     def of(cls, distances: Sequence[float]) -> Self:
-        """Build at most `MAX_RINGS`, each with a restaurant between it and the ring before."""
+        """Build at most `MAX_RINGS` rings, each with a restaurant between it and the one inside."""
         farthest, bands, inner = max(distances), list[tuple[tuple[Way, int], float, int]](), -1.0
         for time in TIMES:
             km = reach(*time)
@@ -104,7 +104,7 @@ class Scale:
 
 @dataclass
 class Taken:
-    """The boxes that the drawing holds already, as left, right, top and bottom."""
+    """The boxes that signs and labels already cover, each as left, right, top and bottom."""
 
     boxes: list[tuple[float, float, float, float]] = field(default_factory=list)
 
@@ -112,7 +112,7 @@ class Taken:
         self.boxes.append((x - half, x + half, y - half_height, y + half_height))
 
     def freest(self, places: Iterable[tuple[float, float]], half: float) -> tuple[int, int]:
-        """Return the centre where a label covers least, and mark its space as taken."""
+        """Return the centre at which a label covers least of the boxes, and add the label's box."""
         best, least = (0, 0), math.inf
         for x, y in places:
             left, right, top, bottom = x - half, x + half, y - LABEL, y + LABEL
@@ -131,7 +131,7 @@ class Taken:
 
 
 def drawn(body: GuideBody, in_view: Sequence[RestaurantBody], fmt: Formatter) -> Map | None:
-    """Return the map of a response; None for so few restaurants that it would not help."""
+    """Return the map for an answer; None if it has fewer than three restaurants."""
     if len(body.restaurants) < FEWEST:
         return None
     point, found = body.point, body.restaurants
@@ -144,7 +144,7 @@ def drawn(body: GuideBody, in_view: Sequence[RestaurantBody], fmt: Formatter) ->
     marks = _apart([places[one.id] for one in in_view])
     dots = [at for id_, at in places.items() if id_ not in numbers]
     taken = Taken()
-    taken.take(0, 0, 9, 9)  # the stay
+    taken.take(0, 0, 9, 9)  # the sign in the middle
     for x, y in marks:
         taken.take(x, y, MARK, MARK)
     for x, y in dots:
@@ -159,7 +159,7 @@ def drawn(body: GuideBody, in_view: Sequence[RestaurantBody], fmt: Formatter) ->
 
 
 def _apart(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the places, moved so that every mark is readable and the centre is free."""
+    """Return the positions, moved apart so that no mark covers another or the centre."""
     moved = [complex(x, y) for x, y in places]
     for _ in range(60):
         for n in range(len(moved)):
@@ -174,7 +174,7 @@ def _apart(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _rings(scale: Scale, taken: Taken, fmt: Formatter) -> list[Ring]:
-    """Return the rings, the outermost first, since its label has the most possible places."""
+    """Return the rings, the outermost first; each label goes where it covers least."""
     rings = []
     for (way, count), radius in reversed([*zip(scale.times, scale.radii, strict=True)]):
         minutes = fmt.minutes(count)

@@ -1,4 +1,4 @@
-"""Presenter: the restaurants become the answer's body, in the requested language and units."""
+"""Presenter: builds the answer's body of restaurants, in the requested language and units."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time
@@ -22,13 +22,13 @@ _ROAD_NOTICE = contract.Attribution(
     text="Travel times: © OpenStreetMap contributors, ODbL",
 )
 
-# beyond a day's drive the nearest is of no use to a guest, and often a row with wrong coordinates
+# a day's drive; a restaurant farther away does not help, and its coordinates are often wrong
 MAX_BEYOND_KM = 1000.0
 _COLUMNS = ("tier", "restaurant", "away", "way", "cuisine", "city", "note")
 
 
 def tier_texts(language: Language, own: Mapping[Tier, TierTexts]) -> dict[Tier, tuple[str, str]]:
-    """Label and meaning of each tier: the operator's own, else neutral ones, localised."""
+    """Return label and meaning of each tier: the operator's texts in `own`, else localised ones."""
     _ = language.gettext
     texts: dict[Tier, tuple[str, str]] = {
         "three_star": (
@@ -52,7 +52,7 @@ def tier_texts(language: Language, own: Mapping[Tier, TierTexts]) -> dict[Tier, 
 
 
 class Presenter:
-    """Builds one body; its language, units and version are fixed."""
+    """A builder of one answer's body, for a query and a version of the guide."""
 
     def __init__(
         self, query: contract.Query, version: GuideVersion, radii: Sequence[float]
@@ -73,8 +73,8 @@ class Presenter:
 
         Args:
             found: the tiers in rank order.
-            ways: the way to each restaurant inside a radius, in the same order.
-            degraded: why drives are estimated although a router is configured.
+            ways: the travel time to each restaurant inside a radius, in the same order.
+            degraded: why drives are estimated although OSRM is configured, or None.
         """
         point = self._query.point
         inside = [one for tier in found for one in tier.inside]
@@ -108,7 +108,7 @@ class Presenter:
             url=web_address(source.attribution_url),
             license=source.license,
             text=text,
-            # rows are checked, brought to five tiers and merged, which a licence may ask to say
+            # the import checks, maps and merges rows, and some licences require saying so
             adapted=bool(source.license) and not source.sample,
         )
 
@@ -151,7 +151,7 @@ class Presenter:
 
 
 def to_text(body: response.GuideBody) -> Iterator[str | TextTable]:
-    """Yield lines for `location-context read`: the restaurants, and how many there are in all."""
+    """Yield the output of `location-context read`: a table of restaurants, and their number."""
     rows = []
     for one in body.restaurants:
         about = "about " if one.travel.estimated else ""

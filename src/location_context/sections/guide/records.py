@@ -17,9 +17,9 @@ MAX_NOTE_LENGTH = 140  # characters: two or three lines of a card on a phone
 class Restaurant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One restaurant, from its row in a dataset to the answer.
 
-    `id` is the dataset's own, "" where it has none, until `matching.assign_ids` sets the final
-    one. `country` is ISO 3166-1 alpha-2; addresses are http(s). `note` is a sentence of the
-    operator, such as a hotel's own tip.
+    `id` is the dataset's id ("" for none) until `matching.assign_ids` replaces it with the final
+    id. `country` is ISO 3166-1 alpha-2; `url` and `website` are http(s). `note` is a sentence of
+    the operator, such as a hotel's own tip.
     """
 
     id: str
@@ -41,7 +41,7 @@ class Restaurant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TierTexts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An operator's own texts for a tier by language tag; the tag "" stands for all others."""
+    """An operator's own texts for a tier, by language tag; "" is for all other languages."""
 
     label: dict[str, str] = {}
     meaning: dict[str, str] = {}
@@ -50,17 +50,17 @@ class TierTexts(msgspec.Struct, frozen=True, omit_defaults=True):
 class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The origin of a version of the guide, and the notice that its licence requires.
 
-    An import fills in kind and attribution where the operator says nothing.
+    If the operator sets no `kind` or `attribution`, the import fills them in.
     """
 
-    source: str  # the file's name or the host it came from
-    dated: date  # the day its data was true
-    kind: str = ""  # sample, or the format it was read from
+    source: str  # name of the file, or host of the address
+    dated: date  # day on which the data was current
+    kind: str = ""  # "sample", or the format of the file
     attribution: str = ""
     attribution_url: str | None = None
     license: str | None = None
     labels: dict[Tier, TierTexts] = {}  # the operator's own texts
-    radii: tuple[float, ...] = ()  # km of each tier; empty: those of the settings
+    radii: tuple[float, ...] = ()  # km for each tier; empty: the radii in the settings
 
     @property
     def sample(self) -> bool:
@@ -68,9 +68,9 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class GuideVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """One imported version of a guide; the guide of most installations has no name.
+    """One imported version of a guide; `name` is empty for the guide without a name.
 
-    Numbers count over all guides. `replaces` is the version that was active when this one came.
+    `number` counts over all guides; `replaces` is the number of the version active before this.
     """
 
     number: int
@@ -83,10 +83,10 @@ class GuideVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GuideStore(Protocol):
-    """Keeps whole versions of guides; of each name, at most one is active."""
+    """A store of whole versions of guides; at most one version of each name is active."""
 
     async def active(self) -> Mapping[str, GuideVersion]:
-        """Return the versions that are served, by name; cheap, called every few seconds."""
+        """Return the active versions by name; called every few seconds, so it must be cheap."""
         ...
 
     async def versions(self) -> list[GuideVersion]:
@@ -97,7 +97,7 @@ class GuideStore(Protocol):
         """Return the restaurants of a version; an empty list if the version was deleted.
 
         Raises:
-            StorageError: they cannot be read, or one of the records is damaged.
+            StorageError: the restaurants cannot be read, or one of the records is damaged.
         """
         ...
 
@@ -108,13 +108,13 @@ class GuideStore(Protocol):
         imported_at: datetime,
         name: str = "",
     ) -> GuideVersion:
-        """Store a new version and make it the active one of its name, both or neither."""
+        """Store a new version and make it the active one of its name, in one transaction."""
         ...
 
     async def rollback(self, name: str = "") -> GuideVersion:
-        """Make the version active that the active one of this name replaced.
+        """Make active again the version that the active version of this name replaced.
 
         Raises:
-            OperatorError: there is none.
+            OperatorError: there is no such version.
         """
         ...

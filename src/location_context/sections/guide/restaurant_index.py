@@ -1,10 +1,10 @@
-"""The index in memory: restaurants of each tier by latitude, as unit vectors.
+"""The index in memory: the restaurants of each tier, sorted by latitude, as unit vectors.
 
-A radius bounds the difference of latitude, so that two bisections cut a tier to a band; within it,
-those whose chord to the point is short enough are inside. Unit vectors know no antimeridian and no
-pole, so nothing is special there, and distances from the chord are exact to a millimetre. A short
-band is scanned in Python, which is quicker than numpy's first step; a long one by numpy. Distances
-equal to the millimetre are ordered by id. docs/decisions/places.md has the measurements.
+A radius limits the difference of latitude, so two bisections find the band of rows to search. In
+it, a restaurant is inside if its chord to the point is short enough. Unit vectors need no special
+cases at the antimeridian and the poles, and give distances exact to a millimetre. A short band is
+scanned in Python, where numpy would cost more; a long band with numpy. Distances equal to the
+millimetre are ordered by id. docs/decisions/places.md has the measurements.
 """
 
 import math
@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 from location_context.point import EARTH_RADIUS_KM
 from location_context.sections.guide.records import TIERS, Restaurant, Tier
 
-_TOLERANCE = 1e-12  # above the rounding of a sine or cosine; what passes is measured exactly
+_TOLERANCE = 1e-12  # above rounding errors of sine and cosine; rows that pass are then measured
 _MAX_SCANNED = 80  # rows up to which a loop in Python beats numpy
 _MILLIMETRES = 2e6 * EARTH_RADIUS_KM  # the Earth's diameter
 
 Vectors = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-# Distance in km to the millimetre, place in the order of ids, the restaurant: sorted, these are the
-# answer's order. A bare tuple, since hundreds of them are made in a query of microseconds.
+# Distance in km (to the millimetre), position by id, restaurant; sorting gives the answer's order.
+# A bare tuple, since a query makes hundreds of them in microseconds.
 Found = tuple[float, int, Restaurant]
-# A row of a band: its unit vector, its place in the order of ids, the restaurant.
+# A row of a band: its unit vector (x, y, z), its position by id, the restaurant.
 _Place = tuple[float, float, float, int, Restaurant]
 
 
@@ -53,7 +53,7 @@ class _Origin(NamedTuple):
 
 
 class RestaurantIndex:
-    """All restaurants of one version, ready to be queried."""
+    """An index of all restaurants of one version of a guide."""
 
     def __init__(self, restaurants: Sequence[Restaurant]) -> None:
         self.size = len(restaurants)
@@ -65,7 +65,7 @@ class RestaurantIndex:
     def query(
         self, lat: float, lng: float, radii: Sequence[float], limit: int = 50
     ) -> list[TierFound]:
-        """Return every tier in rank order; all of them together hold at most `limit` restaurants.
+        """Return every tier in rank order, with at most `limit` restaurants in all tiers together.
 
         `radii` are in km, one for each tier; a restaurant at exactly the radius is inside.
         """
@@ -82,7 +82,7 @@ class RestaurantIndex:
 
 
 class _Band:
-    """One tier, its rows sorted by latitude."""
+    """The index of one tier, with its rows sorted by latitude."""
 
     def __init__(self, tier: Tier, restaurants: Sequence[Restaurant]) -> None:
         phi = np.radians(np.array([r.lat for r in restaurants], dtype=np.float64))
@@ -101,7 +101,7 @@ class _Band:
         return TierFound(self.tier, 0, inside, self._nearest(origin))
 
     def _within(self, origin: _Origin, radius: float) -> list[Found]:
-        """Return all within `radius` km, in the answer's order."""
+        """Return the restaurants within `radius` km, nearest first."""
         angle = min(radius / EARTH_RADIUS_KM, math.pi)
         first = bisect_left(self._latitudes, origin.phi - angle - _TOLERANCE)
         last = bisect_right(self._latitudes, origin.phi + angle + _TOLERANCE)

@@ -1,9 +1,9 @@
 """The guide: restaurants near a point, each tier listed within its own radius.
 
 An installation may have several guides: one without a name, and others that a query names. Each
-answers from an index of its own in memory. While the server runs, `run` checks every two seconds
-whether other versions became active, and switches when their index is built; until then, and while
-the database cannot be read, the former version stays in use.
+has its own index in memory. While the server runs, `run` checks every two seconds whether other
+versions became active. It switches to a new version once its index is built; until then, and while
+the database cannot be read, the old version stays in use.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ _TTL_WITHOUT_GUIDE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class ActiveGuide:
-    """The version in use of a guide, and its index."""
+    """The version of a guide that this process uses, with its index."""
 
     version: GuideVersion
     index: RestaurantIndex
 
 
 class Guide(section.Section[GuideBody]):
-    """The section `guide`. It has no dates."""
+    """The section `guide`: restaurants near the point, whatever the dates."""
 
     name = "guide"
     dated = False
@@ -74,7 +74,7 @@ class Guide(section.Section[GuideBody]):
         self._guides: dict[str, ActiveGuide] = {}
         self._loading = asyncio.Lock()
         self._loaded = False
-        self._failure: str | None = None  # why the active versions cannot be followed
+        self._failure: str | None = None  # why the last check for active versions failed
 
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:
@@ -115,12 +115,16 @@ class Guide(section.Section[GuideBody]):
     def _result(
         self, body: GuideBody | contract.NotApplicable, ttl: timedelta
     ) -> contract.SectionResult:
-        """Return a result that a CDN may hold for its whole `ttl`, since `run` follows the data."""
+        """Return a result that is fresh for `ttl`; a CDN may cache it for another `ttl`."""
         until = self._clock() + ttl
         return contract.SectionResult(body, until, shared_until=until + ttl)
 
     async def _current(self, name: str = "") -> ActiveGuide | None:
-        """Return a guide; None if there is no unnamed one."""
+        """Return the guide in use with this name; None if the unnamed guide does not exist.
+
+        Raises:
+            UpstreamUnavailable: the database cannot be read, or a named guide is not loaded.
+        """
         failure: StorageError | None = None
         if name not in self._guides and not self._loaded:
             try:
@@ -134,11 +138,10 @@ class Guide(section.Section[GuideBody]):
         return guide
 
     async def refresh(self) -> bool:
-        """Switch to the active versions where they changed; return True if one did.
+        """Switch to the active versions of all guides; return True if a version in use changed.
 
         Raises:
-            StorageError: the database, or one guide in it, cannot be read; the versions in use of
-                these guides stay.
+            StorageError: the database or a guide in it cannot be read; that guide is not switched.
         """
         async with self._loading:
             active = await self._store.active()
@@ -150,9 +153,9 @@ class Guide(section.Section[GuideBody]):
                 if before.get(name) != version:
                     try:
                         await self._load(version)
-                    except StorageError as error:  # others are followed nevertheless
+                    except StorageError as error:  # the other guides are still switched
                         failure = error
-            self.choices = {"guide": active.keys() - {""}}  # now that they answer
+            self.choices = {"guide": active.keys() - {""}}  # only now, when they can answer
             if failure:
                 raise failure
             after = {name: guide.version for name, guide in self._guides.items()}
@@ -161,7 +164,7 @@ class Guide(section.Section[GuideBody]):
 
     async def _load(self, version: GuideVersion) -> None:
         restaurants = await self._store.load(version.number)
-        if len(restaurants) == version.rows:  # else it was replaced and removed: look again
+        if len(restaurants) == version.rows:  # else it was deleted meanwhile: `run` tries again
             index = await asyncio.to_thread(RestaurantIndex, restaurants)
             self._switch(version.name, ActiveGuide(version, index))
 
@@ -176,7 +179,7 @@ class Guide(section.Section[GuideBody]):
         structlog.get_logger().info("guide_replaced", guide=name, version=number, rows=rows)
 
     async def prepare(self) -> None:
-        """Load the guides, so that no request waits for it; a failing database is logged."""
+        """Load the guides, so that no request waits for them; log it if the database fails."""
         await self._follow()
 
     @property
@@ -190,7 +193,7 @@ class Guide(section.Section[GuideBody]):
             await asyncio.sleep(section.FOLLOW_SECONDS)
 
     async def close(self) -> None:
-        """Cancel requests that are under way."""
+        """Cancel the requests to the OSRM server that are under way."""
         await self._router.close()
 
     async def _follow(self) -> None:
@@ -221,7 +224,7 @@ class Guide(section.Section[GuideBody]):
     def warnings(self) -> Sequence[str]:
         found = []
         if self._failure:
-            found.append(f"The restaurant guide cannot be followed: {self._failure}")
+            found.append(f"The restaurant guide cannot be updated: {self._failure}")
         if self._loaded and not self._guides:
             found.append("No restaurant guide is loaded: location-context guide import FILE")
         for name, guide in self._guides.items():
@@ -244,7 +247,7 @@ class Guide(section.Section[GuideBody]):
         return card.card(body, context.fmt)
 
     def rows(self, body: GuideBody) -> int:
-        """Return restaurants in view, and the heading of each tier."""
+        """Return the number of rows: restaurants in view, and a heading for each tier."""
         return min(card.MAX_SHOWN, len(body.restaurants)) + len({r.tier for r in body.restaurants})
 
     def updated_at(self, body: GuideBody) -> None:

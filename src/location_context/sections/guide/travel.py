@@ -4,9 +4,9 @@ A walk is estimated as 1.25 times the straight line at 4.8 km/h. A drive is esti
 the straight line (Ballou et al. 2002 find 1.2 to 1.4 over countries) at 25 km/h for the first 5 km
 of road, 55 for the next 15 and 95 after; docs/decisions/places.md compares it with OSRM.
 
-OSRM answers for the car alone, since a server holds one profile: walks stay estimates. It takes
-each place to the nearest road it knows, however far: a place off its map has a drive that means
-nothing, and keeps the estimate too.
+OSRM is used only for drives, since a server has one profile; walks are always estimated. OSRM
+moves each place to the nearest road in its map, however far away. If that is more than 1 km, the
+drive would mean nothing, and its time is estimated too.
 """
 
 import math
@@ -25,18 +25,18 @@ from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.deadline import Deadline
 
 WALK_KM = 2.0
-# length of the way per straight-line distance
+# length of the way divided by the straight-line distance
 _WALKING_DETOUR, _DRIVING_DETOUR = 1.25, 1.35
 _WALKING = 4.8  # km/h
 _DRIVING = ((5.0, 25.0), (15.0, 55.0), (math.inf, 95.0))  # km of road, km/h
 _LONGEST_SECONDS = 86_400.0
-DURATIONS_TTL = timedelta(hours=1)  # a server without traffic answers the same until its next map
-MAX_DURATIONS = 50_000  # of all tables together
-_FARTHEST_ROAD = 1000.0  # m from a place to its road; beyond, the road is another place's
+DURATIONS_TTL = timedelta(hours=1)  # OSRM ignores traffic, so times change only with its map
+MAX_DURATIONS = 50_000  # cached, of all answers together
+_FARTHEST_ROAD = 1000.0  # m from a place to the nearest road in OSRM's map
 
 
 def estimate(km: float) -> Travel:
-    """Estimate the way for a straight-line distance: a walk up to 2 km, a drive beyond."""
+    """Estimate the travel time over a straight-line distance: a walk up to 2 km, else a drive."""
     if km <= WALK_KM:
         return _travel("walk", km * _WALKING_DETOUR / _WALKING * 60)
     road, minutes = km * _DRIVING_DETOUR, 0.0
@@ -47,7 +47,7 @@ def estimate(km: float) -> Travel:
 
 
 def reach(kind: Literal["walk", "drive"], minutes: float) -> float:
-    """Return the straight-line distance in km that the estimate covers in these minutes."""
+    """Return the straight-line distance in km for which `estimate` would give these minutes."""
     if kind == "walk":
         return minutes / 60 * _WALKING / _WALKING_DETOUR
     road = 0.0
@@ -62,7 +62,7 @@ def _travel(kind: Any, minutes: float, *, estimated: bool = True) -> Travel:
 
 
 class Router:
-    """An OSRM server, called once for all restaurants of an answer."""
+    """A client of an OSRM server, which is called once for all restaurants of an answer."""
 
     def __init__(self, context: SectionContext) -> None:
         self.client = ProviderClient(
@@ -85,7 +85,7 @@ class Router:
     async def travel(
         self, point: Point, found: Sequence[Found], deadline: Deadline, *, public: bool
     ) -> tuple[list[Travel], DegradedReason | None]:
-        """Return the way to each restaurant, and the reason if drives could not be routed."""
+        """Return the travel time to each restaurant, and a reason if OSRM gave no answer."""
         ways = [estimate(km) for km, _, _ in found]
         drives = [n for n, way in enumerate(ways) if way.kind == "drive"]
         if not drives or not self.client.configured:
@@ -119,18 +119,18 @@ class Router:
 
 
 def _durations(answer: Any, count: int) -> list[float | None]:
-    """Return the durations in s of OSRM's table from its one source to `count` places.
+    """Return the seconds by car from the source of OSRM's table to each of its `count` places.
 
-    None where there is no road, or none near the place; all are None where none is near the source.
+    A place without a road nearby has None; all have None if the source has no road nearby.
     """
     try:
         row = answer["durations"][0][1:]
         source = answer["sources"][0]
         places = answer["destinations"][1:]
     except (KeyError, IndexError, TypeError):
-        raise ProviderResponseInvalid("osrm", "the answer holds no table") from None
+        raise ProviderResponseInvalid("osrm", "the answer has no table of durations") from None
     if len(row) != count or len(places) != count:
-        raise ProviderResponseInvalid("osrm", "the table has another size than requested")
+        raise ProviderResponseInvalid("osrm", "the table of durations has the wrong size")
     if not _by_the_road(source):
         return [None] * count
     return [
@@ -140,7 +140,7 @@ def _durations(answer: Any, count: int) -> list[float | None]:
 
 
 def _by_the_road(waypoint: Any) -> bool:
-    """Return True if the road that a place was matched to is near it."""
+    """Return True if the road to which OSRM moved a place is at most 1 km away."""
     metres = waypoint.get("distance") if isinstance(waypoint, dict) else None
     return _number(metres, _FARTHEST_ROAD) is not None
 

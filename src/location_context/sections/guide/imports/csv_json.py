@@ -1,7 +1,7 @@
 """The built-in formats: CSV, GeoJSON points, and the JSON result of a SPARQL query.
 
-The CSV is the open restaurant-guide CSV in all its vintages, or the plain one in docs/data.md,
-which has the query too. Records of JSON are counted, the first being 1.
+The CSV is the open restaurant-guide CSV, of any year, or the plain CSV that docs/data.md describes
+together with the query. Errors in JSON name the record by its number; the first is 1.
 """
 
 import csv
@@ -21,13 +21,13 @@ _REQUIRED = (
     ("latitude (or coordinates)", ("lat", "coordinates")),
     ("longitude (or coordinates)", ("lng", "coordinates")),
 )
-_PAIR = re.compile(r"([+-]?[\d.]+)\s*,\s*([+-]?[\d.]+)")  # as maps copy it: latitude first
+_PAIR = re.compile(r"([+-]?[\d.]+)\s*,\s*([+-]?[\d.]+)")  # latitude first, as web maps copy it
 _POINT = re.compile(r"\s*point\s*\(\s*(\S+)\s+(\S+)\s*\)\s*", re.IGNORECASE)
 _WIKIDATA_ENTITY = re.compile(r"https?://www\.wikidata\.org/entity/(Q\d+)")
 
 
 class CsvFormat(formats.GuideFormat):
-    """Commas, semicolons or tabs, decided by the header; quoted fields may hold line breaks."""
+    """CSV with commas, semicolons or tabs, as in its header; quoted fields may have line breaks."""
 
     name = "csv"
     order = 1001
@@ -40,7 +40,7 @@ class CsvFormat(formats.GuideFormat):
         header = formats.decode_text(data)[:10_000].splitlines()[0]
         csv.field_size_limit(_MAX_FIELD_LENGTH)
         delimiter = max(",;\t", key=header.count)
-        # decoded as it is read: as one text with an emoji it takes four bytes a character, twice
+        # decode while reading: a whole text with one emoji would take four bytes per character
         text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
         lines = csv.reader(text, delimiter=delimiter, strict=True)
         try:
@@ -52,7 +52,7 @@ class CsvFormat(formats.GuideFormat):
 
 
 def _columns(header: list[str]) -> list[str | None]:
-    """Return the field of each column; a field named twice counts the first time."""
+    """Return the field of each column, None if unknown; a repeated column is ignored."""
     fields: list[str | None] = []
     for column in header:
         known = formats.known_field(column)
@@ -136,7 +136,7 @@ def _bindings(bindings: list[Any]) -> Iterator[formats.Row]:
 
 
 def _with_point(fields: dict[str, str]) -> dict[str, str]:
-    """Return the fields with `lat` and `lng` from `coordinates`: a pair, or a point of WKT."""
+    """Return the fields with `lat` and `lng` set from `coordinates`: "lat, lng" or a WKT point."""
     coordinates = fields.get("coordinates", "")
     if match := _PAIR.fullmatch(coordinates):
         return fields | {"lat": match[1], "lng": match[2]}
@@ -154,7 +154,7 @@ def _known_fields(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    """Return a text or number, or those of a list; what is nested deeper is left out."""
+    """Return a string or number as text, a list of them joined by commas; ignore other values."""
     parts = value if isinstance(value, list) else [value]
     return ", ".join(
         str(one).strip()

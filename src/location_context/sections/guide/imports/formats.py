@@ -1,7 +1,7 @@
-"""Formats: the bytes of a dataset become rows of known fields, whatever format they came in.
+"""Formats: turn a dataset's bytes into rows with the same field names for every format.
 
-Column names of all vintages and formats are compared by their letters and digits alone, so that
-`PhoneNumber`, `phone_number` and `Phone Number` are one field. Unknown columns are ignored.
+Column names are compared only by their letters and digits, so that `PhoneNumber`, `phone_number`
+and `Phone Number` are one field. Unknown columns are ignored.
 """
 
 import gzip
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from location_context.errors import OperatorError
 
 MAX_ROWS = 200_000
-MAX_BYTES = 64_000_000  # plain and unpacked; 200,000 rows of 320 bytes
+MAX_BYTES = 64_000_000  # unpacked: 200,000 rows of 320 bytes
 _MEGABYTE = 1_000_000
 _PACKED = {
     b"PK\x03\x04": "a zip archive",
@@ -41,7 +41,7 @@ _FIELD_OF_COLUMN = {name.replace("_", ""): name for name in _FIELDS} | _OTHER_NA
 
 
 def known_field(column: str) -> str | None:
-    """Return the field that a column's name stands for."""
+    """Return the field for a column's name; None if the column is unknown."""
     return _FIELD_OF_COLUMN.get("".join(c for c in column.casefold() if c.isalnum()))
 
 
@@ -51,12 +51,12 @@ class RowError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row.
+    """One row of a dataset.
 
     Attributes:
-        line: the line it begins on, or the number of the record, the first being 1.
+        line: the line on which it begins, or the number of its record; the first is 1.
         fields: texts by the names that `known_field` returns, without surrounding blanks.
-        broken: the reason why the row could not even be split into fields.
+        broken: why the row could not be split into fields; None if it could.
     """
 
     line: int
@@ -64,12 +64,12 @@ class Row:
     broken: str | None = None
 
     def get(self, name: str) -> str:
-        """Return the text of a field, "" where the row has none."""
+        """Return the text of a field, "" if the row does not have the field."""
         return self.fields.get(name, "")
 
     @property
     def names_tier(self) -> bool:
-        """True if it has a tier, an award or stars."""
+        """True if the row has a tier, an award or stars."""
         return not self.fields.keys().isdisjoint({"tier", "award", "stars"})
 
 
@@ -80,7 +80,7 @@ class Table:
     Attributes:
         kind: the name of the format, as reports and lists of versions show it.
         rows: at least one and at most `MAX_ROWS`, in the order of the file.
-        counted_in: the word for `Row.line`.
+        counted_in: the unit of `Row.line`, such as `line` or `feature`.
     """
 
     kind: str
@@ -92,7 +92,7 @@ class Table:
         """Build a table of rows.
 
         Raises:
-            OperatorError: there are too many rows, or none.
+            OperatorError: there are no rows, or more than `MAX_ROWS`.
         """
         taken: list[Row] = []
         for row in rows:
@@ -105,19 +105,19 @@ class Table:
 
 
 class GuideFormat(ABC):
-    r"""A file format that guide datasets come in.
+    r"""A file format of guide datasets.
 
-    The importer interprets rows (tiers, prices, coordinates), and finds duplicates and
-    errors; a format only splits bytes into rows of named texts. A package
-    adds a format through an entry point of the group `location_context.guide_importers`:
+    A format only splits bytes into rows of named texts. The importer then interprets the rows
+    (tiers, prices, coordinates), and finds duplicates and errors. A package adds a format through
+    an entry point of the group `location_context.guide_importers`:
 
         [project.entry-points."location_context.guide_importers"]
         pipe = "my_package.pipe:PipeFormat"
 
     Attributes:
         name: the name under which it is registered.
-        order: the lowest is the first to try to recognise a file; the formats of this package
-            come last, the CSV at the very end, since it takes any text.
+        order: formats are tried from the lowest to the highest; this package's come last, CSV at
+            the very end, since it accepts any text.
 
     Example: restaurants as lines "name|tier|latitude,longitude" below a line "#guide".
 
@@ -145,35 +145,35 @@ class GuideFormat(ABC):
 
     @abstractmethod
     def recognises(self, data: bytes) -> bool:
-        """Return True if a file is of this format, by its beginning; quick, and never raises.
+        """Return True if the file begins like this format; must be quick and must not raise.
 
         Args:
-            data: the whole file, of at most `MAX_BYTES`; gzip is unpacked already.
+            data: the whole file, of at most `MAX_BYTES`; gzip is already unpacked.
         """
 
     @abstractmethod
     def read(self, data: bytes) -> Table:
-        """Return the rows of a file that it recognises.
+        """Return the rows of a file that `recognises` accepted.
 
         A row that cannot be split into fields is a `Row` with `broken`; other rows are still read.
 
         Raises:
-            OperatorError: nothing can be read, with a message that says why.
+            OperatorError: nothing can be read; the message says why.
         """
 
 
 def read_table(data: bytes, formats: Sequence[GuideFormat]) -> Table:
-    """Return the rows of a dataset in the first format that recognises it, plain or in gzip.
+    """Return the rows of a dataset, plain or in gzip, read by the first format that recognises it.
 
     Raises:
-        OperatorError: no format does, or it is damaged or too large.
+        OperatorError: no format recognises it, or it is damaged or too large.
     """
     data = _unpacked(data)
     for candidate in formats:
         if candidate.recognises(data):
             return candidate.read(data)
     if found := next((what for magic, what in _PACKED.items() if data.startswith(magic)), None):
-        raise OperatorError(f"The file is {found}: unpack it and import what is inside.")
+        raise OperatorError(f"The file is {found}: import the CSV or JSON that it contains.")
     start = decode_text(data)[:2000].lstrip().lower()
     if not start:
         raise OperatorError("The file is empty.")
@@ -185,7 +185,7 @@ def read_table(data: bytes, formats: Sequence[GuideFormat]) -> Table:
 
 
 def first_character(data: bytes) -> str:
-    """Return the first character of a text that is not blank; "" if it is empty or no text."""
+    """Return the first character that is not blank; "" if the file is empty or is not text."""
     if data.startswith((*_UTF16_MARKS, *_PACKED)) or b"\0" in data[:2000]:
         return ""
     return data[:2000].decode("utf-8-sig", "ignore").lstrip()[:1]
@@ -195,7 +195,7 @@ def decode_text(data: bytes) -> str:
     """Return the text of a file in UTF-8.
 
     Raises:
-        OperatorError: it is in another encoding, or no text.
+        OperatorError: the file is in another encoding, or is not text.
     """
     if data.startswith(_UTF16_MARKS):
         raise OperatorError("The file is UTF-16: save it as UTF-8.")
@@ -219,7 +219,7 @@ def _unpacked(data: bytes) -> bytes:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
                 data = packed.read(MAX_BYTES + 1)
         except (OSError, EOFError, zlib.error):
-            raise OperatorError("The file begins as gzip and is damaged or cut short.") from None
+            raise OperatorError("The file is a damaged or incomplete gzip file.") from None
     if len(data) > MAX_BYTES:
         raise OperatorError(f"The file is larger than {MAX_BYTES // _MEGABYTE} MB, the limit.")
     return data

@@ -1,7 +1,6 @@
-"""Importer: a dataset's bytes become a new version of the guide, or an error that changes nothing.
+"""Importer: stores a dataset's bytes as a new version of the guide; an error changes nothing.
 
-A file with more than half of its rows rejected is rejected whole; a strict import rejects it at the
-first.
+The whole file is rejected if more than half of its rows are, in a strict import if one row is.
 """
 
 from datetime import date
@@ -18,8 +17,8 @@ from location_context.sections.guide.imports.reading import ImportReport, Progre
 from location_context.stay import Clock
 
 # Well-known restaurants written from general knowledge (name, tier, city, coordinates within 500 m,
-# year of the award), not from any dataset, so that a first run shows something true. It is a
-# demonstration, and says so wherever it is shown. Rows are of 2024, or of 2023.
+# year of the award), not from any dataset, so that a first run shows real restaurants. Each answer
+# calls it a demonstration. Awards are of 2024, or of 2023.
 SAMPLE = records.Provenance(
     source="sample.csv",
     dated=date(2024, 6, 30),
@@ -30,7 +29,7 @@ SAMPLE = records.Provenance(
 
 
 class ImportRejected(OperatorError):
-    """An error that rejects the whole file; `report` lists the errors of its rows."""
+    """The error that a whole file is rejected; `report` lists the errors of its rows."""
 
     def __init__(self, message: str, report: ImportReport) -> None:
         super().__init__(message)
@@ -38,7 +37,7 @@ class ImportRejected(OperatorError):
 
 
 class Importer:
-    """Imports datasets in any installed format; `read` reads one, in a sandbox unless trusted."""
+    """An importer of datasets; `read` reads their bytes, in a sandbox unless they are trusted."""
 
     def __init__(self, store: records.GuideStore, clock: Clock, read: Read) -> None:
         self._store = store
@@ -57,7 +56,7 @@ class Importer:
         """Import a dataset and make it the active version of the guide of this name.
 
         Raises:
-            OperatorError: it is not a dataset, or too much of it is wrong; nothing is changed.
+            OperatorError: `data` is not a dataset, or too many rows are wrong; nothing is changed.
         """
         reading = self._read(data, progress or (lambda _done, _all: None))
         report = reading.report
@@ -84,7 +83,7 @@ class Importer:
 async def import_sample(
     importer: Importer, name: str = "", radii: tuple[float, ...] = ()
 ) -> tuple[records.GuideVersion, ImportReport]:
-    """Make the sample guide of the package the active version of the guide of this name."""
+    """Import the package's sample guide, and make it the active version under this name."""
     sample = msgspec.structs.replace(SAMPLE, radii=radii)
     return await importer.run(sample_data(), sample, name=name, strict=True)
 
@@ -99,7 +98,7 @@ def _check(report: ImportReport, *, strict: bool) -> None:
     wrong = len(report.refused)
     if strict and wrong:
         raise ImportRejected(
-            f"{wrong} of {report.rows} rows are wrong, and the import is strict; "
+            f"{wrong} of {report.rows} rows are wrong, which a strict import does not accept; "
             "nothing was changed.",
             report,
         )

@@ -1,15 +1,15 @@
-"""Matching: which rows are one restaurant, and which restaurant of the former version each one is.
+"""Matching: finds rows that are one restaurant, and gives each restaurant the id it had before.
 
-Rows are duplicates when they have the same page at the provider, or nearly the same name either at
-the same street address or within 80 m. A street address alone never says so: many houses hold
-several restaurants. Names are nearly the same when they differ in case, accents, signs, a leading
-or trailing "Restaurant", or one letter among at least eight, but never in a digit. Of the rows at
-one place (a street address, or a cube of 80 m) the first 100 are compared with later ones: pairs of
-a file that puts all rows at one point would be too many.
+Rows are duplicates if they have the same page at the provider, or nearly the same name at the same
+street address or within 80 m. The same address alone is not enough: many houses have several
+restaurants. Names are nearly the same if they differ only in case, accents, signs, a leading or
+trailing "Restaurant", or in one letter among at least eight, but never in a digit. Later rows are
+compared with at most 100 rows at one street address or in one cube of 80 m, since a file with all
+rows at one point would have too many pairs.
 
-An id is a hash of what stays over imports: the dataset's own id, else the page at the provider,
-else name and city. Where those changed, a restaurant of the former version with nearly the same
-name within 80 m passes its id on.
+An id is a hash of data that seldom change: the dataset's own id, else the page at the provider,
+else name and city. If these changed, the restaurant takes the id of one in the former version that
+has nearly the same name within 80 m.
 """
 
 import base64
@@ -28,7 +28,7 @@ from location_context.point import EARTH_RADIUS_KM
 from location_context.sections.guide.records import TIERS, Restaurant
 
 SAME_PLACE_KM = 0.08
-MAX_AT_ONE_PLACE = 100  # rows that later ones are compared with; a shopping centre has fewer
+MAX_AT_ONE_PLACE = 100  # rows compared with each later row; a shopping centre has fewer
 _MIN_LETTERS_FOR_A_TYPO = 8
 _GENERIC_WORDS = {"restaurant", "ristorante", "restaurante", "restoran", "the"}
 _NEIGHBOURS = tuple(itertools.product((-1, 0, 1), repeat=3))
@@ -37,9 +37,9 @@ _NEIGHBOURS = tuple(itertools.product((-1, 0, 1), repeat=3))
 class SpatialGrid:
     """A set of numbered points that finds those within a fixed distance of another point.
 
-    They are stored in cubes of space as wide as the distance, so that only the 27 cubes around a
-    point are searched; on the sphere itself cells would narrow toward the poles. A cube stores its
-    first `MAX_AT_ONE_PLACE` points.
+    The points are stored in cubes of space as wide as the distance, so that only the 27 cubes
+    around a point are searched. Cells of latitude and longitude would narrow towards the poles. A
+    cube stores its first `MAX_AT_ONE_PLACE` points.
     """
 
     def __init__(self, km: float) -> None:
@@ -48,7 +48,7 @@ class SpatialGrid:
         self._cubes = defaultdict(list)
 
     def add(self, lat: float, lng: float, number: int) -> list[int]:
-        """Add a point; the numbers of those already there within the distance."""
+        """Add a point; return the numbers of earlier points within the distance."""
         found = self.near(lat, lng)
         vector = _vector(lat, lng)
         cube = self._cubes[self._cube(vector)]
@@ -72,14 +72,14 @@ class SpatialGrid:
 
 
 def _vector(lat: float, lng: float) -> tuple[float, ...]:
-    """Return kilometres from the centre of the Earth along three axes."""
+    """Return a point as a vector from the centre of the Earth, in km along three axes."""
     phi, theta = math.radians(lat), math.radians(lng)
     level = EARTH_RADIUS_KM * math.cos(phi)
     return level * math.cos(theta), level * math.sin(theta), EARTH_RADIUS_KM * math.sin(phi)
 
 
 def page_key(restaurant: Restaurant) -> str | None:
-    """Return the provider's page in one form: no scheme, `www.`, query or trailing slash."""
+    """Return the address of the provider's page without scheme, `www.`, query and final slash."""
     if not restaurant.url:
         return None
     parts = urlsplit(restaurant.url)
@@ -89,7 +89,7 @@ def page_key(restaurant: Restaurant) -> str | None:
 
 
 def fold(text: str) -> str:
-    """Return letters and digits alone, without accents, case, generic words and spaces."""
+    """Return only the letters and digits of a name, without accents, case and generic words."""
     decomposed = unicodedata.normalize("NFKD", text.replace("&", " and ")).casefold()
     letters = "".join(c for c in decomposed if not unicodedata.combining(c))
     words = re.findall(r"[^\W_]+", letters)
@@ -114,14 +114,14 @@ def _is_typo(one: str, other: str) -> bool:
     """Return True if one letter changed, was added or left out, or two neighbours swapped."""
     start = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
     if start is None:
-        return True  # one has a letter more at its end
+        return True  # one name has one more letter at its end
     a, b = one[start:], other[start:]
     changed = a[1:] == b[1:] or a[1:] == b or a == b[1:]
     return changed or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
 def group_duplicates(restaurants: Sequence[Restaurant]) -> list[list[int]]:
-    """Return the rows that are one restaurant, by index, in the order of their first rows."""
+    """Return a group of row indexes for each restaurant, in the order of the first rows."""
     parent = list(range(len(restaurants)))
 
     def root(index: int) -> int:
@@ -159,9 +159,9 @@ def _duplicate_pairs(restaurants: Sequence[Restaurant]) -> Iterator[tuple[int, i
 
 
 def merge(group: Sequence[Restaurant]) -> Restaurant:
-    """Return one record of several rows: of the newest award, then the highest tier.
+    """Return one record for several rows: the row with the newest award, then the highest tier.
 
-    The others fill its gaps; the id is that of the first row with one.
+    The other rows fill its gaps. Its id is the first that a row of the group has.
     """
     best, *others = sorted(group, key=lambda r: (-(r.award_year or 0), TIERS.index(r.tier)))
     gaps = {
@@ -175,7 +175,7 @@ def merge(group: Sequence[Restaurant]) -> Restaurant:
 
 
 def assign_ids(restaurants: Sequence[Restaurant], former: Sequence[Restaurant]) -> list[Restaurant]:
-    """Return the restaurants with their final ids; `former` are those of the replaced version."""
+    """Return the restaurants with final ids; `former` are the restaurants of the old version."""
     ids = [_hash(key) for key in _identity_keys(restaurants)]
     known, used = {r.id for r in former}, set(ids)
     inheritance = _IdInheritance([r for r in former if r.id not in used])

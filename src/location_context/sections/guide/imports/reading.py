@@ -1,6 +1,6 @@
-"""Reading: the bytes of a dataset become restaurants, in a process of its own unless trusted.
+"""Reading: turns a dataset's bytes into restaurants, in a sandbox unless they are trusted.
 
-Every row is accounted for: taken, merged into another, or rejected with its line and reason.
+Every row is in the report: taken, merged into another row, or rejected with line and reason.
 """
 
 import sys
@@ -19,20 +19,20 @@ from location_context.sections.guide.imports import formats, matching
 from location_context.sections.guide.imports.validation import CountryAt, RowValidator
 from location_context.sections.sandbox import Sandbox, confine
 
-Progress: TypeAlias = Callable[[int, int], None]  # rows done, rows in all
+Progress: TypeAlias = Callable[[int, int], None]  # called with rows done and rows in total
 _PROGRESS_EVERY = 256  # rows
 CPU_SECONDS = 300  # three times the largest file's time on a slow core of 2026
 
 
 class RejectedRow(msgspec.Struct, frozen=True):
-    """A row that was not taken, and why."""
+    """A row that was rejected, with its line and the reason."""
 
     line: int
     reason: str
 
 
 class MergedRow(msgspec.Struct, frozen=True):
-    """A row that became one with an earlier one."""
+    """A duplicate row: `line` was merged into the earlier line `into`."""
 
     line: int
     into: int
@@ -50,11 +50,11 @@ class CountryCoverage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of every row: `rows` = `taken` + `merged` + `refused`.
+    """The outcome of all rows: `rows` = `taken` + number of `merged` + number of `refused`.
 
-    Lines are counted in `counted_in`; `version` is None when nothing was stored. `without_tier`
-    counts the valid rows that name no tier, award or stars. `coverage` has the largest country
-    first.
+    `counted_in` says what line numbers count: lines, features or results. `version` is None if
+    nothing was stored. `without_tier` is the number of valid rows without tier, award and stars.
+    `coverage` begins with the country that has the most restaurants.
     """
 
     kind: str
@@ -71,7 +71,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Reading:
-    """The restaurants of a dataset, with their ids in it, and the report."""
+    """The restaurants of a dataset, with the dataset's ids, and the report."""
 
     restaurants: list[records.Restaurant]
     report: ImportReport
@@ -81,7 +81,7 @@ Read: TypeAlias = Callable[[bytes, Progress], Reading]
 
 
 class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of the process's output: how far it is, a restaurant, the report, or the end."""
+    """A line of the sandbox's output: its progress, a restaurant, the report or an error."""
 
     progress: tuple[int, int] | None = None
     restaurant: records.Restaurant | None = None
@@ -93,7 +93,7 @@ def read(data: bytes, progress: Progress, *, country_at: CountryAt) -> Reading:
     """Read a dataset in this process; `country_at` returns the country at a point.
 
     Raises:
-        OperatorError: it is not a dataset.
+        OperatorError: `data` is not a dataset.
     """
     table = formats.read_table(data, installed_formats())
     valid, rejected = _validated(table, RowValidator(country_at), progress)
@@ -119,10 +119,10 @@ def read(data: bytes, progress: Progress, *, country_at: CountryAt) -> Reading:
 
 
 def read_in_sandbox(data: bytes, progress: Progress) -> Reading:
-    """Read a stranger's dataset in a process with bounds on memory and time.
+    """Read an untrusted dataset in a process with limits on memory and time.
 
     Raises:
-        OperatorError: it is not a dataset, or reading it went beyond the bounds.
+        OperatorError: `data` is not a dataset, or reading it exceeded the limits.
     """
     restaurants: list[records.Restaurant] = []
     sandbox = Sandbox(__name__, data, CPU_SECONDS)
@@ -136,18 +136,18 @@ def read_in_sandbox(data: bytes, progress: Progress) -> Reading:
                 progress(*line.progress)
             report, problem = line.report, line.error
     except msgspec.DecodeError:
-        problem = "The file cannot be imported: reading it was cut short."  # its last line was
+        problem = "The file cannot be imported: reading it ended too early."
     except OperatorError as error:
         problem = f"The file cannot be imported: {error.message}."
     finally:
         sandbox.cancel()
     if report is None:
-        raise OperatorError(problem or "The file cannot be imported: nothing was read of it.")
+        raise OperatorError(problem or "The file cannot be imported: nothing could be read.")
     return Reading(restaurants, report)
 
 
 def installed_formats() -> list[formats.GuideFormat]:
-    """Return the formats of other packages and our own, in the order in which they are tried.
+    """Return the formats of this and other packages, in the order in which they are tried.
 
     Raises:
         OperatorError: a format of another package cannot be loaded.
@@ -192,7 +192,7 @@ def _validated(
 
 
 def main() -> None:
-    """Run as the process: read the dataset from stdin, and print line by line."""
+    """Run in the sandbox: read a dataset from stdin, and print a `_Line` for each result."""
     confine()
 
     def put(line: _Line) -> None:

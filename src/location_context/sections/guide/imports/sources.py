@@ -1,10 +1,10 @@
-"""Sources of the operator: a dataset (file, address or Wikidata query), and labels of tiers.
+"""Sources: read the operator's dataset (file, address or Wikidata query) and labels of tiers.
 
     [three_star]
     label = "Three rosettes"
     meaning = { en = "Worth crossing the country for", de = "Eine Reise durchs Land wert" }
 
-A text of a label stands for all languages, a table for each by its tag. The file is TOML or JSON.
+A string is for all languages; a table has a text for each language tag. The file is TOML or JSON.
 """
 
 import re
@@ -28,16 +28,16 @@ from location_context.upstream.http import HttpClient
 
 _DATE = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 _MAX_LENGTH = {"label": 60, "meaning": 200}  # characters; the widget shows them in one line
-_TIMEOUT = 300.0  # seconds: Wikidata's query alone may take one of its minutes
+_TIMEOUT = 300.0  # seconds; Wikidata may run a query for a minute before it answers
 
-# restaurants with the award (Q20824563), its number of stars and its year, unless it has ended
+# finds restaurants that hold the award (Q20824563), with its number of stars and its year
 WIKIDATA_URL = "https://query.wikidata.org/sparql"
 WIKIDATA_QUERY = (resources.files(__package__) / "wikidata.sparql").read_text("utf-8").strip()
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """The bytes, a name for where they came from, and the day they are of, where that is known."""
+    """A dataset's bytes, the name of its file or host, and its date; None if that is unknown."""
 
     data: bytes = field(repr=False)
     source: str
@@ -49,7 +49,7 @@ async def fetch(client: HttpClient, source: str, settings: Settings) -> Dataset:
 
     Raises:
         OperatorError: the file cannot be read, is too large, or the address is not allowed.
-        ProviderError: the address returned nothing usable.
+        ProviderError: the address cannot be reached, or its answer is unusable.
     """
     if re.match(r"[a-z][a-z0-9+.-]*://", source, re.IGNORECASE):
         return await _download(client, source, settings)
@@ -57,16 +57,16 @@ async def fetch(client: HttpClient, source: str, settings: Settings) -> Dataset:
 
 
 async def fetch_wikidata(client: HttpClient) -> Dataset:
-    """Fetch the answer of Wikidata to `WIKIDATA_QUERY`, as JSON.
+    """Return Wikidata's answer to `WIKIDATA_QUERY`, as JSON.
 
     Raises:
-        ProviderError: it gave nothing usable.
+        ProviderError: Wikidata cannot be reached, or its answer is unusable.
     """
     address = f"{WIKIDATA_URL}?{urlencode({'query': WIKIDATA_QUERY, 'format': 'json'})}"
     response = await download(
         client,
         address,
-        allow_private=True,  # the address is our own
+        allow_private=True,  # the address is a constant, so it needs no check
         max_bytes=MAX_BYTES,
         headers={"Accept": "application/sparql-results+json"},
         timeout=_TIMEOUT,
@@ -102,7 +102,7 @@ async def _download(client: HttpClient, url: str, settings: Settings) -> Dataset
 
 
 def _date_in_name(name: str) -> date | None:
-    """Return the date in a file's name."""
+    """Return the date in a file's name, such as `2026-01-31` or `20260131`, or None."""
     try:
         return date(*map(int, match.groups())) if (match := _DATE.search(name)) else None
     except ValueError:
@@ -120,7 +120,7 @@ def read_labels(path: Path) -> dict[Tier, TierTexts]:
     """Return the operator's texts for each tier that the file names.
 
     Raises:
-        OperatorError: it cannot be read, or a name or text in it is not accepted.
+        OperatorError: the file cannot be read, or a name or text in it is not accepted.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -150,5 +150,5 @@ def _by_language(tier: str, field: str, value: Any) -> dict[str, str]:
                 f"accepted: a text of at most {_MAX_LENGTH[field]} characters"
             )
         if not text.isprintable():
-            raise OperatorError(f"The {field} of {tier} holds control characters")
+            raise OperatorError(f"The {field} of {tier} contains control characters; remove them")
     return {str(tag).lower(): text.strip() for tag, text in texts.items()}

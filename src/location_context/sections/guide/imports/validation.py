@@ -1,8 +1,8 @@
-"""Validation: a row becomes a restaurant, or an error that says why not.
+"""Validation: turns a row into a restaurant, or raises an error that says what is wrong.
 
-A row is rejected for what makes it wrong (no name, an unknown tier, impossible coordinates), never
-for what is merely missing. Coordinates count as swapped when the other way round lies in the row's
-own country and this way does not.
+A row is rejected for wrong data (no name, an unknown tier, impossible coordinates), never for a
+missing optional field. Coordinates count as swapped if they lie outside the country that the row
+names, but inside it once latitude and longitude are exchanged.
 """
 
 import re
@@ -32,7 +32,7 @@ class RowValidator:
         self._countries = Countries()
 
     def restaurant(self, row: Row) -> Restaurant:
-        """Return the restaurant, with its id in the dataset.
+        """Return the restaurant, with the id that the dataset gives it.
 
         Raises:
             RowError: the row is invalid; the message says why.
@@ -46,7 +46,7 @@ class RowValidator:
             raise RowError("its coordinates are 0, 0")
         address = _text(row.get("address"))
         city, country = self._place(row, address or "", lat, lng)
-        _text(row.get("price"))  # its signs are the first to suffer from a wrong encoding
+        _text(row.get("price"))  # rejects the row if a wrong encoding has damaged currency signs
         price, level = price_of(row)
         return Restaurant(
             id=row.get("id"),
@@ -70,7 +70,7 @@ class RowValidator:
     def _place(
         self, row: Row, address: str, lat: float, lng: float
     ) -> tuple[str | None, str | None]:
-        """Return city and country; the country at the coordinates where the row names none."""
+        """Return city and country; if the row names no country, that at its coordinates."""
         location = _text(row.get("location")) or ""
         city, country = self._countries.city_and_country(location, address)
         city = _text(row.get("city")) or city
@@ -92,7 +92,7 @@ def _name(row: Row) -> str:
 
 
 def _note(raw: str) -> str | None:
-    """Return the operator's sentence whole; a sentence is never cut for length."""
+    """Return the operator's note; one that is too long is an error, since a cut would harm it."""
     if (length := len(" ".join(raw.split()))) > MAX_NOTE_LENGTH:
         raise RowError(f"its note has {length} characters; accepted: at most {MAX_NOTE_LENGTH}")
     return _text(raw)
@@ -102,14 +102,14 @@ def _text(raw: str) -> str | None:
     """Return text in one line without control or direction characters; None when empty."""
     clean = "".join(" " if c.isspace() else c for c in raw if unicodedata.category(c) != "Cf")
     if any(unicodedata.category(c) == "Cc" for c in clean):
-        raise RowError("it holds control characters")
+        raise RowError("it contains control characters")
     if "\ufffd" in clean or _is_double_encoded(clean):
         raise RowError(f"its text is wrongly encoded: {clean[:40]!r}")
     return unicodedata.normalize("NFC", " ".join(clean.split()))[:_MAX_TEXT_LENGTH] or None
 
 
 def _is_double_encoded(text: str) -> bool:
-    """Return True for UTF-8 read as Windows-1252 and saved as UTF-8 again: 'FrantzÃ©n'."""
+    """Return True if UTF-8 was read as Windows-1252 and saved as UTF-8, as in 'FrantzÃ©n'."""
     if not _DOUBLE_ENCODED.search(text):
         return False
     try:
@@ -139,7 +139,7 @@ def _cuisine(raw: str) -> tuple[str, ...]:
 
 
 def _web_address(raw: str) -> str | None:
-    """Return an http or https address; anything else is dropped."""
+    """Return an http or https address; None for any other text."""
     address = (_text(raw) or "").replace(" ", "%20")
     try:
         parts = urlsplit(address)
@@ -174,11 +174,11 @@ _TIER_OF_STARS: dict[int, Tier] = {3: "three_star", 2: "two_star", 1: "one_star"
 
 
 def tier_of(award: str, tier: str, stars: str) -> Tier:
-    """Return the tier: from `tier` if present, then `award`, then `stars`; "" is absent.
+    """Return the tier by the first of `tier`, `award` and `stars` that is not empty.
 
-    Awards are recognised by pattern: a number of stars with any publisher's name in between
-    ("3 Stars", "One Acme Star", "★★"), the distinction for good value under its names, the plain
-    mention. A row without any of the three is `selected`, as a hotel's own picks are.
+    Awards are recognised by patterns: a number of stars, also with a publisher's name in between
+    ("3 Stars", "One Acme Star", "★★"), the names for good value, and the names for a mere listing.
+    If all three are empty, as in a hotel's own list, the tier is `selected`.
 
     Raises:
         RowError: the texts do not name a tier.
@@ -203,11 +203,11 @@ def _tier_named(tier: str) -> Tier | None:
 
 
 def _tier_of_awards(award: str) -> Tier:
-    """Return the highest tier among the distinctions of a cell; retired ones are ignored."""
+    """Return the highest tier among the awards of a field, which ignores discontinued awards."""
     parts = [part.strip() for part in re.split(r"[,;/|+&•]", award) if part.strip()]
     current = [part for part in parts if not _RETIRED.search(part)]
     if parts and not current:
-        raise RowError("its distinction is retired and is not a tier")
+        raise RowError(f"the award {award[:60]!r} is no longer given and does not name a tier")
     tiers = [tier for part in current if (tier := _tier_of_award(part))]
     if not tiers:
         raise RowError(f"the award {award[:60]!r} is not known")
@@ -231,7 +231,7 @@ _MAX_PRICE_LENGTH = 60
 
 
 def price_of(row: Row) -> tuple[str | None, int | None]:
-    """Return the price of a row unchanged, and its level from 1 to 4; None where unknown."""
+    """Return a row's price as text and its level from 1 to 4, each None if unknown."""
     text, currency = row.get("price"), row.get("currency")
     if not text:
         bounds = [row.get(name) for name in ("min_price", "max_price") if row.get(name)]
@@ -243,9 +243,9 @@ def price_of(row: Row) -> tuple[str | None, int | None]:
 
 
 def price_level(text: str) -> int | None:
-    """Count how often a currency sign is repeated; of a range ("€€–€€€") the higher end.
+    """Return the number of repeated currency signs, at most 4; of a range "€€–€€€" the higher.
 
-    An amount has no level: what counts as expensive differs by country and by year.
+    None for an amount in numbers: what counts as expensive differs by country and by year.
     """
     parts = ["".join(part.split()) for part in re.split(r"[-–—~/]|\bto\b", text)]
     is_repeated = (part and len(set(part)) == 1 for part in parts)
@@ -266,7 +266,7 @@ _COUNTRY_ALIASES = {
 
 
 class Countries:
-    """Countries (ISO 3166-1 alpha-2) by English name, common other names or code."""
+    """A lookup of country codes (ISO 3166-1 alpha-2) by English name, other names or code."""
 
     def __init__(self) -> None:
         territories = Locale("en").territories.items()
@@ -278,7 +278,7 @@ class Countries:
         return self._codes.get(name.strip().casefold())
 
     def city_and_country(self, location: str, address: str) -> tuple[str | None, str | None]:
-        """Split "City, Country", a city alone, or a city that is its own country."""
+        """Return city and country code from "City, Country", "City" or the end of the address."""
         city, comma, last = location.rpartition(",")
         if comma and (code := self.code(last)):
             return city.strip() or None, code
