@@ -90,7 +90,7 @@ def test_file_that_takes_too_long_to_read_is_refused_with_the_bound(operator, mo
     monkeypatch.setattr(reading, "CPU_SECONDS", 1)
     rows = open_csv(*(open_row(n, Price="45–90 EUR") for n in range(30_000)))
     message = operator.refused("import", operator.file("guide.csv", rows))
-    assert "more than 1 second of the processor" in message
+    assert "more than 1 second of processor time" in message
 
 
 def test_strict_import_fails_and_changes_nothing(operator):
