@@ -220,6 +220,17 @@ def test_mail_code_escapes_the_place_s_name(service):
     assert set(picture) == {"src", "alt", "width", "height", "style"}
 
 
+@pytest.mark.parametrize(("kind", "path"), [("address", "pulse"), ("calendar", "pulse.ics")])
+def test_code_can_be_the_address_of_the_widget_or_its_calendar_alone(service, kind, path):
+    chosen = {**DONOSTIA, "place": "Río & Sol", "lang": "de"}
+    address = urlsplit(code(page(service, **chosen, code=kind, theme="dark", layout="compact")))
+    assert f"{address.scheme}://{address.netloc}{address.path}" == f"{service.url}/v1/{path}"
+    sent = {name: value for name, (value,) in parse_qs(address.query).items()}
+    own = {"theme": "dark", "layout": "compact"} if kind == "address" else {}
+    assert sent == {**chosen, **own}
+    assert service.get(f"/v1/{path}?{address.query}").status_code == 200
+
+
 def test_wrong_field_gives_no_mail_code(service):
     assert code(page(service, **{**DONOSTIA, "lat": "91"}, code="mail")) == ""
 

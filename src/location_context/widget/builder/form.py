@@ -71,8 +71,9 @@ class PlaceSearch:
 class Form:
     """The fields as text; `parameters` if all are valid, else the first error and its field.
 
-    `plain` requests code for an iframe without a script, `mail` code for an e-mail. `pasted` is the
-    text of the place's field if it contained coordinates or a map link.
+    `code` is the kind of code: for a web page if empty, `mail`, or the `address` of the widget or
+    of its `calendar` alone. `plain` requests an iframe without a script. `pasted` is the text of
+    the place's field if it contained coordinates or a map link.
     """
 
     fields: dict[str, str]
@@ -80,7 +81,7 @@ class Form:
     today: date
     timezone: str = ""
     plain: bool = False
-    mail: bool = False
+    code: str = ""
     pasted: str = ""
     parameters: Parameters | None = None
     error_field: str = ""
@@ -113,7 +114,7 @@ async def read(service: Service, query: bytes, fmt: Formatter) -> Form:
         fields |= place_fields(search.places[0])
     form = _validate(service, fields, search, fmt)
     form = replace(form, pasted=pasted if point else "")
-    return replace(form, plain="plain" in raw, mail=raw.get("code") == "mail")
+    return replace(form, plain="plain" in raw, code=raw.get("code", ""))
 
 
 def _sections(service: Service, pairs: Sequence[tuple[str, str]]) -> str:

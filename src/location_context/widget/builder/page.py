@@ -28,7 +28,7 @@ from location_context.sections.contract import CC_BY, Query
 from location_context.service import Service, chosen
 from location_context.stay import HORIZON_DAYS, Stay, horizon
 from location_context.upstream.deadline import Deadline
-from location_context.widget import embedding
+from location_context.widget import calendar, embedding
 from location_context.widget.builder import form
 from location_context.widget.colour import palette, variables
 from location_context.widget.fonts import Typeface
@@ -105,7 +105,7 @@ class Page:
             # the code names a language, so that a CDN caches one page, not one for each browser
             state = replace(state, parameters=replace(state.parameters, language=language))
         view = self._view(state, fmt)
-        if state.mail and state.parameters:
+        if state.code == "mail" and state.parameters:
             view["png"] = typeface = await self._painter.typeface_of(state.parameters.language)
             view["embed"]["lines"] = [await self._mail(request, state.parameters, typeface)]
         page = self._template.render(style=self._style, script=self._script, **view)
@@ -162,26 +162,29 @@ class Page:
             else [],
             "languages": _language_names(self._service.languages, parameters),
             "sections": [(cached.name, cached.section.summary(language)) for cached in sections],
-            "embed": _embed(self._service, parameters, language, state.plain)
-            if parameters
-            else None,
+            "embed": _embed(self._service, parameters, language, state) if parameters else None,
         }
 
 
 def _embed(
-    service: Service, parameters: Parameters, language: Language, plain: bool
+    service: Service, parameters: Parameters, language: Language, state: form.Form
 ) -> dict[str, Any]:
     """Return the template's values for the code (split for highlighting) and the preview."""
     sections = chosen(service.sections, parameters.sections)
     title = embedding.title(sections, parameters.place, parameters.language or language)
+    preview = f"v1/pulse?{embedding.widget_query(parameters)}"
     height = embedding.reserved_height(service, parameters, PHONE)
     lines = embedding.snippet(service.settings, parameters, height)
-    if plain:
+    if state.code == "address":
+        lines = [embedding.public_url(service.settings, f"/{preview}")]
+    elif state.code == "calendar":
+        lines = [calendar.address(service.settings, parameters)]
+    elif state.plain:
         given = f'width="100%" height="{height}" frameborder="0"'
         lines = [embedding.iframe(service.settings, parameters, title, given)]
     return {
         "lines": [_HIGHLIGHTED.split(line) for line in lines],
-        "preview": f"v1/pulse?{embedding.widget_query(parameters)}",
+        "preview": preview,
         "title": title,
         "height": height,
         "sandbox": embedding.SANDBOX,
