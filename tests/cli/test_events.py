@@ -145,7 +145,7 @@ def test_all_refused_rows_are_counted_and_the_first_listed(run, tmp_path):
     table.write_text("title,start\nChoir,2026-12-05\n" + "Organ,soon\n" * 1200)
     result = run("import", str(table), "--country", "FR")
     assert "1 event imported, 1,200 refused" in result.stdout
-    assert "the rest: 200 more were refused" in result.stderr
+    assert "the rest: 200 more entries were rejected" in result.stderr
 
 
 def test_import_reports_refused_rows_with_line_and_reason(run, tmp_path):
@@ -165,7 +165,7 @@ def test_unreadable_import_exits_1_and_changes_nothing(
     data = tmp_path / "data"
     command(data, "events", "import", str(calendar), "--country", "FR")
     for content, reason in [
-        (b"<html>Back soon</html>", "it holds no event of schema.org"),
+        (b"<html>Back soon</html>", "it has no schema.org event"),
         (b"", "it is not a calendar"),
     ]:  # fmt: skip
         calendar.write_bytes(content)

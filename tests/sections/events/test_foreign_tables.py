@@ -158,7 +158,7 @@ def test_empty_list_has_no_events_and_no_rejections():
         ({"n": 1}, ".", "it has no list at .; its lists: none"),
         ([], "data", "it has no list at data; its lists: ."),
         (b"title,start\nA,2026-12-02\n", ".", "it is not JSON"),
-        (b"[" * 100_000, ".", "it is JSON nested too deeply"),
+        (b"[" * 100_000, ".", "its JSON is nested too deeply"),
         (b"", ".", "it is not JSON"),
     ],
 )  # fmt: skip

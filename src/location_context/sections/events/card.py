@@ -1,4 +1,4 @@
-"""The events of the widget: moments of the days on which they are, public holidays as a fact."""
+"""The events card: events as moments of their days, and public holidays as a fact."""
 
 from datetime import date, datetime
 
@@ -8,7 +8,7 @@ from location_context.sections.events.response import Event, EventsBody
 
 MONTH = 28  # days in which a weekday with its number names one date
 
-_Placed = tuple[date | None, Event]  # by the date it is listed under; None: the whole stay
+_Placed = tuple[date | None, Event]  # date under which the event is listed; None: the whole stay
 
 
 def card(body: EventsBody, fmt: Formatter, today: date) -> Card:
@@ -20,7 +20,7 @@ def card(body: EventsBody, fmt: Formatter, today: date) -> Card:
 
 
 def entries(body: EventsBody, fmt: Formatter) -> list[Entry]:
-    """Return every event for a calendar."""
+    """Return an entry of the guest's calendar for every event."""
     return [_entry(event, fmt) for event in body.events]
 
 
@@ -58,7 +58,7 @@ def _moment_of(event: Event, day: date | None, body: EventsBody, fmt: Formatter)
 
 
 def _holidays(body: EventsBody, fmt: Formatter, today: date) -> Fact | None:
-    """Return the public holidays still to come."""
+    """Return the fact on the stay's public holidays from today on; None if there are none."""
     sure = [one for one in body.events if _is_sure_holiday(one)]
     days = {max(day_of(one.start), body.stay.start): one for one in sure}
     left = {day: one for day, one in sorted(days.items()) if day >= today}
@@ -102,7 +102,7 @@ def covers_stay(event: Event, body: EventsBody) -> bool:
 
 
 def _meta(event: Event, body: EventsBody, fmt: Formatter, *, whole_stay: bool) -> str:
-    """Return time, place and price, as far as they are known; the kind if little else is."""
+    """Return time, place and price as far as known; the category if none of them is known."""
     if event.category == "public_holiday":
         return _public_holiday(event, fmt)
     parts = [_status(event, fmt)] if whole_stay else _when(event, body, fmt)
@@ -174,7 +174,7 @@ def _price(event: Event, fmt: Formatter) -> str:
 
 
 def category_name(event: Event, fmt: Formatter) -> str:
-    """Return the category in words."""
+    """Return the event's category in the visitor's language."""
     return {
         "public_holiday": fmt.gettext("Public holiday"),
         "school_holiday": fmt.gettext("School holidays"),
@@ -196,5 +196,5 @@ def day_of(text: str) -> date:
 
 
 def _moment(text: str) -> datetime | None:
-    """Return the moment that a text names; None when it is a date."""
+    """Return the moment of an event's start or end; None if it is only a date."""
     return datetime.fromisoformat(text) if "T" in text else None

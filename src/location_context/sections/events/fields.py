@@ -1,7 +1,7 @@
-"""Fields: values as providers, pages and calendars write them, as an event needs them.
+"""Fields: convert values from providers, pages and calendars into fields of an event.
 
-A field that is not what it should be is unknown (None). A row that lacks a required field raises
-ValueError, and `parse_rows` passes over it, so that it does not take the others with it.
+An optional field that cannot be read is None. A row without a required field raises ValueError;
+`parse_rows` skips it, so that other rows are still read.
 """
 
 import html
@@ -20,7 +20,7 @@ from location_context.sections.events.response import Category, Price
 MAX_TITLE_LENGTH, MAX_TEXT_LENGTH, MAX_URL_LENGTH = 300, 500, 2000
 _MIN_YEAR, _MAX_YEAR = 1900, 2100
 MAX_RANK = 100
-_PLACE_FIELDS = ("venue", "address", "lat", "lng")  # as `parse_place` takes them
+_PLACE_FIELDS = ("venue", "address", "lat", "lng")  # in the order of `parse_place`
 _BAD_ROW = (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError)
 _WORD = re.compile(r"\w+")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>")
@@ -52,7 +52,7 @@ _CATEGORY_WORDS: dict[str, Category] = {
 def parse_rows(
     rows: Iterable[Any], parse: Callable[[Any], ProviderEvent | None]
 ) -> Iterator[ProviderEvent]:
-    """Yield the parsed rows; skip rows that `parse` cannot read or returns None for."""
+    """Yield the parsed rows; skip rows for which `parse` raises or returns None."""
     for row in rows:
         try:
             event = parse(row)
@@ -65,18 +65,18 @@ def parse_rows(
 def event_from_row(
     row: Any, fields: Mapping[str, str], zone: ZoneInfo, **known: Any
 ) -> ProviderEvent:
-    """Return the event of a provider's row, by a table of paths.
+    """Return the event of a provider's row, read by a table of paths.
 
     Args:
         row: a JSON object.
-        fields: the path of each field in it, such as `{"title": "name", "lat": "venue.at.0"}`:
-            those of `ProviderEvent` but `place`, `regions` and `price`, and of the place `venue`
-            (its name), `address`, `lat` and `lng`. The fields `id`, `title` and `start` must come.
-        zone: the time zone of times that come without one.
-        known: fields of `ProviderEvent` that have no path; `source` is required here.
+        fields: the path of each field in `row`, such as `{"title": "name", "lat": "venue.at.0"}`.
+            Fields are those of `ProviderEvent` except `place`, `regions` and `price`; for the place
+            `venue` (its name), `address`, `lat` and `lng`. `id`, `title` and `start` are required.
+        zone: the time zone of times without an offset.
+        known: fields of `ProviderEvent` whose values are given here; `source` is required.
 
     Raises:
-        ValueError: it lacks a required field.
+        ValueError: the row lacks a required field.
 
     Example:
         >>> fields = {"id": "uid", "title": "name.en", "start": "on"}
@@ -111,9 +111,9 @@ def event_from_row(
 
 
 def value_at(row: Any, path: str) -> Any:
-    """Return the value at a path, keys and list indexes between dots; None if it is missing.
+    """Return the value at a path of keys and list indexes joined by dots; None if it is missing.
 
-    A key after a list is that of its first value.
+    A key that follows a list is looked up in the list's first value.
     """
     for step in path.split("."):
         if isinstance(row, list) and step.isdecimal():
@@ -126,10 +126,10 @@ def value_at(row: Any, path: str) -> Any:
 
 
 def parse_when(text: object, zone: ZoneInfo) -> When:
-    """Return the date or moment of an ISO 8601 text; without an offset it is local in `zone`.
+    """Return the date or moment of an ISO 8601 text; a time without an offset is in `zone`.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the text is neither a date nor a moment.
     """
     if not isinstance(text, str):
         raise ValueError("a time is missing")  # noqa: TRY004  a bad row is a ValueError
@@ -151,13 +151,13 @@ def optional_rank(value: object) -> float | None:
 
 
 def _has_plausible_years(event: ProviderEvent) -> bool:
-    """Return False for the years 1 or 9999 of an empty field, where time zones fail."""
+    """Return False for years such as 1 or 9999, which mean "empty" and break time zones."""
     last = event.end or event.start
     return event.start.day.year >= _MIN_YEAR and last.day.year <= _MAX_YEAR
 
 
 def single_line(text: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
-    """Return text on one line of at most `limit` characters; None when it is empty."""
+    """Return text on one line, cut to at most `limit` characters; None if it is empty."""
     head = str(text or "")[: 4 * limit]
     if not head.isprintable():
         head = "".join(c if c.isprintable() else " " for c in head)
@@ -167,16 +167,16 @@ def single_line(text: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
 
 
 def strip_markup(text: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
-    """Return a text on one line, without the tags and entities that many pages leave in it."""
+    """Return text on one line without HTML tags and entities; None if it is empty."""
     head = _TAG.sub(" ", str(text or "")[: 8 * limit])
     return single_line(_ENTITY.sub(lambda entity: html.unescape(entity[0]), head), limit)
 
 
 def required_text(value: object) -> str:
-    """Return a title or an id.
+    """Return a required text, such as a title or id, on one line.
 
     Raises:
-        ValueError: it is missing.
+        ValueError: the value is missing or not a text.
     """
     text = single_line(value, MAX_TITLE_LENGTH) if isinstance(value, str | int) else None
     if text is None:
@@ -190,12 +190,12 @@ def optional_text(value: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
 
 
 def optional_url(value: object) -> str | None:
-    """Return a URL unchanged, which the response checks; None if too long: a cut URL is useless."""
+    """Return a URL unchanged, for the response to check; None if it is too long or not a text."""
     return value if isinstance(value, str) and len(value) <= MAX_URL_LENGTH else None
 
 
 def optional_number(value: object) -> float | None:
-    """Return a finite number as JSON writes one, or None."""
+    """Return a finite number of JSON as a float; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -205,7 +205,7 @@ def optional_number(value: object) -> float | None:
 
 
 def optional_flag(value: object) -> bool:
-    """Return True if a value means yes: true, a number but 0, or such a word as providers write."""
+    """Return True for true, a number except 0, and the texts "true", "yes" and "1"."""
     if isinstance(value, str):
         return value.strip().lower() in {"true", "yes", "1"}
     return bool(value)
@@ -220,7 +220,7 @@ def optional_zone(name: object) -> ZoneInfo | None:
 
 
 def parse_coordinates(lat: object, lng: object) -> tuple[float, float] | None:
-    """Return coordinates, if both are valid numbers and not the 0, 0 of an empty form."""
+    """Return (lat, lng) if both are valid numbers; None if not, or for 0, 0 (an empty form)."""
     try:
         # many spreadsheets write a decimal comma
         pair = float(str(lat).replace(",", ".")), float(str(lng).replace(",", "."))
@@ -265,13 +265,13 @@ def parse_point(value: object) -> tuple[float, float] | None:
 
 
 def parse_place(name: object, address: object, lat: object, lng: object) -> Place:
-    """Return a venue; coordinates are numbers or strings, and count only if both are valid."""
+    """Return a venue; it has coordinates (numbers or texts) only if both are valid."""
     at = parse_coordinates(lat, lng) or (None, None)
     return Place(name=optional_text(name), address=optional_text(address), lat=at[0], lng=at[1])
 
 
 def parse_price(low: object, high: object, currency: object) -> Price | None:
-    """Return a price range, if either end is a number that can be a price."""
+    """Return a price range; None if neither `low` nor `high` is a plausible price."""
     bounds = _amount(low), _amount(high)
     if bounds == (None, None):
         return None
@@ -287,7 +287,7 @@ def _amount(value: object) -> float | None:
 
 
 def category_of(words: str) -> Category | None:
-    """Return the category that a source's own words name, if they name one."""
+    """Return the category for a source's words, such as "live music"; None if none is known."""
     lowered = words[:MAX_TEXT_LENGTH].casefold().replace("_", " ").replace("-", " ")
     whole = lowered.replace(" ", "_")
     if whole in Category.__args__:  # type: ignore[attr-defined]  # the words of the Literal

@@ -1,8 +1,8 @@
-"""Records of the events section: an event, a calendar of the operator's, and their store.
+"""Records of the events section: an event, an operator's calendar, and the store of both.
 
-The fields of `ProviderEvent`, `Place`, `When` and `Calendar` are stored as JSON by these names.
-Records that are cached by the thousand are in no reference cycle (`gc=False`), so garbage
-collection skips them.
+The fields of `ProviderEvent`, `Place`, `When` and `Calendar` are stored as JSON under these names.
+Garbage collection skips records that are cached by the thousand (`gc=False`): they have no
+reference cycles.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from location_context.sections.events.response import Category, EventStatus, Pri
 from location_context.stay import Stay
 
 _INSTANT = timedelta(microseconds=1)
-OWN_SOURCE = "calendars"  # the provider of the operator's own events
+OWN_SOURCE = "calendars"  # name of the provider of the operator's own events
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -33,7 +33,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 
 
 class When(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A date, or with `at` a moment on it; a date when all-day or when the time is not known."""
+    """A date, with its moment `at` if the time is known and the event is not all-day."""
 
     day: date
     at: datetime | None = None
@@ -50,7 +50,7 @@ class When(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return self.at.astimezone(zone).date() if self.at else self.day
 
     def local(self, zone: ZoneInfo) -> date | datetime:
-        """Return it as the response has it: a date, or the moment with the offset of `zone`."""
+        """Return the value for the response: a date, or the moment with the offset of `zone`."""
         return self.at.astimezone(zone) if self.at else self.day
 
 
@@ -58,15 +58,15 @@ class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """One event as one provider describes it.
 
     Attributes:
-        id: the provider's own; with the start, unique within it.
+        id: the provider's id; unique within the provider together with the start.
         source: the provider's name.
-        start, end: if `all_day`, dates, both included. A date otherwise: the time of day is
+        start, end: if `all_day`, dates, both included. If a date is not `all_day`, its time is
             unknown.
         scope: the area it concerns; a "region" or "country" event needs no place.
-        country: ISO 3166-1, of an event with such a scope.
-        regions: ISO 3166-2, of an event that only parts of the country observe.
-        rank: weight from 0 to 100, logarithmic.
-        url, image: as they came; the response leaves out what is not http or https.
+        country: ISO 3166-1 code of the country, for an event of a region or country.
+        regions: ISO 3166-2 codes, if only parts of the country observe the event.
+        rank: importance from 0 to 100, logarithmic.
+        url, image: addresses from the provider; the response omits any that are not http(s).
     """
 
     id: str
@@ -88,13 +88,13 @@ class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     @property
     def is_wide(self) -> bool:
-        """True if it concerns a whole region or country, wherever in it the point lies."""
+        """True if the event concerns a whole region or country, so that distance is ignored."""
         return self.scope in {"region", "country"}
 
     def span(self, zone: ZoneInfo) -> tuple[date, date]:
-        """Return the first and last date it touches, local to `zone`.
+        """Return the first and last date of the event, local to `zone`.
 
-        An event that ends at midnight does not touch the day which then begins.
+        If an event ends at midnight, its last date is the day before.
         """
         first = self.start.local_day(zone)
         if self.end is None:
@@ -111,11 +111,11 @@ class LocalEvent:
 
     Attributes:
         details: the event itself.
-        sources: names of the providers that know it.
-        first, last: the dates it touches at the point.
-        distance: in km; None where its place is not known.
-        uncertain: some regions or provinces observe it, and which one the point lies in is unknown.
-        merged_from: the events of single providers that it was merged from.
+        sources: names of the providers that list the event.
+        first, last: its first and last date, local to the point.
+        distance: distance from the point in km; None if the event's place is unknown.
+        uncertain: True if only some regions observe it, and the point's region is unknown.
+        merged_from: the events of single providers that were merged into this one.
     """
 
     details: ProviderEvent
@@ -127,18 +127,18 @@ class LocalEvent:
     merged_from: "tuple[LocalEvent, ...]" = ()
 
     def first_in(self, stay: Stay) -> date:
-        """Return the date to list the event under: its first date inside the stay."""
+        """Return the date under which the event is listed: its first date inside the stay."""
         return max(self.first, stay.start)
 
 
 class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     """One of the operator's own sources: a file imported once, or a feed that is refreshed.
 
-    Its place is that of events without one: a point, a region or a country. With `guide`,
-    its events are shown only where a query names this guide: the events of one hotel. `attribution`
-    is the notice that its licence requires. `list_path` is where a JSON file has the list of its
-    events, `columns` the columns of a table by our field, the first choice first. `came_empty`: the
-    last response of a feed was a calendar without events, and the earlier events stay. `digest`
+    Its place (a point, region or country) is used for events that have none. If `guide` is set, its
+    events are shown only for queries that name this guide, such as a hotel's. `attribution` is the
+    notice that its licence requires. `list_path` is the path of the list of events in a JSON file.
+    `columns` are the columns to read for each field, in order of preference. `came_empty` is True
+    if a feed's last response had no events, so that its earlier events were kept. `digest`
     identifies its events.
     """
 
@@ -169,7 +169,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def notice(self) -> Attribution | None:
-        """The notice to show with its events; None if the operator gave none."""
+        """The notice to show with its events; None if the operator has set none."""
         if not self.attribution:
             return None
         return Attribution(
@@ -182,14 +182,14 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventStore(Protocol):
-    """Stores the operator's own calendars and their events, by place and time."""
+    """A store of the operator's calendars and their events, searched by place and time."""
 
     async def find_nearby(
         self, point: Point, radius: float, days: Stay, limit: int
     ) -> list[ProviderEvent]:
-        """Return events that may lie within `radius` km of the point or concern its country.
+        """Return at most `limit` events on `days` near the point, or of its whole country.
 
-        They may touch the days, by their own dates. At most `limit`; the selection checks them.
+        Near is within about `radius` km. `selection` checks place and dates exactly.
         """
         ...
 
@@ -198,14 +198,14 @@ class EventStore(Protocol):
         ...
 
     async def replace(self, calendar: Calendar, new_events: Sequence[ProviderEvent]) -> None:
-        """Store a calendar and its events in place of what it had.
+        """Store a calendar with `new_events`, which replace its earlier events.
 
-        Every event has a place with coordinates, or a country.
+        Every event must have a place with coordinates, or a country.
         """
         ...
 
     async def update_calendar(self, calendar: Calendar) -> None:
-        """Store changes of a calendar, if it still exists; its events stay."""
+        """Store a calendar's changed fields, if it still exists, and leave its events."""
         ...
 
     async def remove(self, calendar_id: str) -> bool:
@@ -213,5 +213,5 @@ class EventStore(Protocol):
         ...
 
     async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
-        """Return a feed last checked before then, marked as checked now; one caller gets it."""
+        """Return, to one caller only, a feed last checked before then; mark it as checked `now`."""
         ...

@@ -1,4 +1,4 @@
-"""The response of the events section: these Structs are value, schema and documentation."""
+"""The response of the events section; its Structs also make the schema and the API reference."""
 
 from typing import Annotated, Literal
 
@@ -36,7 +36,7 @@ CoverageStatus = Literal["ok", "partial", "stale", "unavailable", "not_configure
 
 
 _TIME = "[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}(:[0-9]{2})?)"
-DateOrMoment = Annotated[  # some generated clients have no type for a choice of two formats
+DateOrMoment = Annotated[  # a pattern, since some client generators cannot choose of two formats
     str, Meta(pattern=f"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(T{_TIME})?$")
 ]
 

@@ -1,7 +1,7 @@
-"""The events section: it calls all providers at once, merges their events and selects some.
+"""The events section: calls all providers at once, merges their events and selects some.
 
-Offline holidays and the operator's own calendars always answer; the others within the deadline, or
-from their cache, or not at all, as `coverage` says.
+Offline holidays and the operator's own calendars need no network. Other providers answer before the
+deadline, from their cache, or not at all; `coverage` has the state of each.
 """
 
 import asyncio
@@ -36,10 +36,10 @@ _TEXT_COLUMNS = ("start", "event", "category", "venue", "away", "source")
 
 
 class Events(section.Section[EventsBody]):
-    """The events around the stay."""
+    """The section `events`: holidays and events near the point during the stay."""
 
     name = "events"
-    _providers: Sequence[EventProvider] = ()  # of one that only describes itself
+    _providers: Sequence[EventProvider] = ()  # for a section built without `__init__`
     dated = True
     response = EventsBody
     parameters = ("guide",)
@@ -82,7 +82,7 @@ class Events(section.Section[EventsBody]):
         return cls(providers, feeds, radius=settings.events_radius, clock=clock)
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
-        """Return the events of the stay; it never raises, since holidays are always known."""
+        """Return the events of the stay; never raise, since a failed provider is only left out."""
         now = self._clock()
         if query.dates.is_past(query.point.today(now)):
             message = query.language.gettext("This stay has ended.")
@@ -102,7 +102,7 @@ class Events(section.Section[EventsBody]):
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return public holidays and made-up events, unless these are `failing`."""
+        """Return public holidays and made-up events; only holidays if `failing`."""
         holidays = [one for one in self._providers if isinstance(one, Holidays)]
         providers = (*holidays, FixedEvents(failing=failing))
         twin = type(self)(providers, self._feeds, radius=self._radius, clock=lambda: now)
@@ -120,7 +120,7 @@ class Events(section.Section[EventsBody]):
             return NoEvents(
                 reason="no_events", message=message, coverage=coverage, degraded_reason=lacks
             )
-        # imported here: its vocabulary costs a start 0.03 s
+        # imported here: loading its vocabulary takes 0.03 s, which would delay every start
         from location_context.sections.events.deduplication import merge_records  # noqa: PLC0415  large
 
         events, omitted = select_events(merge_records.merge_duplicates(found), stay)
@@ -144,7 +144,7 @@ class Events(section.Section[EventsBody]):
         return [provider.state() for provider in self._providers]
 
     async def dataset(self) -> contract.DatasetState | None:
-        """Return the dataset of the operator's own calendars."""
+        """Return the state of the operator's own calendars as one dataset."""
         for provider in self._providers:
             if (dataset := await provider.dataset()) is not None:
                 return dataset
@@ -154,7 +154,7 @@ class Events(section.Section[EventsBody]):
         return [warning for provider in self._providers for warning in provider.warnings()]
 
     async def run(self) -> None:
-        """Refresh the feeds and follow imports; cancel what is under way when the server ends."""
+        """Refresh feeds and check for imports until cancelled; then close the providers."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._feeds.run())
@@ -163,7 +163,7 @@ class Events(section.Section[EventsBody]):
             await self.close()
 
     async def prepare(self) -> None:
-        """Note the datasets, from which on changes are followed."""
+        """Record the present datasets, so that later changes are noticed."""
         await self.refresh()
 
     async def _follow(self) -> None:
@@ -198,7 +198,7 @@ class Events(section.Section[EventsBody]):
         return len(body.events)
 
     def text(self, body: EventsBody) -> Iterator[str | section.TextTable]:
-        """Yield a line for each event, the number that did not fit, and each provider's state."""
+        """Yield a table of the events, the number of omitted ones, and each provider's state."""
         rows = []
         for event in body.events:
             venue = event.venue
@@ -220,7 +220,7 @@ async def _fetch(
     """Return the provider's result; a bug in one provider affects only its own events."""
     try:
         return await provider.fetch_events(query, deadline)
-    except Exception:  # noqa: BLE001  whatever it is, the other providers answer
+    except Exception:  # noqa: BLE001  an error of any kind leaves the other providers' events
         structlog.get_logger().exception("provider_failed", provider=provider.name)
         return ProviderResult("unavailable")
 
@@ -228,10 +228,10 @@ async def _fetch(
 def _provider_events(
     query: contract.Query, stay: Stay, results: Mapping[str, ProviderResult]
 ) -> list[ProviderEvent]:
-    """Return all events, without the library's school holidays if OpenHolidays knows them.
+    """Return all events, without the library's school holidays if OpenHolidays has better ones.
 
-    It knows some years ahead, and must know of one in the point's region that ends no earlier than
-    the stay begins.
+    OpenHolidays has only some years. Its data count if they have a holiday of the point's region
+    that ends on or after the first day of the stay.
     """
     schools = results[OpenHolidays.name].events if OpenHolidays.name in results else ()
     is_known = any(
@@ -253,7 +253,7 @@ def _notices(
     results: Mapping[str, ProviderResult],
     events: Sequence[LocalEvent],
 ) -> list[contract.Attribution]:
-    """Return the notices of the providers and calendars that have these events, each once."""
+    """Return the notices of the providers and calendars that list these events, each once."""
     origins = {
         (one.details.source, one.details.id.partition(":")[0])
         for event in events
@@ -267,7 +267,7 @@ def _notices(
 
 
 def _response(event: LocalEvent, query: contract.Query, stay: Stay, measure: Measure) -> Event:
-    """Return the event with local times, bounded texts, and distances in the query's units."""
+    """Return the event for the answer: local times, shortened texts, the query's units."""
     details, zone, place = event.details, query.point.zone, event.details.place
     venue = (
         Venue(

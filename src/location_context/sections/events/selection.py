@@ -1,10 +1,9 @@
-"""Selection: the events that concern a query, at most 50 and 10 a day of them, and their order.
+"""Selection: chooses the events of an answer, at most 50 in total and 10 a day, and their order.
 
-An event must be near enough, overlap the stay, and be observed at the point. Then each day
-contributes one event in turn, from the category that the day has shown least: public holidays and
-major events first, then the category that the whole response has shown least. Events that run for
-weeks take turns as one category, so that they do not crowd out single events. Within a category:
-rank, nearness, time.
+An event must be near enough, overlap the stay, and be observed at the point. Then each day in turn
+adds an event of the category with fewest events that day. Ties go to public holidays and major
+events, then to the category with fewest events in all. Events of a week or more count as one
+category, so that they do not displace single events. In a category: rank, distance, time.
 """
 
 from collections import Counter, defaultdict, deque
@@ -18,16 +17,16 @@ from location_context.sections.events.response import Category, Overlap
 from location_context.stay import Stay
 
 MAX_EVENTS, MAX_EVENTS_PER_DAY = 50, 10
-_MAJOR_RANK = 80.0  # from which an event is felt in the whole city
+_MAJOR_RANK = 80.0  # the rank from which an event affects the whole city
 _LONG_RUN = timedelta(days=7)
-_LONG_RUNNING = "long_running"  # a category of its own for longer events
+_LONG_RUNNING = "long_running"  # the category in which longer events are counted
 _CATEGORY_RANKS = {
     "public_holiday": 0, "festival": 1, "sport": 2, "concert": 3, "performing_arts": 4,
     "exhibition": 5,
 }  # fmt: skip
 _FAR = float("inf")
 _DAY = timedelta(days=1)
-_ELSEWHERE = timedelta(days=2)  # by which dates differ at most: clocks from UTC-12 to UTC+14
+_ELSEWHERE = timedelta(days=2)  # largest difference of dates between UTC-12 and UTC+14
 
 
 def relevant_events(
@@ -37,7 +36,7 @@ def relevant_events(
     first, last = stay.start - _ELSEWHERE, stay.end + _ELSEWHERE
     localised = (
         localise(event, point)
-        for event in events  # far the most that a provider gave are of other days of its weeks
+        for event in events  # a cheap check first: most events are on other days of the week
         if event.start.day <= last and (event.end or event.start).day >= first
     )
     return [
@@ -51,7 +50,7 @@ def relevant_events(
 
 
 def localise(event: ProviderEvent, point: Point) -> LocalEvent | None:
-    """Return the event in relation to the point; None where it is not observed."""
+    """Return the event with its local dates and distance; None if the point does not observe it."""
     elsewhere = event.country and point.country and event.country != point.country
     if event.is_wide and elsewhere:
         return None
@@ -68,7 +67,7 @@ def localise(event: ProviderEvent, point: Point) -> LocalEvent | None:
 def select_events(
     events: Sequence[LocalEvent], stay: Stay
 ) -> tuple[list[LocalEvent], dict[Category, int]]:
-    """Return the events to show, in order, and how many of each category are omitted."""
+    """Return the events to show, in order, and the number of omitted events by category."""
     by_day: dict[date, list[LocalEvent]] = defaultdict(list)
     for event in events:
         by_day[event.first_in(stay)].append(event)
@@ -91,7 +90,7 @@ def _in_rounds(days: "Iterable[_Day]") -> list[LocalEvent]:
 
 
 def _spread(days: "Sequence[_Day]", room: int) -> "list[_Day]":
-    """Return as many events as fit: major events first, the others evenly spaced."""
+    """Return at most `room` days: those with a major event first, then others evenly spaced."""
     if len(days) <= room:
         return list(days)
     major = [day for day in days if day.has_major][:room]
@@ -101,7 +100,7 @@ def _spread(days: "Sequence[_Day]", room: int) -> "list[_Day]":
 
 
 class _Day:
-    """The events of one day: a queue for each category, the best first."""
+    """The events of one day, with a queue for each category; the best event is first."""
 
     def __init__(self, events: Iterable[LocalEvent]) -> None:
         self._queues: dict[str, deque[LocalEvent]] = defaultdict(deque)
@@ -118,9 +117,9 @@ class _Day:
         return any(_is_major(queue[0]) for queue in self._queues.values())
 
     def pop_next(self, counts: Counter[str]) -> tuple[str, LocalEvent]:
-        """Return the next category and event, preferring categories that are rare so far.
+        """Remove and return the next event with its category, as the module describes.
 
-        Uncertain events come last.
+        `counts` are the events chosen so far by category. Uncertain events come last.
         """
         if not self._queues:
             event = self._uncertain.popleft()
@@ -149,7 +148,7 @@ def _is_major(event: LocalEvent) -> bool:
 
 
 def _priority(event: LocalEvent) -> tuple[float, bool, float, datetime, str, str]:
-    """Return the sort key: rank, then nearness, then time; unknown values come last."""
+    """Return the sort key: by rank, then distance, then time; unknown values come last."""
     details = event.details
     rank, distance = _rank_and_distance(event)
     return -rank, not details.is_wide, distance, moment_of(details), details.id, details.source
@@ -158,7 +157,7 @@ def _priority(event: LocalEvent) -> tuple[float, bool, float, datetime, str, str
 def _display_order(
     event: LocalEvent,
 ) -> tuple[bool, date, bool, bool, datetime, float, float, str, str]:
-    """Return the sort key: by start, whole days first, then unknown times; rank, distance, id."""
+    """Return the sort key: date, all-day, unknown time, known time; then rank, distance, id."""
     details = event.details
     rank, distance = _rank_and_distance(event)
     timed = details.start.at is not None
@@ -174,12 +173,12 @@ def _rank_and_distance(event: LocalEvent) -> tuple[float, float]:
 
 
 def moment_of(event: ProviderEvent) -> datetime:
-    """Return the start, for sorting: a date counts from midnight UTC."""
+    """Return the start for sorting; a date without a time counts as midnight UTC."""
     return event.start.at or datetime.combine(event.start.day, time(), UTC)
 
 
 def overlaps(first: date, last: date, stay: Stay) -> list[Overlap]:
-    """Return the parts of the stay that the dates touch; both ends together are the stay too."""
+    """Return the parts of the stay on these dates; arrival and departure together add `stay`."""
     arrival, departure = first <= stay.start <= last, first <= stay.end <= last
     between = max(first, stay.start + _DAY) <= min(last, stay.end - _DAY)
     touched: dict[Overlap, bool] = {

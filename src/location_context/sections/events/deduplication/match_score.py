@@ -1,8 +1,8 @@
 """Match score: the certainty that two providers describe the same event.
 
-Contradictions (another day, place, number or other teams) exclude a match first; then a logistic
-score weighs some fifteen features. `research.train_deduplication` trains its weights, which are
-stored in `weights.json` with a record of the training data.
+First, contradictions (different days, places, numbers or teams) exclude a match. Then a logistic
+score weighs about fifteen features. `research.train_deduplication` trains the weights and stores
+them in `weights.json` with a record of the training data.
 """
 
 import math
@@ -31,7 +31,7 @@ from location_context.sections.events.deduplication.titles import (
 from location_context.sections.events.records import LocalEvent, Place
 
 _HOLIDAYS = frozenset({"public_holiday", "school_holiday"})
-# categories that providers draw differently: a festival of music, a community's theatre
+# categories between which providers differ: a music festival, amateur theatre
 _SIMILAR_CATEGORIES = {
     (a, b)
     for categories in (
@@ -48,22 +48,22 @@ _WIDESPREAD = frozenset(
 )
 _MIN_TEAM_SIMILARITY = 0.5
 _MIN_LETTERS_IN_COMMON = 0.2
-_HOLIDAY_SCORE = 0.9  # of two on one day; of several, those of the likest names are joined first
+_HOLIDAY_SCORE = 0.9  # least for two on one day; similar names score more, to be joined first
 _SAME_VENUE_KM, _NEARBY_KM, _SAME_AREA_KM, _SAME_NAME_KM = 0.15, 0.5, 2.5, 5.0
-MAX_TIME_APART = timedelta(minutes=90)  # doors and the beginning of a show
+MAX_TIME_APART = timedelta(minutes=90)  # between the doors' opening and the start of a show
 _SAME_TIME = timedelta(minutes=20)
-MIN_DAYS_OF_A_RUN = 2  # days after the first from which an event is one that runs on
+MIN_DAYS_OF_A_RUN = 2  # days from first to last date, from which an event counts as a run
 _MIN_COMMON_DAYS = 0.8
 
 
 class Model(msgspec.Struct, frozen=True):
-    """The trained score, as `weights.json` holds it.
+    """The trained model in `weights.json`.
 
     Attributes:
-        trained_on: the pairs it was trained on.
-        threshold: the score from which two are one event.
-        bias: the logit of two that have no feature.
-        weights: the addition of each feature to the logit.
+        trained_on: a description of the pairs on which it was trained.
+        threshold: the score from which two records are one event.
+        bias: the logit of a pair whose features are all 0.
+        weights: the amount that each feature adds to the logit.
     """
 
     trained_on: str
@@ -76,18 +76,18 @@ MODEL = msgspec.json.decode(Path(__file__).with_name("weights.json").read_bytes(
 
 
 class Proximity(IntEnum):
-    """The certainty with which two events are together, in place or in time."""
+    """How surely two events are at the same place, or at the same time."""
 
     APART = 0
-    UNKNOWN = 1  # one of them does not say
-    SAME_AREA = 2  # as far apart as the ends of a town's festival
+    UNKNOWN = 1  # the place or time of one event is unknown
+    SAME_AREA = 2  # places at most 2.5 km apart, as in a town's festival
     NEARBY = 3
-    SAME = 4  # one door, one minute
+    SAME = 4
 
 
 @dataclass(eq=False)  # not frozen, like `Title`
 class VenueKey:
-    """A place as it is compared: its name, the words of its town, its coordinates."""
+    """A venue prepared for comparison: its name, the words of its town, its coordinates."""
 
     text: str | None
     town: frozenset[str]
@@ -96,21 +96,21 @@ class VenueKey:
 
     @cached_property
     def name(self) -> Title | None:
-        """The venue's name; most places are too far from others for it to be read."""
+        """The venue's name, read only when needed: most venues are too far from others."""
         return read_title(self.text) if self.text else None
 
     @property
     def words(self) -> frozenset[str]:
-        """The words of the venue's name and town; they do not count in an event's name."""
+        """The words of the venue's name and town, which do not count in an event's title."""
         return self.name.unique | self.town if self.name else self.town
 
 
 def read_venue(place: Place | None) -> VenueKey | None:
-    """Return the place in the form that is compared."""
+    """Return a place prepared for comparison; None if the event has no place."""
     if place is None:
         return None
     known = place.lat is not None and place.lng is not None
-    # the words after the last comma that are not numbers: of the town, or of the country
+    # the part after the last comma usually has the town or country; numbers are dropped below
     town = normalise.fold((place.address or "").rpartition(",")[2])
     return VenueKey(
         place.name,
@@ -121,7 +121,7 @@ def read_venue(place: Place | None) -> VenueKey | None:
 
 
 def venue_proximity(one: VenueKey | None, other: VenueKey | None) -> Proximity:
-    """Return how near two places are, from 0 to 1, by name and by coordinates."""
+    """Return how surely two places are the same, by name and by coordinates."""
     if one is None and other is None:
         return Proximity.NEARBY
     if one is None or other is None:
@@ -132,7 +132,7 @@ def venue_proximity(one: VenueKey | None, other: VenueKey | None) -> Proximity:
             return Proximity.UNKNOWN
         return Proximity.SAME if same else Proximity.APART
     km = distance_km(one.lat, one.lng, other.lat, other.lng)
-    if km > _SAME_NAME_KM:  # as most are: no name need be read
+    if km > _SAME_NAME_KM:  # true of most pairs, whose names then need not be read
         return Proximity.APART
     return _by_distance(km, _same_name(one.name, other.name))
 
@@ -149,7 +149,7 @@ def _by_distance(km: float, same: bool | None) -> Proximity:
 
 
 def _same_name(one: Title | None, other: Title | None) -> bool | None:
-    """Return True if two names are of one venue; None where that is uncertain."""
+    """Return True if two names are of one venue, False if not, None if uncertain."""
     if one is None or other is None:
         return None
     if one.contradicts(other):
@@ -165,9 +165,9 @@ def _same_name(one: Title | None, other: Title | None) -> bool | None:
 
 
 def time_proximity(one: LocalEvent, other: LocalEvent, *, repeated: bool) -> Proximity:
-    """Return how near two starts are.
+    """Return how surely two events start at the same time.
 
-    If a provider lists an event several times a day, they must agree closely.
+    If `repeated` (a provider lists the event several times a day), 20 minutes are the most.
     """
     if one.first != other.first:
         return Proximity.NEARBY if _run_together(one, other) else Proximity.APART
@@ -183,13 +183,13 @@ def time_proximity(one: LocalEvent, other: LocalEvent, *, repeated: bool) -> Pro
 
 
 def _is_dated(event: LocalEvent) -> bool:
-    """Return True if only dates are known: whole days, or days without times."""
+    """Return True if an event is all-day, or lasts several days without a known time."""
     details = event.details
     return details.all_day or (details.start.at is None and event.last > event.first)
 
 
 def _run_together(one: LocalEvent, other: LocalEvent) -> bool:
-    """Return True if both last several days and share most: providers differ on the opening."""
+    """Return True if both last for days and share 80 %: providers disagree on the first day."""
     if min((event.last - event.first).days for event in (one, other)) < MIN_DAYS_OF_A_RUN:
         return False
     both = (min(one.last, other.last) - max(one.first, other.first)).days + 1
@@ -199,10 +199,10 @@ def _run_together(one: LocalEvent, other: LocalEvent) -> bool:
 
 @dataclass(eq=False)
 class MatchRecord:
-    """One provider's event, read for comparing.
+    """One provider's event, prepared for comparison.
 
     Attributes:
-        origin: the provider; of the operator's calendars, also which.
+        origin: the provider and, for the operator's events, the calendar's id.
         repeated: True if its provider lists it more than once that day.
     """
 
@@ -223,14 +223,14 @@ def read_record(
     title: Callable[[str], Title] = read_title,
     venue: Callable[[Place | None], VenueKey | None] = read_venue,
 ) -> MatchRecord:
-    """Return the event, read for comparing with these readers of title and place."""
+    """Return the event prepared for comparison; `title` and `venue` read its title and place."""
     details = event.details
     read = title(details.title), venue(details.place)
     return MatchRecord(event, origin_of(event), details.category, *read)
 
 
 def origin_of(event: LocalEvent) -> tuple[str, str]:
-    """Return the provider; of the operator's calendars, also which."""
+    """Return the provider's name and, for the operator's events, the calendar's id (else "")."""
     details = event.details
     calendar = details.id.partition(":")[0] if details.source == "calendars" else ""
     return details.source, calendar
@@ -263,7 +263,7 @@ def features(
     one: MatchRecord, other: MatchRecord, weights: TokenWeights,
     proximity: Callable[[VenueKey | None, VenueKey | None], Proximity] = venue_proximity,
 ) -> dict[str, float] | None:  # fmt: skip
-    """Return the inputs of the score, each from 0 to 1; None if something separates the events."""
+    """Return the features, each from 0 to 1; None if a contradiction excludes a match."""
     place = proximity(one.venue, other.venue)
     if place is Proximity.APART or not _may_match(one, other):
         return None
@@ -296,12 +296,12 @@ def features(
 
 
 def _may_match(one: MatchRecord, other: MatchRecord) -> bool:
-    """Return True unless categories or titles exclude a match, wherever and whenever they are."""
+    """Return True unless categories or titles exclude a match, whatever the places and times."""
     if not categories_agree(one.category, other.category):
         return False
     if not (one.matchup and other.matchup) and _have_nothing_in_common(one.title, other.title):
         return False
-    # an evening of a festival is not the festival
+    # one evening of a festival is not the whole festival
     part_of_run = _runs_on(one) != _runs_on(other) and one.title.naming != other.title.naming
     return not part_of_run and not one.title.contradicts(other.title)
 
@@ -313,7 +313,7 @@ def _runs_on(record: MatchRecord) -> bool:
 def _is_part_of_other_name(
     one: MatchRecord, other: MatchRecord, found: Mapping[str, float]
 ) -> bool:
-    """Return True if one act's name is only a part of another act's name: Queen, Queen Machine."""
+    """Return True if one act's name is part of another act's name: "Queen", "Queen Machine"."""
     if "concert" not in {one.category, other.category} or found["alias"]:
         return False
     if found["part_of_differing"]:
@@ -331,7 +331,7 @@ def categories_agree(a: str, b: str) -> bool:
 
 
 def _same_holiday(one: LocalEvent, other: LocalEvent) -> bool:
-    """Return True for the same days in the same regions, which are one holiday under any name."""
+    """Return True if two holidays have the same days and regions, whatever their names."""
     a, b = one.details, other.details
     same_days = one.first == other.first and (
         a.category == "public_holiday" or one.last == other.last
@@ -340,7 +340,7 @@ def _same_holiday(one: LocalEvent, other: LocalEvent) -> bool:
 
 
 def _needs_nearer(one: MatchRecord, other: MatchRecord, place: Proximity, time: Proximity) -> bool:
-    """Return True if such titles or categories match only at the same venue."""
+    """Return True if titles or categories are too common to match at this distance."""
     if not (one.title.naming and other.title.naming):  # "Pub quiz"
         return place is not Proximity.SAME or time is Proximity.NEARBY
     categories = {one.category, other.category} - {"other"}
@@ -348,7 +348,7 @@ def _needs_nearer(one: MatchRecord, other: MatchRecord, place: Proximity, time: 
 
 
 def _have_nothing_in_common(one: Title, other: Title) -> bool:
-    """Return True if no word and few letters are shared, which no score can outweigh."""
+    """Return True if two titles share no word and few letters, which excludes a match."""
     if one.unique & other.unique or (one.cjk and other.cjk) or one.is_alias(other):
         return False
     return shared_letters(one, other) < _MIN_LETTERS_IN_COMMON
@@ -359,14 +359,14 @@ def _is_homage(title: Title) -> bool:
 
 
 def _is_one_word(*titles: Title) -> bool:
-    """Return True if one of them is a single word, as written; characters are not words."""
+    """Return True if one of the titles is a single word; Chinese characters do not count."""
     return any(
         len(set(normalise.fold(t.text)) - normalise.STOP_WORDS) == 1 for t in titles if not t.cjk
     )
 
 
 def _begins_like_one_word(one: Title, other: Title) -> bool:
-    """Return True if one begins with a word that only resembles the first part of the other.
+    """Return True if a title's first part is one word, and the other begins with a similar word.
 
     Example: "Queens of the Stone Age" and "Queen + Adam Lambert".
     """
@@ -378,7 +378,7 @@ def _begins_like_one_word(one: Title, other: Title) -> bool:
 def _is_other_match(one: Matchup, other: Matchup, place: Proximity) -> bool:
     """Return True if one match is between reserve teams, or the sports differ.
 
-    At the same venue a sport may be missing.
+    At nearby venues, a title that names no sport agrees with any.
     """
     if sorted(team.is_reserve for team in one) != sorted(team.is_reserve for team in other):
         return True

@@ -1,9 +1,8 @@
-"""Merging: the records of several providers become one event that lists all of them in `sources`.
+"""Merging: turns the records of one event by several providers into one, which lists its `sources`.
 
-Pairs are joined from the surest on. Two groups become one only when every record of the one is a
-duplicate of every record of the other (complete linkage), so that no chain joins the ends of a row
-whose neighbours are alike. Every merge starts from the providers' own records: the order in which
-they come does not matter, and merging what is merged changes nothing.
+Pairs are joined in order of certainty, and two groups only if every record of one is a duplicate
+of every record of the other (complete linkage): a chain of similar records must not join two that
+differ. Every merge starts from the providers' own records, so order and repetition do not matter.
 """
 
 from bisect import bisect_left, bisect_right
@@ -33,7 +32,7 @@ from location_context.sections.events.records import LocalEvent, Place, When
 
 Scores = dict[tuple[int, int], tuple[float, bool]]
 
-# the operator first; a provider that is not listed comes last
+# the operator's calendars come first; an unlisted provider comes last
 _PRIORITIES = ("calendars", "ticketmaster", "holidays", "open_holidays", "predicthq")
 
 
@@ -47,7 +46,7 @@ def merge_duplicates(events: Iterable[LocalEvent]) -> list[LocalEvent]:
 
 
 def _mark_repeated(records: Sequence[MatchRecord]) -> list[MatchRecord]:
-    """Mark events that a provider lists more than once a day: their times must agree closely."""
+    """Return the records; those that a provider lists twice or more a day are `repeated`."""
     keys = [(r.origin, r.event.first, r.title.unique) for r in records]
     count = Counter(keys)
     return [
@@ -57,11 +56,11 @@ def _mark_repeated(records: Sequence[MatchRecord]) -> list[MatchRecord]:
 
 
 def _duplicates(events: Sequence[LocalEvent]) -> Scores:
-    """Return the score of each pair of duplicates, and whether their titles are written alike."""
+    """Return the score of each pair of duplicates, and True if their titles are equal texts."""
     candidates = list(_candidates(events))
     if not candidates:
-        return {}  # as where only one provider has more than holidays: no title need be read
-    title, venue = cache(read_title), cache(read_venue)  # both come again and again
+        return {}  # usual if only one provider has more than holidays; no title need be read
+    title, venue = cache(read_title), cache(read_venue)  # many events share a title or venue
     records = _mark_repeated([read_record(event, title, venue) for event in events])
     venues = {record.venue for record in records if record.venue}
     weights = TokenWeights.from_titles((r.title for r in records), (v.town for v in venues))
@@ -75,9 +74,9 @@ def _duplicates(events: Sequence[LocalEvent]) -> Scores:
 
 
 def _candidates(events: Sequence[LocalEvent]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of different origin that may match: they begin together, or last for days.
+    """Yield pairs of events that may match: from two origins, in categories that agree.
 
-    Their categories must leave it open too.
+    Both begin at about the same time, or both last for days.
     """
     days: defaultdict[date, defaultdict[tuple[str, str], list[int]]]
     days = defaultdict(lambda: defaultdict(list))
@@ -105,7 +104,7 @@ def _candidates(events: Sequence[LocalEvent]) -> Iterator[tuple[int, int]]:
 def _of_one_day(
     one: Sequence[int], other: Sequence[int], events: Sequence[LocalEvent]
 ) -> Iterator[tuple[int, int]]:
-    """Yield pairs of one day and two origins that begin near each other or at an unknown time."""
+    """Yield pairs of `one` and `other` that start within 90 minutes, or at an unknown time."""
     starts = {n: events[n].details.start.at for n in (*one, *other)}
     timed = sorted((at, m) for m in other if (at := starts[m]) is not None)
     moments, in_order = [at for at, _ in timed], [m for _, m in timed]
@@ -123,7 +122,7 @@ def _of_one_day(
 
 
 def _groups(count: int, scores: Scores) -> list[list[int]]:
-    """Return groups in which every two are duplicates, the surest pairs first."""
+    """Return groups of event numbers in which every two are duplicates; join high scores first."""
     group = {n: [n] for n in range(count)}
     for a, b in sorted(scores, key=lambda pair: (*(-part for part in scores[pair]), pair)):
         one, other = group[a], group[b]
@@ -135,7 +134,7 @@ def _groups(count: int, scores: Scores) -> list[list[int]]:
 
 
 def source_priority(event: LocalEvent) -> tuple[int, str, str]:
-    """Return the rank of a provider's texts in a merged event: the operator's own come first."""
+    """Return the sort key of a record in a merged event: the operator's calendars come first."""
     source = event.details.source
     rank = _PRIORITIES.index(source) if source in _PRIORITIES else len(_PRIORITIES)
     return rank, source, event.details.id
@@ -155,7 +154,7 @@ def merge_records(events: Sequence[LocalEvent]) -> LocalEvent:
 
 
 def _completed(one: LocalEvent, other: LocalEvent) -> LocalEvent:
-    """Return the first event, completed by the second."""
+    """Return the first event, with its missing values filled from the second."""
     a, b = one.details, other.details
     details = msgspec.structs.replace(
         a,
@@ -175,7 +174,7 @@ def _completed(one: LocalEvent, other: LocalEvent) -> LocalEvent:
 
 
 def _place(one: Place | None, other: Place | None) -> Place | None:
-    """Return the first place, at the other's coordinates if it has none of its own."""
+    """Return the first place, with its missing values filled from the second."""
     if one is None or other is None:
         return one or other
     missing = one.lat is None or one.lng is None
@@ -188,7 +187,7 @@ def _place(one: Place | None, other: Place | None) -> Place | None:
 
 
 def _end(start: When, end: When | None) -> When | None:
-    """Return the other record's end, unless it is before the event's start."""
+    """Return `end`, or None if it is not after `start`."""
     if end and end.at and start.at and end.at <= start.at:
         return None
     return end

@@ -1,6 +1,6 @@
-"""Text in one form: words in lower case Latin letters, and in one meaning for many languages.
+"""Normalise: converts text to words in lower-case Latin letters, with one word for each meaning.
 
-Scripts are brought to Latin letters by `anyascii`; the meaning of words is in `vocabulary.toml`.
+`anyascii` converts other scripts; `vocabulary.toml` has the meanings of words in many languages.
 """
 
 import re
@@ -17,7 +17,7 @@ Phrase = tuple[str, ...]
 _WORDS = re.compile(r"[a-z0-9]+")
 _DOTS = re.compile(r"(?<=\b[a-z])\.(?=[a-z]\b)|(?<=\.[a-z])\.")
 _KANA, _HAN = "\u3041-\u30ff\uff66-\uff9f", "\u3400-\u9fff\u3005"
-# where writing without blanks turns from one script to another, a word ends
+# in text without blanks, a word ends where the script changes
 _SCRIPT_CHANGE = re.compile(
     rf"(?<=[{_KANA}])(?=[^{_KANA}])|(?<=[^{_KANA}])(?=[{_KANA}])"
     rf"|(?<=[{_HAN}])(?=[^{_HAN}])|(?<=[^{_HAN}])(?=[{_HAN}])"
@@ -27,11 +27,11 @@ _ABJAD = re.compile(r"[\u0590-\u06ff]")
 _CJK = re.compile(rf"[{_HAN}]")
 _ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th|er|ere|eme|e|a|o)$")
 _YOUTH_TEAM = re.compile(r"u\d\d$")
-# letters that acts write as signs: P!nk, A$AP
+# signs that names use for letters: P!nk, A$AP
 _SIGNS = ((re.compile(r"(?<=\w)!(?=\w)"), "i"), (re.compile(r"\$(?=[^\W\d])"), "s"))
 _LAST_ROMAN = {"i": "1", "v": "5"}
 
-_SAME_WORD = 0.75  # the similarity above which two words are one misspelt
+_SAME_WORD = 0.75  # similarity above which one word is a misspelling of the other
 _MIN_SIMILARITY = 0.6
 
 
@@ -52,17 +52,17 @@ def tokenize(text: str) -> list[str]:
 
 
 def is_non_latin(text: str) -> bool:
-    """Return True if some of it is written in letters that are not Latin."""
+    """Return True if a text has letters that are not Latin."""
     return not text.isascii() and _NON_LATIN.search(text) is not None
 
 
 def has_cjk(text: str) -> bool:
-    """Return True if some of it is in Chinese characters, whose romanisation is uncertain."""
+    """Return True if a text has Chinese characters, whose romanisation is uncertain."""
     return not text.isascii() and _CJK.search(text) is not None
 
 
 def is_abjad(text: str) -> bool:
-    """Return True if some of it is written in Arabic or Hebrew, which leave out vowels."""
+    """Return True if a text has Arabic or Hebrew letters, which leave out vowels."""
     return not text.isascii() and _ABJAD.search(text) is not None
 
 
@@ -92,7 +92,7 @@ DISTINGUISHING_TERMS = _by_phrase(_TABLES["distinguishing_terms"])
 TEAMS = _by_phrase(_TABLES["teams"])
 COUNTRIES = _by_phrase(_TABLES["countries"])
 DISCIPLINES = {word: key for key, names in _TABLES["disciplines"].items() for word in names}
-# words that mean something of their own: Austria is not Australia misspelt
+# words with known meanings, which are never misspellings: Austria is not Australia
 _KNOWN_WORDS = GENERIC_TERMS | {
     word
     for table in (SYNONYMS, COUNTRIES)
@@ -102,7 +102,7 @@ _KNOWN_WORDS = GENERIC_TERMS | {
 
 
 def _groups_by_word() -> dict[str, list[int]]:
-    """Return the groups of words that exclude others: a country's excludes other countries."""
+    """Return the groups of each word; words of one group, such as countries, exclude each other."""
     found: defaultdict[str, list[int]] = defaultdict(list)
     for n, group in enumerate((*_TABLES["exclusive_groups"], _TABLES["countries"])):
         for word in group:
@@ -114,7 +114,7 @@ _GROUPS = _groups_by_word()
 
 
 def exclusive_words(tokens: Iterable[str]) -> dict[int, frozenset[str]]:
-    """Return the words that exclude others, by group: two events may not hold different ones."""
+    """Return the words of each exclusive group; two titles with different ones do not match."""
     found: dict[int, frozenset[str]] = {}
     for word in _GROUPS.keys() & tokens:
         for n in _GROUPS[word]:
@@ -123,7 +123,7 @@ def exclusive_words(tokens: Iterable[str]) -> dict[int, frozenset[str]]:
 
 
 def _by_first_word() -> dict[str, list[tuple[Phrase, Phrase]]]:
-    """Return phrases by their first word, the longest first; the last table decides."""
+    """Return (phrase, meaning) pairs by first word, longest first; later tables take precedence."""
     found: defaultdict[str, list[tuple[Phrase, Phrase]]] = defaultdict(list)
     noise = dict.fromkeys(map(fold, _TABLES["noise_phrases"]), ())
     phrases = COUNTRIES | SYNONYMS | _by_phrase(_TABLES["numbers"]) | noise | DISTINGUISHING_TERMS
@@ -136,15 +136,15 @@ _PHRASES = _by_first_word()
 
 
 def canonical_tokens(text: str) -> list[str]:
-    """Return the words in common form, without stop words; `#` marks distinguishing terms."""
+    """Return the words of a text by meaning, without stop words; `#` marks distinguishing terms."""
     given = tokenize(to_ascii(text))
-    if len(given) > 1 and given[-1] in _LAST_ROMAN:  # nobody follows: Henry V, not a match
+    if len(given) > 1 and given[-1] in _LAST_ROMAN:  # "Henry V"; inside, "v" may mean "versus"
         given[-1] = _LAST_ROMAN[given[-1]]
     return [word for word in _canonical(given) if word not in STOP_WORDS]
 
 
 def _canonical(given: list[str]) -> list[str]:
-    """Return each longest known phrase by its meaning, every other word unchanged."""
+    """Return the words with each known phrase, the longest first, replaced by its meaning."""
     found: list[str] = []
     at = 0
     while at < len(given):
@@ -167,10 +167,10 @@ def _number_or_word(word: str) -> str:
 
 
 def token_similarity(one: str, other: str) -> float:
-    """Return the similarity of two words by shared letter pairs: 0.6 to 1, or 0 if below.
+    """Return the similarity of two words by shared letter pairs: 0.6 to 1, or 0 if it is lower.
 
-    Symmetric. Words that begin with different letters, numbers, and two words that the vocabulary
-    knows are not alike unless they are the same.
+    It is symmetric. Different words have 0 if their first letters differ, if one is a number, or if
+    the vocabulary has both.
     """
     if one == other:
         return 1.0
@@ -189,7 +189,7 @@ def is_same_word(one: str, other: str) -> bool:
 
 
 def ngrams(text: str, size: int) -> frozenset[str]:
-    """Return every run of `size` letters, the marked beginning and end included."""
+    """Return every run of `size` characters in `^text$`, so that both ends count too."""
     marked = f"^{text}$"
     return frozenset(marked[n : n + size] for n in range(len(marked) - size + 1)) or frozenset(
         [marked]

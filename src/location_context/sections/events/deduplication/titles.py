@@ -1,9 +1,9 @@
-"""Titles in the form that is compared: without the additions of providers to a name.
+"""Titles: prepares titles for comparison, without what providers add to a name.
 
-A title is read into parts (at colons, dashes, brackets), each part into words that mean the same in
-every language, and beside them the numbers and the terms that two titles must agree on. The overlap
-of two titles is expressed by numbers from 0 to 1 that a score weighs. For sports, a title
-also gives the two teams: "Lakers v Kings" is "Kings at Los Angeles Lakers".
+A title is split into parts (at colons, dashes, brackets), and each part into words, which are the
+same for all languages. It also has the numbers and terms on which two titles must agree. The
+overlap of two titles is a set of features from 0 to 1, which `match_score` weighs. A title of a
+sports event also gives two teams: "Lakers v Kings" is "Kings at Los Angeles Lakers".
 """
 
 import re
@@ -44,10 +44,10 @@ _KINDS = (
 )  # fmt: skip
 _GENERIC_WEIGHT = 0.1
 _MIN_VENUES_OF_A_TOWN = 3
-_COMMON_TITLES = 4  # titles that may hold a word before it counts for less
-_NEGLIGIBLE = 1.0  # less than any word that names something weighs
+_COMMON_TITLES = 4  # number of titles with a word, from which the word counts for less
+_NEGLIGIBLE = 1.0  # below the weight of any word that names something
 _MANY_NAMES = 4
-_MIN_RUNS = 8  # of letters; without a word in common, few of them are much of a short title
+_MIN_RUNS = 8  # runs of letters; so that a few do not make short titles without a shared word alike
 
 _ROUND_OR_SQUARE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _VERSUS = re.compile(
@@ -64,19 +64,20 @@ _Words = tuple[frozenset[str], frozenset[str]]  # of two titles
 _NONE: frozenset[str] = frozenset()
 
 
-@dataclass(eq=False)  # not frozen, which would take a fifth of the time to read one
+@dataclass(eq=False)  # not frozen, which would add a fifth to the time to read a title
 class Title:
-    """A title as it is compared.
+    """A title prepared for comparison.
 
     Attributes:
-        words: its words, in order; never empty where the text has any word.
-        parts: the same words as the writer set them apart.
-        numbers: numbers it holds, also those that are not part of a name.
-        distinguishing: terms such as `#women` or `#tribute` that both of two must have.
-        unique: the words as a set; `naming`: those of them that are not generic.
-        exclusive: of each group of words that exclude each other, those it holds.
-        aliases: naming words that stand in brackets, or in Latin letters beside others.
-        non_latin: True if it is written in other than Latin letters.
+        words: its words, in order; not empty if the text has any word.
+        parts: the same words, by the parts of the title.
+        numbers: its numbers, also those that are not part of a name.
+        distinguishing: terms such as `#women` or `#tribute`; two titles match only if equal.
+        unique: the words as a set; `naming` has only the words that are not generic.
+        exclusive: its words of each group of words that exclude each other.
+        aliases: naming words in brackets, or in Latin letters next to another script.
+        non_latin: True if it has letters that are not Latin.
+        cjk: True if it has Chinese characters.
     """
 
     text: str
@@ -93,12 +94,12 @@ class Title:
 
     @cached_property
     def trigrams(self) -> frozenset[str]:
-        """The runs of three letters of its words, written as one."""
+        """The runs of three letters in its words, written without blanks."""
         return normalise.ngrams("".join(self.words), 3)
 
     @cached_property
     def bigrams(self) -> frozenset[str]:
-        """The runs of two, for titles in different scripts: few romanisations share three."""
+        """The runs of two letters, for titles in two scripts: romanisations rarely share three."""
         return normalise.ngrams("".join(self.words), 2)
 
     @cached_property
@@ -108,11 +109,11 @@ class Title:
 
     @cached_property
     def characters(self) -> frozenset[str]:
-        """The runs of two characters as it is written, for two titles in Chinese characters."""
+        """The runs of two characters of the original text, for titles in Chinese characters."""
         return normalise.ngrams("".join(self.text.split()), 2)
 
     def is_alias(self, other: "Title") -> bool:
-        """Return True if one title contains the other's name in brackets, or in another script."""
+        """Return True if one title has the other's name in brackets, or in Latin letters beside."""
         if not self.aliases and not other.aliases:
             return False
         return any(
@@ -121,7 +122,7 @@ class Title:
         )
 
     def contradicts(self, other: "Title") -> bool:
-        """Return True if numbers, women's events or halves of a day show that two titles differ."""
+        """Return True if numbers or terms such as "women" show that two titles differ."""
         if self.distinguishing != other.distinguishing or _differ(self.numbers, other.numbers):
             return True
         return self.excludes(other)
@@ -135,12 +136,12 @@ class Title:
 
 
 def _differ(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Return True if each holds a word that the other lacks, and neither is empty."""
+    """Return True if neither set is empty, and each has a word that the other lacks."""
     return bool(one and other and not one <= other and not other <= one)
 
 
 def read_title(text: str) -> Title:
-    """Return the title in the form that is compared."""
+    """Return a title prepared for comparison."""
     bare, bracketed = _split_brackets(text)
     parts = [
         normalise.canonical_tokens(part) for part in _PARTS.split(_without_incidental(bare) or bare)
@@ -177,7 +178,7 @@ def _is_name(word: str) -> bool:
 
 
 def _split_brackets(text: str) -> tuple[str, str]:
-    """Return the text outside of brackets, and inside; all of it if nothing is outside."""
+    """Return the text outside and inside of brackets; (text, "") if no word is outside."""
     if not _BRACKET.search(text):
         return text, ""
     inside = " ".join(part for match in _BRACKETS.findall(text) for part in match)
@@ -195,14 +196,14 @@ def _without_incidental(text: str) -> str:
 
 @dataclass(frozen=True)
 class TokenWeights:
-    """The weights of words, in a response where other titles may hold them too.
+    """The weights of words among the titles of one response.
 
-    A word weighs by its length, less where many titles hold it (the orchestra of the town, a series
-    of candlelight concerts), and little where any event may say it.
+    A longer word weighs more. A word in many titles (the town's orchestra, a series of candlelight
+    concerts) weighs less, and a generic word weighs little.
 
     Attributes:
-        titles: the number of different titles that hold each word.
-        towns: words of the towns where the events are, which name no event.
+        titles: the number of different titles that have each word.
+        towns: words in the names of the events' towns, which do not name an event.
     """
 
     titles: Mapping[str, int] = field(default_factory=dict)
@@ -212,7 +213,7 @@ class TokenWeights:
     def from_titles(
         cls, titles: Iterable[Title], towns: Iterable[frozenset[str]]
     ) -> "TokenWeights":
-        """Count the words of all titles and towns: a word of three venues' towns is a town's."""
+        """Count the words of all titles; a word in the towns of three venues names a town."""
         named = Counter(word for town in towns for word in town)
         return cls(
             Counter(word for words in {title.unique for title in titles} for word in words),
@@ -226,7 +227,7 @@ class TokenWeights:
         return length * min(1.0, _COMMON_TITLES / self.titles.get(word, 1))
 
     def rarity(self, words: Iterable[str]) -> float:
-        """Return the number of words that name something; words of many titles count in part."""
+        """Return the number of words that name something; one in many titles counts in part."""
         naming = (word for word in words if word not in normalise.GENERIC_TERMS)
         return sum(min(1.0, _COMMON_TITLES / self.titles.get(word, 1)) for word in naming)
 
@@ -235,9 +236,9 @@ class TokenWeights:
 
 
 def _align(one: Title, other: Title, local: frozenset[str]) -> tuple[_Words, _Words]:
-    """Return each title's words that the other has too, also misspelt; and the rest of each.
+    """Return the shared words of each title, also if misspelt, and the other words of each.
 
-    Words of the place (`local`) are in neither, where both titles have others that name.
+    Words of the venue (`local`) are ignored, unless one title has no other naming words.
     """
     mine, theirs = one.unique - local, other.unique - local
     if mine <= normalise.GENERIC_TERMS or theirs <= normalise.GENERIC_TERMS:
@@ -257,11 +258,11 @@ def _align(one: Title, other: Title, local: frozenset[str]) -> tuple[_Words, _Wo
 def title_features(
     one: Title, other: Title, local: frozenset[str], weights: TokenWeights
 ) -> dict[str, float]:
-    """Return the overlap of two titles; the same for (other, one).
+    """Return the features of the overlap of two titles, each from 0 to 1; symmetric.
 
-    At most one of these is 1: `equal`; `first_part`, `later_part`, `beginning` or `inside` of one
-    title is all that the other names; `part_of_differing`, `series`: each names something that the
-    other does not (`both_differ`), and a whole part of one of them, or of both, is shared.
+    At most one of these is 1: `equal`; `first_part`, `later_part`, `beginning` or `inside`, the
+    place in one title of the other's whole name; `part_of_differing` or `series`, if each title
+    names something else (`both_differ`) but shares a whole part of one title, or of both.
     """
     local |= weights.towns
     titles = one, other
@@ -298,7 +299,7 @@ def title_features(
 
 
 def shared_letters(one: Title, other: Title) -> float:
-    """Return the share of the shorter title's runs of letters that the other holds, 0 to 1."""
+    """Return the share, from 0 to 1, of the shorter title's runs of letters in the other title."""
     least = 1 if one.unique & other.unique else _MIN_RUNS
     if one.cjk and other.cjk:
         mine, theirs = one.characters, other.characters
@@ -315,7 +316,7 @@ def shared_letters(one: Title, other: Title) -> float:
 def _containment(
     title: Title, core: frozenset[str], parts: list[int], local: frozenset[str]
 ) -> str:
-    """Return the place of the shared name in the longer title."""
+    """Return where the shared name `core` is in the longer title, as a feature of `_KINDS`."""
     covered = frozenset(word for n in parts for word in title.parts[n])
     if parts and core - normalise.GENERIC_TERMS <= covered:
         if all(set(part) <= normalise.GENERIC_TERMS for part in title.parts[: parts[0]]):
@@ -329,7 +330,7 @@ def _containment(
 def _shared_parts(
     title: Title, core: frozenset[str], local: frozenset[str], weights: TokenWeights
 ) -> list[int]:
-    """Return the parts of a title that hold only the shared name, or the name of its tour."""
+    """Return the indexes of parts that have only the shared name `core`, or its tour's name."""
     return [
         n
         for n, part in enumerate(title.parts)
@@ -343,7 +344,7 @@ def _shared_parts(
 
 @dataclass(frozen=True)
 class Team:
-    """A team or player: the words of its name, and its discipline if known."""
+    """A team or player: the words of its name, its sport if known, True if a reserve team."""
 
     words: frozenset[str]
     discipline: str | None
@@ -354,7 +355,7 @@ Matchup = tuple[Team, Team]
 
 
 def read_matchup(title: str) -> Matchup | None:
-    """Return the two teams, if the title names two."""
+    """Return the two teams that a title names; None if it does not name two."""
     played = next(
         (
             normalise.DISCIPLINES[word]
@@ -381,7 +382,7 @@ def _team(text: str, discipline: str | None) -> Team:
 
 
 def _name(given: tuple[str, ...]) -> frozenset[str]:
-    """Return the words of its name, a known team or country by one name for all languages."""
+    """Return the words of a team's name; a known team or country has one name for all languages."""
     words = tuple(
         w
         for w in given
@@ -410,7 +411,7 @@ def _name(given: tuple[str, ...]) -> frozenset[str]:
 
 
 def matchup_similarity(one: Matchup, other: Matchup) -> float:
-    """Return the certainty that the same two teams meet, in either order: 0 to 1, symmetric."""
+    """Return the certainty, from 0 to 1, that two matchups have the same teams in any order."""
     straight = min(_team_similarity(one[0], other[0]), _team_similarity(one[1], other[1]))
     crossed = min(_team_similarity(one[0], other[1]), _team_similarity(one[1], other[0]))
     return max(straight, crossed)

@@ -1,7 +1,7 @@
 """Calendars (ICS): icalendar parses a file, recurring-ical-events expands each series of events.
 
-Single events come before series. Each series has half a second of the processor, and
-only a moment after three seconds were spent in vain: so hostile rules only affect themselves.
+Single events are read before series. Each series has 0.5 s of processor time. Once series without
+any event have used 3 s, each further series has 0.03 s, so hostile rules cannot stop the import.
 """
 
 import signal
@@ -20,12 +20,12 @@ from location_context.sections.events import fields
 from location_context.sections.events.imports import reading
 from location_context.sections.events.records import OWN_SOURCE, Place, ProviderEvent, When
 
-Component = Any  # icalendar's own type admits every kind of value under every name
-Series = Sequence[Component]  # one event with its repetitions, and those that replace dates of it
+Component = Any  # icalendar's own type allows any value for any name
+Series = Sequence[Component]  # an event that may repeat, and the events that replace dates of it
 
-_SECONDS, _SECONDS_LATER = 0.5, 0.03  # of the processor for a series
-_MAX_IN_VAIN = 3.0  # seconds spent on series that gave nothing
-_MAX_OCCURRENCES = 2000  # of a series: five years of days
+_SECONDS, _SECONDS_LATER = 0.5, 0.03  # processor time for a series
+_MAX_IN_VAIN = 3.0  # seconds of processor time for series without any event
+_MAX_OCCURRENCES = 2000  # of a series; five years if it repeats daily
 _REPEATING = ("RRULE", "RDATE", "EXDATE", "RECURRENCE-ID")
 _VITAL = {*_REPEATING, "DTSTART", "DTEND", "DURATION", "EXRULE"}
 _DAY = timedelta(days=1)
@@ -53,15 +53,15 @@ def read_ics(data: bytes, task: reading.Task) -> reading.Found:
 
 
 def _unfolded(data: bytes) -> str:
-    """Return whole lines, each ended by LF; joined as bytes, since some fold within a letter."""
+    """Return the text with folded lines joined, as bytes, since some programs fold in a letter."""
     lines = b"\n".join(line for line in data.splitlines() if line)
     return reading.decode(lines.replace(b"\n ", b"").replace(b"\n\t", b""))
 
 
 def _series(calendar: Component) -> Iterator[tuple[Series, ZoneInfo | None]]:
-    """Yield each event with those that replace dates of it, and the calendar's own zone.
+    """Yield each event with the events that replace dates of it, and the file's time zone.
 
-    Some programs give all events the same UID: those that begin at other times are others.
+    Some programs give all events one UID, so events with different starts count as different.
     """
     if str(calendar.get("METHOD", "")).upper() == "CANCEL":
         return
@@ -88,7 +88,7 @@ def _repeats(series: Series) -> bool:
 def _expanded(
     series: Series, zone: ZoneInfo | None, task: reading.Task, seconds: float
 ) -> list[ProviderEvent | reading.RejectedEntry]:
-    """Return the events of a series, or one rejection where its rule takes too long."""
+    """Return the events of a series, or one rejection if its rule takes too long to expand."""
     titles = (fields.strip_markup(event.get("SUMMARY"), 60) for event in series)
     title = next(filter(None, titles), "untitled")
     try:
@@ -99,15 +99,14 @@ def _expanded(
 
 
 class CpuTimeExceeded(BaseException):
-    """The time limit was reached. It is not an `Exception`, which a library could catch."""
+    """The error that a time limit was reached; no `Exception`, since a library could catch it."""
 
 
 @contextmanager
 def cpu_time_limit(seconds: float) -> Iterator[None]:
-    """Raise `CpuTimeExceeded` in the main thread after so much of the processor's time.
+    """Raise `CpuTimeExceeded` in the main thread after `seconds` of processor time.
 
-    The alarm repeats until it is received, because exceptions raised during garbage collection are
-    lost.
+    The alarm repeats, because an exception that is raised during garbage collection is lost.
     """
     armed = [True]
 
@@ -131,14 +130,14 @@ def _occurrences(
     """Yield the events of a series within the task's dates.
 
     Raises:
-        UnreadableEntry: it cannot be read, and why.
+        UnreadableEntry: the series cannot be read; the message says why.
     """
     calendar = Calendar()
-    if zone:  # which its times in UTC follow as well
+    if zone:  # the library then converts times in UTC to this zone too
         calendar.add("X-WR-TIMEZONE", zone.key)
     for event in series:
         _check(event)
-        named = getattr(event["DTSTART"].dt, "tzinfo", None)  # often meant for all its times
+        named = getattr(event["DTSTART"].dt, "tzinfo", None)  # usually meant for all times
         _set_zone(event, named or reading.local_zone(_coordinates(event), zone or task.zone))
         if not _ends_after_start(event):
             event.pop("DTEND", None)
@@ -155,7 +154,7 @@ def _occurrences(
 
 
 def _event(event: Component, task: reading.Task) -> reading.Found:
-    """Yield one date as an event, unless it is cancelled or outside of the task's dates."""
+    """Yield one occurrence as an event, unless it is cancelled or outside the task's dates."""
     if str(event.get("STATUS") or "").strip().upper() == "CANCELLED":
         return
     title = fields.strip_markup(event.get("SUMMARY"), fields.MAX_TITLE_LENGTH)
@@ -183,7 +182,7 @@ def _event(event: Component, task: reading.Task) -> reading.Found:
 
 
 def _check(event: Component) -> None:
-    """Raise the errors that icalendar only records.
+    """Raise an error if an event cannot be expanded; icalendar only records such errors.
 
     Raises:
         UnreadableEntry: the event has no start, a broken time or rule, or repeats within the hour.
@@ -203,7 +202,7 @@ def _check(event: Component) -> None:
 
 
 def _set_zone(event: Component, zone: tzinfo) -> None:
-    """Set the zone of an event's times that have none."""
+    """Set `zone` for an event's times that have no time zone."""
     for name in ("DTSTART", "DTEND", "RECURRENCE-ID", "RDATE", "EXDATE"):
         for given in _all(event, name):
             for moment in getattr(given, "dts", [given]):
@@ -212,7 +211,7 @@ def _set_zone(event: Component, zone: tzinfo) -> None:
 
 
 def _ends_after_start(event: Component) -> bool:
-    """Return True if an event has an end after its start and of the start's kind."""
+    """Return True if an event has an end after its start, both dates or both moments."""
     start = event["DTSTART"].dt
     if "DTEND" not in event:
         return "DURATION" in event and event["DURATION"].dt > timedelta()
@@ -221,7 +220,7 @@ def _ends_after_start(event: Component) -> bool:
 
 
 def _all(event: Component, name: str) -> list[Any]:
-    """Return all properties of the event with a name that may occur several times."""
+    """Return all values of an event's property, which may occur several times."""
     given = event.get(name) or []
     return given if isinstance(given, list) else [given]
 
@@ -229,12 +228,12 @@ def _all(event: Component, name: str) -> list[Any]:
 def _coordinates(event: Component) -> tuple[float, float] | None:
     """Return the event's own coordinates, or None."""
     given: Any = event.get("GEO")
-    known = hasattr(given, "latitude")  # else it was broken, and remains a text
+    known = hasattr(given, "latitude")  # a broken value stays a text
     return fields.parse_coordinates(given.latitude, given.longitude) if known else None
 
 
 def _span(event: Component) -> tuple[When, When | None, bool]:
-    """Return start, end and True for whole days, whose end is the day after."""
+    """Return start, end, and True if all-day; an all-day end in ICS is the day after the last."""
     start, end = event["DTSTART"].dt, event["DTEND"].dt
     if isinstance(start, datetime):
         return When.of(start), When.of(end) if end > start else None, False

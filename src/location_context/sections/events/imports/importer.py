@@ -1,13 +1,13 @@
-"""Importer: calendars, pages and tables become stored events, once or as feeds.
+"""Importer: stores the events of calendars, pages and tables, once or as feeds.
 
-An event without coordinates goes where the calendar says: its point, its region or its country; if
-the calendar says nothing, it is rejected. A source that is read only in part, or has only rejected
-entries, is an error and changes nothing.
+An event without coordinates takes the calendar's point, region or country; if the calendar has
+none, the event is rejected. If a source can be read only in part, or all its entries are rejected,
+that is an error and changes nothing.
 
-A feed is requested with the `ETag` and date it last gave, by one server of many. Every month it is
-read again in any case, since the window of dates has moved. A failed read changes nothing and
-reports the reason. A calendar without events replaces stored events only if that is allowed or, for
-a feed, if it is empty twice in a row, since lost calendars often appear empty.
+Only one of several servers requests a feed, with the `ETag` and date of its last response. After a
+month it is read even if unchanged, since the window of stored dates has moved. A failed read
+changes nothing and records the reason. An empty calendar replaces stored events only if the
+operator allows that or, for a feed, if it is empty twice in a row: failing sources often send one.
 """
 
 import asyncio
@@ -41,12 +41,12 @@ Progress = Callable[[int], None]  # entries read so far
 _PROGRESS_EVERY = 1000  # entries
 MAX_BYTES = 16_000_000
 _REFRESH_INTERVAL = timedelta(hours=1)
-_REREAD_AFTER = timedelta(days=30)  # even if unchanged: the window has moved on
+_REREAD_AFTER = timedelta(days=30)  # even if unchanged, since the window of dates has moved
 _POLL_SECONDS = 60.0
 
 
 class ImportRejected(OperatorError):
-    """The whole of a source is rejected, and nothing changed; `rejected` lists its entries."""
+    """The error that a whole source is rejected; `rejected` lists the entries that are wrong."""
 
     def __init__(self, message: str, rejected: Sequence[RejectedEntry] = ()) -> None:
         super().__init__(message)
@@ -55,7 +55,7 @@ class ImportRejected(OperatorError):
 
 @dataclass(frozen=True)
 class ImportedCalendar:
-    """A calendar as it will be stored, its events, the rejected entries, and what it replaces."""
+    """A calendar to store, its events and rejected entries; `former` is the one it replaces."""
 
     calendar: Calendar
     events: list[ProviderEvent]
@@ -64,7 +64,7 @@ class ImportedCalendar:
 
 
 class Feeds:
-    """Imports once, or adds a feed and refreshes it."""
+    """An importer of calendars, which also refreshes feeds."""
 
     def __init__(
         self, settings: Settings, clock: Clock, client: HttpClient, store: EventStore
@@ -77,12 +77,12 @@ class Feeds:
     async def import_calendar(
         self, calendar: Calendar, *, allow_empty: bool = False, progress: Progress | None = None
     ) -> ImportedCalendar:
-        """Import a file or address now, in place of the calendar of its name, else of its source.
+        """Import a file or address now; it replaces the calendar with the same name or source.
 
         Raises:
-            ImportRejected: it cannot be read, or holds no event where it held some (unless
+            ImportRejected: it cannot be read, or has no events although it had some before (unless
                 `allow_empty`). Nothing is changed.
-            OperatorError: it is not there, or its address is not allowed.
+            OperatorError: the file is missing, or the address cannot be fetched or is not allowed.
         """
         source = calendar.source
         stored = await self._store.calendars()
@@ -113,7 +113,7 @@ class Feeds:
         return former is not None and await self._store.remove(former.id)
 
     async def refresh(self, calendar: Calendar) -> None:
-        """Request a feed again; errors are recorded on it, never raised."""
+        """Request a feed again; store errors with the feed instead of raising them."""
         try:
             fetched = await self._fetch(calendar, self._conditions(calendar))
             if fetched.status == 304:
@@ -137,7 +137,7 @@ class Feeds:
             await self._record_failure(calendar, f"it cannot be refreshed ({type(error).__name__})")
 
     async def refresh_outdated(self) -> int:
-        """Refresh every feed whose time has come, one after another; return how many."""
+        """Refresh every feed last checked an hour ago or more; return the number of feeds."""
         done = 0
         now = self._clock()
         while (calendar := await self._store.claim(now, now - _REFRESH_INTERVAL)) is not None:
@@ -146,7 +146,7 @@ class Feeds:
         return done
 
     async def run(self) -> None:
-        """Refresh feeds at their times, until cancelled."""
+        """Refresh outdated feeds once a minute, until cancelled."""
         while True:
             try:
                 await self.refresh_outdated()
@@ -157,7 +157,7 @@ class Feeds:
     async def _record_failure(
         self, calendar: Calendar, reason: str, *, came_empty: bool = False
     ) -> None:
-        """Record a failure; the `ETag` of the stored events stays."""
+        """Store and log the reason of a failure; events and `ETag` of the feed stay unchanged."""
         structlog.get_logger().warning("feed_failed", feed=calendar.id, why=reason)
         failed = msgspec.structs.replace(calendar, failed_with=reason, came_empty=came_empty)
         await self._store.update_calendar(failed)
@@ -170,7 +170,7 @@ class Feeds:
         return {name: value for name, value in given.items() if value}
 
     async def _fetch(self, calendar: Calendar, headers: Mapping[str, str]) -> Downloaded:
-        """Download an address, or read a file."""
+        """Return the response of the calendar's address, or the bytes of its file."""
         source = calendar.source
         if is_url(source):
             return await download(
@@ -195,7 +195,7 @@ class Feeds:
     async def _read(
         self, calendar: Calendar, downloaded: Downloaded, progress: Progress | None = None
     ) -> ImportedCalendar:
-        """Read its events; the calendar stores the response's validators for the next request."""
+        """Read the events of a response; keep its `ETag` and date for the feed's next request."""
         data, headers, now = downloaded.body, downloaded.headers, self._clock()
         calendar = msgspec.structs.replace(
             calendar, etag=headers.get("etag"), last_modified=headers.get("last-modified")
@@ -217,25 +217,25 @@ def _read_file(source: str) -> bytes:
 
 
 def is_url(source: str) -> bool:
-    """Return True if a source is an address on the web, not a file."""
+    """Return True if a source is a web address; False if it is a file."""
     return source.lower().startswith(("http://", "https://"))
 
 
 def canonical_source(source: str) -> str:
-    """Return the one name of a source: an address as it is, a file by its absolute path."""
+    """Return an address unchanged, or the absolute path of a file."""
     if is_url(source):
         return source
-    # a link keeps its own name: it may point to another file next year
+    # a symbolic link is not followed: later it may point to another file
     return os.path.abspath(Path(source).expanduser())  # noqa: PTH100  `resolve` follows links
 
 
 def calendar_id(name: str) -> str:
-    """Return the id of a new calendar, from its name or its source."""
+    """Return the id of a new calendar: a hash of its name or source."""
     return "cal_" + hashlib.blake2b(name.encode(), digest_size=6).hexdigest()
 
 
 def _first_of(calendars: Sequence[Calendar], *names: str | None) -> Calendar | None:
-    """Return the calendar with the first of these names, sources or ids that any has."""
+    """Return the calendar whose name, source or id is the earliest of `names`, or None."""
     for name in filter(None, names):
         for one in calendars:
             if name in (one.name, one.source, one.id):
@@ -244,7 +244,7 @@ def _first_of(calendars: Sequence[Calendar], *names: str | None) -> Calendar | N
 
 
 def format_of(data: bytes) -> Format:
-    """Return the format, by the first bytes: a calendar, JSON, a page, else a table."""
+    """Return the format by the first bytes: ICS, JSON-LD (also in a page), else CSV."""
     head = decode(data[:2000].removeprefix(codecs.BOM_UTF8)).lstrip().upper()
     if head.startswith(("BEGIN:VCALENDAR", "BEGIN:VEVENT")):
         return "ics"
@@ -252,10 +252,10 @@ def format_of(data: bytes) -> Format:
 
 
 def _chosen_format(calendar: Calendar, data: bytes) -> Format:
-    """Return the format of a calendar's data; a list of JSON has to be chosen.
+    """Return the format of a calendar's data: a list in JSON only if `list_path` is set.
 
     Raises:
-        ImportRejected: columns are chosen of what has none.
+        ImportRejected: the calendar sets columns, but the data is not a table.
     """
     if calendar.list_path:
         return "list"
@@ -270,10 +270,10 @@ def _chosen_format(calendar: Calendar, data: bytes) -> Format:
 async def read_calendar(
     task: Task, data: bytes, now: datetime, progress: Progress | None = None
 ) -> ImportedCalendar:
-    """Read the bytes of a calendar in a process of their own.
+    """Read the bytes of a calendar in a sandbox.
 
     Raises:
-        ImportRejected: it could not be read to its end, or nothing in it could.
+        ImportRejected: the bytes could not be read to the end, or no entry could be read.
     """
     reading = Reading(data, task)
     try:
@@ -281,7 +281,7 @@ async def read_calendar(
     except OperatorError as error:
         raise ImportRejected(error.message) from None
     finally:
-        reading.cancel()  # a cancelled caller does not wait for it
+        reading.cancel()  # if the caller was cancelled, the process still runs
     if not events and any(entry.entries for entry in rejected):
         raise ImportRejected(f"nothing in it could be read ({rejected[0].reason})", rejected)
     calendar = msgspec.structs.replace(
@@ -308,6 +308,6 @@ def _events(
 
 
 def _digest(events: Sequence[ProviderEvent]) -> str:
-    """Return a digest that identifies these events."""
+    """Return a hash of the events, whatever their order."""
     lines = sorted(msgspec.json.encode(event) for event in events)
     return hashlib.blake2b(b"\n".join(lines), digest_size=12).hexdigest()

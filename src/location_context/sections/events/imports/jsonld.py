@@ -1,7 +1,7 @@
 """JSON-LD: schema.org events in a page or a file.
 
-A page is read by lxml's HTML parser, which expands no entities of its own document's making; each
-script is parsed alone. The graph is walked without recursion.
+A page is read by lxml's HTML parser, which does not expand entities that the page defines. Each
+script is parsed separately. The search for events uses no recursion, so deep nesting is harmless.
 """
 
 from collections import deque
@@ -44,14 +44,14 @@ def read_jsonld(data: bytes, task: reading.Task) -> reading.Found:
             yield from reading.guard(_event(node, title, task), location)
         found = found or (graph.get("@graph") if isinstance(graph, dict) else graph) == []
     if not found:
-        yield reading.RejectedEntry("the page", "it holds no event of schema.org with a date")
+        yield reading.RejectedEntry("the page", "it has no schema.org event with a date")
 
 
 def _scripts(data: bytes) -> Iterator[bytes]:
     if data.lstrip()[:1] in {b"{", b"["}:
         yield data
         return
-    try:  # it is UTF-8 whatever the page says of itself
+    try:  # `data` is UTF-8, whatever encoding the page declares
         page = lxml.html.document_fromstring(data, parser=lxml.html.HTMLParser(encoding="utf-8"))
     except (lxml.etree.LxmlError, ValueError):
         return
@@ -62,7 +62,7 @@ def _scripts(data: bytes) -> Iterator[bytes]:
 
 
 def _events(graph: Any) -> Iterator[dict[str, Any]]:
-    """Yield every node that is an event, wherever it stands."""
+    """Yield every node that is an event with a start date, at any depth."""
     queue = deque([graph])
     while queue:
         node = queue.popleft()
@@ -83,7 +83,7 @@ def _types(node: dict[str, Any]) -> set[str]:
 
 
 def _local_name(value: Any) -> str:
-    """Return the last part of an address or a prefixed name."""
+    """Return "Event" for "https://schema.org/Event" or "schema:Event"."""
     return str(value or "").rpartition("/")[2].rpartition(":")[2]
 
 
@@ -122,14 +122,14 @@ def _event(node: dict[str, Any], title: str | None, task: reading.Task) -> readi
 
 
 def _uid(node: dict[str, Any], title: str, place: dict[str, Any]) -> str:
-    """Return an id for the event, since all events of a page may have the page's address as id."""
+    """Return an id with title and place, since all events of a page may have the page's address."""
     named = _text(node.get("@id")) or _text(node.get("url"))
     at = _text(place.get("name")), _address(place.get("address")), str(_coordinates(place) or "")
     return " ".join(filter(None, (named, title, *at)))
 
 
 def _first_object(value: Any) -> dict[str, Any]:
-    """Return the first object of a list, an object itself, or a text as an object's name."""
+    """Return an object, or the first of a list; a text becomes an object's name. {} if none."""
     if isinstance(value, list):
         return next((one for one in map(_first_object, value) if one), {})
     if isinstance(value, str):
@@ -158,7 +158,7 @@ def _image(value: Any) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    """Return a text itself, the first of a list, or the value of a value object."""
+    """Return a text, the first text of a list, or the "@value" of an object; None if none."""
     one = value[0] if isinstance(value, list) and value else value
     one = one.get("@value") if isinstance(one, dict) else one
     return fields.single_line(one, fields.MAX_URL_LENGTH) if isinstance(one, str) else None

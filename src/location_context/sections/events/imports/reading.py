@@ -1,8 +1,8 @@
-"""Reading: a process of its own makes events of a calendar, a page or a table.
+"""Reading: turns a calendar, a page or a table into events, in a sandbox.
 
-The process takes a `Task` on its first line of input and the bytes after it. It prints a line of
-JSON for each event or rejection as it goes: both side by side, one of them null. `ics`, `jsonld`
-and `tables` read the formats.
+The sandbox's process reads a `Task` from its first line of input, and then the data. It prints a
+line of JSON for each entry: a list of an event and a rejection, one of which is null. `ics`,
+`jsonld` and `tables` read the formats.
 """
 
 import codecs
@@ -27,16 +27,16 @@ from location_context.sections.events.response import Category
 
 Zone = TypeVar("Zone", bound=tzinfo)
 Format = Literal["ics", "jsonld", "csv", "list"]
-# at least three times a 2026 core's time for the slowest 16 MB: 50,000 events of a calendar
-# 24 s, events of a page 5 s, a table whose rows are all rejected 20 s, a list of empty objects 36 s
+# at least three times what a core of 2026 needs for the slowest 16 MB: 24 s for 50,000 events in
+# ICS, 5 s for a page, 20 s for a table with only rejected rows, 36 s for a list of empty objects
 CPU_SECONDS: dict[Format, int] = {"ics": 120, "jsonld": 30, "csv": 60, "list": 120}
-FEED_CPU_SECONDS = 20  # of any format: a stranger's feed is read again every hour
-# 16 MB, the largest file, hold so many events of a calendar or a page as most are written, with 320
-# bytes each; a server that refreshes such a feed holds 85 MB for it meanwhile
+FEED_CPU_SECONDS = 20  # of any format; less, since an untrusted feed is read again every hour
+# as many as fit into 16 MB, the largest file, at a usual size of 320 bytes; a server that
+# refreshes such a feed needs 85 MB for it meanwhile
 MAX_ENTRIES = 50_000
-MAX_REJECTED = 1_000  # more than anybody reads
+MAX_REJECTED = 1_000  # nobody reads more
 _WINDOW_BEFORE, _WINDOW_AHEAD = timedelta(days=31), timedelta(days=3 * 366)
-# "never" in other programs; zones shift
+# programs use extreme dates for "never"; beyond these limits, converting time zones fails
 _MIN_DATE, _MAX_DATE = date(1000, 1, 1), date(9000, 12, 31)
 _NO_PLACE = "it names no place, and neither does the calendar"
 _DAY = timedelta(days=1)
@@ -44,10 +44,10 @@ _MODULES: dict[Format, str] = {"ics": "ics", "jsonld": "jsonld", "csv": "tables"
 
 
 class RejectedEntry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An entry that could not be read: its place in the source, and the reason.
+    """An entry that could not be read: its location in the source, and the reason.
 
-    The `events` commands print it as JSON. `entries` is the number of entries that it stands for: 0
-    for a remark on a column.
+    The `events` commands print it as JSON. `entries` is the number of rejected entries that it
+    reports: 0 for a remark on a column.
     """
 
     location: str = msgspec.field(name="where")
@@ -63,10 +63,10 @@ class UnreadableEntry(Exception):
 
 
 class Task(msgspec.Struct, frozen=True):
-    """The data to read, and the calendar for which they are read.
+    """The instructions for the sandbox: calendar, format and dates; the data follows separately.
 
     Attributes:
-        first, last: the dates that are read, both included.
+        first, last: the first and last date of events to read, both included.
     """
 
     calendar: Calendar
@@ -81,26 +81,27 @@ class Task(msgspec.Struct, frozen=True):
 
     @property
     def cpu_seconds(self) -> int:
-        """The most seconds that the processor may take; a feed has less."""
+        """The limit on processor time, in seconds; it is lower for a feed."""
         return FEED_CPU_SECONDS if self.calendar.kind == "feed" else CPU_SECONDS[self.format]
 
     @property
     def zone(self) -> ZoneInfo:
-        """The zone of times that name none, where neither the event nor the file has one."""
+        """The time zone for times without one, if neither event nor file has a time zone."""
         return ZoneInfo(self.calendar.timezone or "UTC")
 
     def category(self, words: str) -> Category:
-        """Return the category that an event's own words name, else the calendar's."""
+        """Return the category for an event's words, else the calendar's category, else "other"."""
         return fields.category_of(words) or self.calendar.category or "other"
 
     def placed(self, event: ProviderEvent) -> Found:
-        """Yield an event at its own place, else at the calendar's, if it touches the dates.
+        """Yield the event if it touches the task's dates; reject it if it has no place.
 
-        Its id stays that of the source. An event without any place is rejected.
+        An event without coordinates takes the calendar's place. Its new id is a hash of the source
+        id and the start.
         """
         last = event.end or event.start
         if event.start.day > self.last + _DAY or last.day < self.first - _DAY:
-            return  # by a day more than the dates, since a zone may shift it
+            return  # a day of tolerance, since a time zone may shift the date
         calendar, place = self.calendar, event.place or Place()
         if place.lat is None:
             place = msgspec.structs.replace(place, lat=calendar.lat, lng=calendar.lng)
@@ -125,7 +126,7 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Reading(sandbox.Sandbox):
-    """One reading of `data`. `found` blocks: for a thread."""
+    """One run of the sandbox on `data`. `found` blocks, so call it in a thread."""
 
     def __init__(self, data: bytes, task: Task) -> None:
         super().__init__(__name__, msgspec.json.encode(task) + b"\n" + data, task.cpu_seconds)
@@ -145,10 +146,10 @@ class Reading(sandbox.Sandbox):
 
 
 def main() -> None:
-    """Run the process: read the task and the data from stdin, and print line by line."""
+    """Run in the sandbox: read the task and the data from stdin, and print a line per entry."""
     sandbox.confine()
     task = msgspec.json.decode(sys.stdin.buffer.readline(), type=Task)
-    # each library is loaded only where it is needed: a third of a second
+    # import only the module that is needed: the libraries take a third of a second
     module = import_module(f"{__spec__.parent}.{_MODULES[task.format]}")
     read = getattr(module, f"read_{task.format}")
     out = sys.stdout.buffer
@@ -159,7 +160,7 @@ def main() -> None:
 
 
 def _bounded(found: Found) -> Found:
-    """Yield events up to the storage limit, and rejections up to the number that people read."""
+    """Yield at most `MAX_ENTRIES` events and `MAX_REJECTED` rejections; report any that follow."""
     stored = rejected = 0
     for one in found:
         if isinstance(one, RejectedEntry):
@@ -168,7 +169,7 @@ def _bounded(found: Found) -> Found:
                 yield one
         elif stored == MAX_ENTRIES:
             bound = f"{MAX_ENTRIES:,}"
-            reason = f"it holds more than {bound} events; the first {bound} are stored"
+            reason = f"it has more than {bound} events; only the first {bound} are stored"
             yield RejectedEntry("the rest", reason, entries=0)
             break
         else:
@@ -176,11 +177,11 @@ def _bounded(found: Found) -> Found:
             yield one
     if rejected > MAX_REJECTED:
         more = rejected - MAX_REJECTED
-        yield RejectedEntry("the rest", f"{more:,} more were refused", more)
+        yield RejectedEntry("the rest", f"{more:,} more entries were rejected", more)
 
 
 def guard(found: Found, location: str) -> Found:
-    """Yield the events of one entry; an error in it does not affect other entries."""
+    """Yield the events of one entry; turn an error in it into a rejection at `location`."""
     try:
         yield from found
     except UnreadableEntry as error:
@@ -190,15 +191,15 @@ def guard(found: Found, location: str) -> Found:
 
 
 def local_zone(coordinates: tuple[float, float] | None, otherwise: Zone) -> ZoneInfo | Zone:
-    """Return the time zone at these coordinates, or `zone` if they are unknown."""
+    """Return the time zone at these coordinates, or `otherwise` if they are unknown."""
     return ZoneInfo(zone_at(*coordinates)) if coordinates else otherwise
 
 
 def parse_times(start: str, end: str | None, zone: ZoneInfo) -> tuple[When, When | None]:
-    """Return start and end from ISO 8601, each a date or a moment; `zone` if without offset.
+    """Return start and end (None if missing) of ISO 8601 texts; without offset, they are in `zone`.
 
     Raises:
-        UnreadableEntry: one of them is neither; an end that is missing is None or "".
+        UnreadableEntry: a text is neither a date nor a moment.
     """
     try:
         return fields.parse_when(start, zone), fields.parse_when(end, zone) if end else None
@@ -208,7 +209,7 @@ def parse_times(start: str, end: str | None, zone: ZoneInfo) -> tuple[When, When
 
 
 def decode(data: bytes) -> str:
-    """Return the text in UTF-8, in UTF-16 with its mark, or as Windows wrote it before both."""
+    """Return the text of UTF-8, UTF-16 with a byte order mark, or else Windows-1252 bytes."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
     try:
@@ -218,17 +219,17 @@ def decode(data: bytes) -> str:
 
 
 def decode_json(data: bytes) -> Any:
-    """Return the value of a JSON text, also if a text in it holds a line break, as on many pages.
+    """Return the value of JSON; unescaped line breaks in strings, common in pages, are accepted.
 
     Raises:
-        UnreadableEntry: it is not JSON, or nested too deeply.
+        UnreadableEntry: the data is not JSON, or is nested too deeply.
     """
     try:
         return msgspec.json.decode(data)
     except msgspec.DecodeError:
         pass
     except RecursionError:
-        raise UnreadableEntry("it is JSON nested too deeply") from None
+        raise UnreadableEntry("its JSON is nested too deeply") from None
     try:
         return json.loads(data, strict=False)
     except (ValueError, RecursionError) as error:
@@ -236,5 +237,5 @@ def decode_json(data: bytes) -> Any:
         raise UnreadableEntry(reason) from None
 
 
-if __name__ == "__main__":  # under its own name, by which the other modules know its types
+if __name__ == "__main__":  # import by name, so that other modules share its classes
     import_module(__spec__.name).main()

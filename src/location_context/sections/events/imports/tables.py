@@ -1,10 +1,10 @@
-"""Tables: the rows of a CSV file, or the objects in a list of a JSON file, become events.
+"""Tables: turn the rows of a CSV file, or the objects in a list of a JSON file, into events.
 
 A CSV file has a header and commas, semicolons or tabs. A field is read from the columns that the
-calendar chooses for it, else from the column of its own name (`FIELDS`). In JSON a column is a
-path, with dots between keys; a list on the way means its first value. Title and start are needed.
-Dates are ISO 8601; a row of dates alone is all-day. A time without an offset is in the zone of the
-row's own coordinates, else of the calendar.
+calendar sets for it, else from the column with the field's name (`FIELDS`). In JSON a column is a
+path of keys joined by dots; for a list in the path, its first value is used. Title and start are
+required. Dates are ISO 8601; a row without times is all-day. A time without an offset is in the
+time zone of the row's coordinates, else of the calendar.
 """
 
 import csv
@@ -24,7 +24,7 @@ FIELDS = (
     "title", "start", "time", "end", "category", "venue", "address", "coordinates", "lat", "lng",
     "url", "image", "id", "price_min", "price_max", "currency",
 )  # fmt: skip
-# distinguish two rows without id
+# these fields, with the title, identify a row without id
 _IDENTIFYING = ("start", "venue", "address", "lat", "lng")
 # 19:30, 19h30 or 19h, also after a short word such as "à"
 _CLOCK = re.compile(
@@ -36,7 +36,7 @@ _MAX_NAMED = 40  # columns named in an error
 
 
 def read_csv(data: bytes, task: reading.Task) -> reading.Found:
-    """Yield the rows of a table; unreadable rows are rejected with their line."""
+    """Yield the events of a CSV table; unreadable rows are rejected with their line."""
     rows = _rows(reading.decode(data))
     header = next(rows, None)
     columns = [name.strip().lower() for name in header[1]] if header and header[1] else []
@@ -54,7 +54,7 @@ def read_csv(data: bytes, task: reading.Task) -> reading.Found:
     for number, row in rows:
         location = f"line {number}"
         if row is None:
-            reason = "it is not CSV, or a quote before it is not closed"
+            reason = "it is not CSV, or a quotation mark before it is not closed"
             yield reading.RejectedEntry(location, reason)
         elif row:
             cells = dict(zip(columns, row, strict=False))
@@ -62,10 +62,9 @@ def read_csv(data: bytes, task: reading.Task) -> reading.Found:
 
 
 def read_list(data: bytes, task: reading.Task) -> reading.Found:
-    """Yield the objects of a list in a JSON file; unreadable ones are rejected with their number.
+    """Yield the events in a list of a JSON file; unreadable objects are rejected by number.
 
-    A chosen path that no object has is rejected on its own, since many portals leave out fields
-    that are empty.
+    A column's path is reported only if no object has it, since many portals omit empty fields.
     """
     path = task.calendar.list_path or "."
     try:
@@ -96,7 +95,7 @@ def read_list(data: bytes, task: reading.Task) -> reading.Found:
 
 
 def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
-    """Yield rows with the line they end on; None for an unreadable row, after which it goes on."""
+    """Yield each row with the line on which it ends; None in place of an unreadable row."""
     header = table.partition("\n")[0]
     reader = csv.reader(io.StringIO(table, newline=""), delimiter=max(",;\t", key=header.count))
     while True:
@@ -128,7 +127,7 @@ def _lists(document: Any) -> list[str]:
 
 
 def _lacks(entry: Any, path: str) -> bool:
-    """Return True if an object has no such key; False if what should hold the key is empty."""
+    """Return True if a path is missing in an object; False if a value on the path is empty."""
     key, _, rest = path.partition(".")
     if isinstance(entry, list):
         if key.isdecimal():
@@ -145,7 +144,7 @@ def _event(get: Get, task: reading.Task) -> reading.Found:
     """Yield the event of a row, or the reason why it is rejected; `get` reads one of its columns.
 
     Raises:
-        UnreadableEntry: it cannot be read.
+        UnreadableEntry: the row cannot be read.
     """
     row = {name: _value(name, get, task) for name in FIELDS}
     point = [str(row["coordinates"])] if row["coordinates"] else []
@@ -184,7 +183,7 @@ def _event(get: Get, task: reading.Task) -> reading.Found:
 
 
 def _times(row: Mapping[str, Any], task: reading.Task, zone: ZoneInfo) -> tuple[When, When | None]:
-    """Return start and end; with a column for the time, the others count as dates alone."""
+    """Return start and end; if a column has the time, only the dates of start and end are used."""
     start, end = row["start"].strip(), row["end"].strip()
     if not start:
         raise reading.UnreadableEntry("it has no start")
@@ -198,7 +197,7 @@ def _times(row: Mapping[str, Any], task: reading.Task, zone: ZoneInfo) -> tuple[
 
 
 def _value(name: str, get: Get, task: reading.Task) -> Any:
-    """Return the first value of a field that is not empty, as text; a point may be an object."""
+    """Return a field's first non-empty value as text, else ""; `coordinates` may be an object."""
     chosen = task.calendar.columns.get(name)
     for path in chosen or (name,):
         value = get(path)

@@ -1,8 +1,8 @@
 """The interface of event providers, and the base class of those behind HTTP.
 
-A provider behind HTTP is called for a tile and a week at once. A tile is a point of a fixed grid
-with a circle around it, which holds the circle of every point in its cell. A week begins on Monday
-by the clock of the point. The reasons are in `docs/decisions/events.md`.
+A provider behind HTTP is called for one tile and one week at a time. A tile is a circle around the
+centre of a cell of a fixed grid, large enough to contain the search circle of every point in the
+cell. A week begins on Monday, local to the point. `docs/decisions/events.md` has the reasons.
 """
 
 import asyncio
@@ -30,21 +30,21 @@ from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
 Body = TypeVar("Body")
-# JSON values other than objects: types of rows accept any of them
+# JSON values other than objects, so that one odd row does not make the whole body invalid
 Other = list[Any] | str | int | float | bool | None
-MAX_CACHED_EVENTS = 20_000  # of all results of a provider together, about 22 MB
+MAX_CACHED_EVENTS = 20_000  # in all cached results of a provider, about 22 MB
 _KM_PER_DEGREE = math.radians(1) * EARTH_RADIUS_KM
 _SIDE = 0.8  # smaller cells are shared by fewer points, larger ones fetch more unused events
-_ROUNDED_KM = math.hypot(0.005, 0.005) * _KM_PER_DEGREE  # from a point to its hundredth of a degree
+_ROUNDED_KM = math.hypot(0.005, 0.005) * _KM_PER_DEGREE  # largest error of rounding to 0.01°
 _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
 
 
 class Grid:
-    """The tiles for circles of `radius` km.
+    """The tiles for search circles of `radius` km.
 
-    A cell is a square, its side `_SIDE` of the radius, in rows of one latitude; each row has as
-    many as fit around the Earth, fewer towards the poles, and none is cut at 180°. `reach` is the
-    radius in km, whole, to search around the centre of a tile.
+    A cell is a square with sides of `_SIDE` times the radius. Each row of cells, at one latitude,
+    has as many as fit around the Earth: fewer towards the poles, and none is cut at 180°. `reach`
+    is the radius of a tile's circle in whole km.
     """
 
     def __init__(self, radius: float) -> None:
@@ -52,7 +52,7 @@ class Grid:
         self.reach = math.ceil(radius + self._side * math.sqrt(0.5) + _ROUNDED_KM)
 
     def centre(self, lat: float, lng: float) -> tuple[float, float]:
-        """Return the centre of the cell that the point lies in, to a hundredth of a degree."""
+        """Return latitude and longitude of the centre of the point's cell, rounded to 0.01°."""
         step = self._side / _KM_PER_DEGREE
         middle = max(-90.0, min(90.0, round(lat / step) * step))
         widest = max(0.0, abs(middle) - step / 2)
@@ -70,10 +70,10 @@ def weeks_of(stay: Stay) -> list[Stay]:
 
 @dataclass(frozen=True)
 class Page:
-    """Events of one page, or of several joined.
+    """The events of one page of a provider's answer, or of several pages joined.
 
     Attributes:
-        events: those that were read of it.
+        events: the events that were read.
         truncated: True if the provider has more events, which are not read.
     """
 
@@ -81,7 +81,7 @@ class Page:
     truncated: bool = False
 
     def joined(self, later: "Page") -> "Page":
-        """Return the events of both pages. If both have an event, the later version is used."""
+        """Return the events of both pages; if both have an event, the version in `later`."""
         return Page(unique([*self.events, *later.events]), self.truncated or later.truncated)
 
 
@@ -90,13 +90,13 @@ def unique(events: Iterable[ProviderEvent]) -> list[ProviderEvent]:
     return list({(event.id, event.start): event for event in events}.values())
 
 
-# a whole result as other processes find it; the second moment is no longer read, and earlier
-# versions stored a number as the last
+# the encoding of a result for other processes; the second moment is no longer read, and earlier
+# versions stored a number in the last place
 _SharedPage = tuple[datetime, datetime, list[ProviderEvent], int | bool]
 
 
 def pack(page: Page, fetched_at: datetime) -> bytes:
-    """Return a result and when it was fetched as bytes, for other processes."""
+    """Return a result and the time of its fetch as bytes, for other processes."""
     return msgspec.msgpack.encode((fetched_at, fetched_at, page.events, page.truncated))
 
 
@@ -114,12 +114,12 @@ class ProviderResult:
     """The result of fetching from one provider.
 
     Attributes:
-        status: as the response's `coverage` shows it.
-        events: in the provider's order.
-        as_of: the time of their fetch; None if they are computed on the spot.
-        reason: why more or newer events have not come; None if there are none.
-        notices: of a provider with events of several sources, the notice of each source, by the
-            part of its events' ids before the colon.
+        status: the state to show in the response's `coverage`.
+        events: the events, in the provider's order.
+        as_of: the time at which they were fetched; None if they are computed offline.
+        reason: why events are missing or old; None if they are not.
+        notices: the notices of a provider's several sources, each by the part before the colon in
+            the ids of that source's events.
     """
 
     status: CoverageStatus
@@ -138,12 +138,12 @@ class ProviderResult:
 class EventProvider(ABC):
     """A source of events: `name` and `fetch_events` are required.
 
-    A provider behind HTTP is easier to derive from `HttpEventProvider`. A query calls all providers
+    For a provider behind HTTP, `HttpEventProvider` is an easier base. A query calls all providers
     at once, and their events are merged. A package registers its class in the entry-point group
     `location_context.event_providers`.
 
     Attributes:
-        name: its code in `coverage`, `sources` and `/v1/status`; also that of its entry point.
+        name: its code in `coverage`, `sources` and `/v1/status`, and the name of its entry point.
         order: its place in lists; the lowest comes first.
         attribution: the notice to show with its events; None if its terms require none.
     """
@@ -154,9 +154,9 @@ class EventProvider(ABC):
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
-        """Return the provider of a process.
+        """Build the provider for this process, from the parts in `context` that it needs.
 
-        By default its constructor is called without arguments.
+        By default the constructor is called without arguments.
         """
         del context
         return cls()
@@ -165,12 +165,12 @@ class EventProvider(ABC):
     async def fetch_events(self, query: contract.Query, deadline: Deadline) -> ProviderResult:
         """Return the events of the query's stay around its point, 0.3 s before the deadline.
 
-        It may return more: events too far away, at another time or observed elsewhere are removed
-        later. It raises nothing for its own failure, which the status reports.
+        The result may have more events: `selection` removes those that are too far away, on other
+        dates or not observed at the point. A failure is reported in `status`, not raised.
         """
 
     def state(self) -> contract.ProviderState:
-        """Return its present state, for `/v1/status`; by default that of one that cannot fail."""
+        """Return its present state, for `/v1/status`; by default it is always operational."""
         return contract.ProviderState(
             name=self.name,
             status="operational",
@@ -181,7 +181,7 @@ class EventProvider(ABC):
 
     @classmethod
     def label(cls, language: Language) -> str:
-        """Return its name as guests read it in the widget; empty for one that is never named."""
+        """Return the name that guests read in the widget; empty if it is not to be named."""
         del language
         return cls.attribution.name if cls.attribution else ""
 
@@ -197,40 +197,40 @@ class EventProvider(ABC):
         """Return sentences that the operator should see."""
         return ()
 
-    async def close(self) -> None:  # noqa: B027  most have nothing under way
+    async def close(self) -> None:  # noqa: B027  most providers have nothing to close
         """Cancel the fetches under way."""
 
 
 class HttpEventProvider(EventProvider):
     """A provider behind HTTP: its address, its parameters, and a table from its JSON to events.
 
-    Cache, budget, deadline, retries, breaker and late pages are taken care of. `name`, `url`,
-    `params` and `fields` are enough for one that answers in one page; one that pages overrides
-    `fetch_pages`, one whose rows need more than a table `parse_event`.
+    This class handles cache, budget, deadline, retries, breaker and late pages. `name`, `url`,
+    `params` and `fields` are enough for a provider that answers in one page. Override `fetch_pages`
+    for several pages, and `parse_event` if a table cannot describe the rows.
 
-    A result is of a tile and a week (`Grid`), for all points and stays in them: the query that
-    `params`, `fetch_pages` and `parse_event` receive has the tile's centre for its point, in the
-    zone of the request, and whole weeks for its stay.
+    A result is for a tile and a week (`Grid`), and serves all points and stays in them. `params`,
+    `fetch_pages` and `parse_event` therefore receive a query whose point is the tile's centre, in
+    the request's time zone, and whose stay is the week.
 
     Attributes:
-        by_tile: True for tiles and weeks; else the query is that of the request.
-        url: the address to call; `configured_url` may take it from settings instead, those of this
-            package (`context.settings`) or of the provider's own (`context.settings_of(Table)`).
-        budget: the most calls, by the seconds of a window. Public (widget) traffic gets half. The
-            providers of this package have settings instead (`Settings.limits`).
+        by_tile: True for queries of a tile and a week; False for the request's own query.
+        url: the address to call; `configured_url` may read it from settings instead: of this
+            package (`context.settings`) or the provider's own (`context.settings_of(Table)`).
+        budget: the most calls, by the length of a window in seconds. Public (widget) traffic gets
+            half. The providers of this package use settings instead (`Settings.limits`).
         fresh: the time for which a result is used before it is fetched again.
-        stale: the time for which it may be used if no newer one is available.
-        is_sharable: True if its results are stored in the database; its terms must allow that.
-            Else running processes share them through Redis alone.
+        stale: the age up to which it may be used if no newer result is available.
+        is_sharable: True if the database may store its results, which its terms must allow. If
+            False, running processes share them only through Redis.
         rows: the path of the list of rows in the body, such as `_embedded.events`.
         fields: the path of each field in a row; see `event_from_row`.
 
-    Every instance has `client` (a `ProviderClient`), `clock` and `radius` (whole km, of the circle
+    Every instance has `client` (a `ProviderClient`), `clock` and `radius` (the radius in whole km
     to search around the query's point).
 
-    Errors: `get_json` raises a `ProviderError` for whatever goes wrong outside, and so should an
-    own `fetch_pages`; pages that came before are used. A row without an id, a title or a start is
-    left out; a body of another shape is the provider's failure.
+    Errors: `get_json` raises a `ProviderError` if the call fails or the body has another shape;
+    `fetch_pages` should do the same. Pages received before the error are used. A row without an id,
+    a title or a start is left out.
 
     Example:
         >>> from location_context.sections.contract import Attribution
@@ -305,7 +305,7 @@ class HttpEventProvider(EventProvider):
         return cls(context)
 
     def configured_url(self, context: SectionContext) -> str:
-        """Return the address to call; empty if the operator has not configured it (no key, say)."""
+        """Return the address to call; empty if it is not configured, such as without a key."""
         del context
         return self.url
 
@@ -315,7 +315,7 @@ class HttpEventProvider(EventProvider):
         return True
 
     def cache_key(self, query: contract.Query) -> Hashable:
-        """Return the key of a result: equal keys share it. By default place, zone and dates."""
+        """Return the key under which a result is cached: by default point, time zone and dates."""
         return rounded_point(query), query.point.timezone, query.stay
 
     def params(self, query: contract.Query) -> Mapping[str, str]:
@@ -323,11 +323,11 @@ class HttpEventProvider(EventProvider):
         raise NotImplementedError
 
     def headers(self) -> Mapping[str, str]:
-        """Return the headers of every call besides the User-Agent, such as a key."""
+        """Return the headers to send besides the User-Agent, such as one with a key."""
         return {}
 
     async def fetch_pages(self, query: contract.Query) -> AsyncIterator[Page]:
-        """Yield page after page of events; `truncated` if more exist than are read.
+        """Yield the pages of events; the last is `truncated` if more events exist.
 
         Raises:
             ProviderError: a page could not be fetched.
@@ -336,18 +336,18 @@ class HttpEventProvider(EventProvider):
         yield Page(self.parse_events(rows, query))
 
     def read_rows(self, body: Any) -> list[Any]:
-        """Return the rows of a body; whatever this raises is the provider's failure."""
+        """Return the rows of a body; an error raised here counts as the provider's failure."""
         return msgspec.convert(value_at(body, self.rows) if self.rows else body, list[Any])
 
     def parse_events(self, rows: Iterable[Any], query: contract.Query) -> list[ProviderEvent]:
-        """Return what `parse_event` makes of each row, without those that it cannot read."""
+        """Return the event of each row; rows that `parse_event` cannot read are left out."""
         return list(parse_rows(rows, lambda row: self.parse_event(row, query)))
 
     def parse_event(self, row: Any, query: contract.Query) -> ProviderEvent | None:
-        """Return the event of a row; None for one to leave out.
+        """Return the event of a row; None if the row is to be left out.
 
         Raises:
-            ValueError, KeyError, TypeError: it lacks a required field, and is left out too.
+            ValueError, KeyError, TypeError: the row lacks a required field, and is left out too.
         """
         return event_from_row(row, self.fields, query.point.zone, source=self.name)
 
@@ -358,7 +358,7 @@ class HttpEventProvider(EventProvider):
         parse: Callable[[Any], Body],
         path: str = "",
     ) -> Body:
-        """Return what `parse` makes of the JSON of one call; `path` is appended to the address.
+        """Return the result of `parse` for the JSON of one call; `path` is added to the address.
 
         Raises:
             ProviderError: the call failed or the answer is unusable.
@@ -405,7 +405,7 @@ class HttpEventProvider(EventProvider):
         return ProviderResult(status, events, as_of, reason)
 
     def _parts(self, query: contract.Query) -> list[tuple[contract.Query, Hashable]]:
-        """Return the parts that are cached apart: each week of the stay, at the point's tile."""
+        """Return a query and a cache key for each week of the stay, at the point's tile."""
         if not self.by_tile:
             return [(query, self.cache_key(query))]
         lat, lng = self.grid.centre(query.point.lat, query.point.lng)
@@ -416,7 +416,7 @@ class HttpEventProvider(EventProvider):
     async def _entry(
         self, part: contract.Query, key: Hashable, deadline: Deadline
     ) -> Entry[Page] | Exception:
-        """Return the data of a part by the deadline, or the reason why there are none."""
+        """Return the events of a part by the deadline, or the error that prevented it."""
         try:
             return await self.cache.get(
                 key, lambda: self._pages(part), deadline, public=part.public
@@ -429,7 +429,7 @@ class HttpEventProvider(EventProvider):
         async for page in self.fetch_pages(part):
             empty = False
             yield page
-        if empty:  # no page at all: the provider has no event
+        if empty:  # no page means that the provider has no events
             yield Page()
 
     def state(self) -> contract.ProviderState:
@@ -440,5 +440,5 @@ class HttpEventProvider(EventProvider):
 
 
 def rounded_point(query: contract.Query) -> tuple[float, float]:
-    """Return the point to a hundredth of a degree, so that neighbours share a result."""
+    """Return latitude and longitude rounded to 0.01°, so that nearby points share a result."""
     return round(query.point.lat, 2), round(query.point.lng, 2)

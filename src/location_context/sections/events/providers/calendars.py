@@ -23,8 +23,8 @@ from location_context.sections.section import SectionContext
 from location_context.stay import Clock, Stay
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
-MAX_READ_EVENTS = 50_000  # of one query: 20 MB for as long as it takes
-MAX_EVENTS = 3_000  # for one answer: more would take seconds to compare with each other
+MAX_READ_EVENTS = 50_000  # for one query; they take 20 MB of memory until it is answered
+MAX_EVENTS = 3_000  # for one answer; comparing more with each other would take seconds
 _DAY = timedelta(days=1)
 
 
@@ -52,8 +52,8 @@ class Calendars(EventProvider):
         return language.gettext("local calendars")
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        """Return stored events around the point during the stay, and of its whole country."""
-        # stored by the event's own dates, which may be a day off those at the point
+        """Return the stored events of the stay, near the point or of its whole country."""
+        # stored dates are local to the event, and may differ by a day from those at the point
         days = Stay(query.dates.start - _DAY, query.dates.end + _DAY)
         try:
             async with asyncio.timeout(deadline.earlier(ANSWER_RESERVE).left()):
@@ -83,7 +83,7 @@ class Calendars(EventProvider):
         return self._calendars
 
     async def dataset_changed(self) -> bool:
-        """Return True if an import changed something; False while the database is silent."""
+        """Return True if a calendar changed since the last call; False if the database fails."""
         try:
             calendars = await self._list()
         except StorageError:
@@ -112,7 +112,7 @@ class Calendars(EventProvider):
         return "degraded" if failing else "operational"
 
     async def dataset(self) -> DatasetState:
-        """Return how many events all calendars have, and when the last of them was imported."""
+        """Return the number of events in all calendars, and the time of the latest import."""
         calendars = await self._store.calendars()
         times = [calendar.imported_at for calendar in calendars if calendar.imported_at]
         rows = sum(calendar.rows for calendar in calendars)
@@ -130,7 +130,7 @@ class Calendars(EventProvider):
 def _first_of_each_day(
     events: Sequence[ProviderEvent], query: Query, radius: float
 ) -> list[ProviderEvent]:
-    """Return the events of the query, the first of each day before the second of any."""
+    """Return the query's events: the first of each day, then the second of each day, and so on."""
     by_day: dict[date, list[LocalEvent]] = defaultdict(list)
     for event in relevant_events(events, query.point, query.dates, radius):
         by_day[event.first_in(query.dates)].append(event)
@@ -147,7 +147,7 @@ def _start(event: LocalEvent) -> tuple[datetime, str, str]:
 
 
 def _as_of(events: Sequence[ProviderEvent], calendars: Sequence[Calendar]) -> datetime | None:
-    """Return when the calendars of these events were last known to be true; the oldest time."""
+    """Return the oldest import time among the calendars of these events, or None."""
     ids = {event.id.partition(":")[0] for event in events}
     times = [one.imported_at for one in calendars if one.id in ids and one.imported_at]
     return min(times, default=None)

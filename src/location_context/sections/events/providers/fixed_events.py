@@ -11,7 +11,7 @@ from location_context.upstream.deadline import Deadline
 
 
 class FixedEvents(EventProvider):
-    """A concert each evening, or no answer if `failing`."""
+    """A provider of one made-up concert each evening; if `failing`, it does not answer."""
 
     name = "test"
 

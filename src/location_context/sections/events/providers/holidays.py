@@ -1,8 +1,8 @@
 """Public and school holidays and observances of the point's country, offline.
 
-The holidays library is called for each subdivision in turn to find those that observe a day: a day
-of all of them is the country's. Days in a row of one name are one holiday. Names come in the
-query's language where the library has it, else in English, else in the country's own.
+The holidays library is called for each subdivision in turn, to find the regions of each holiday;
+one of all subdivisions belongs to the whole country. Consecutive days with one name are one
+holiday. Names are in the query's language if possible, else in English or the country's language.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from location_context.stay import Stay
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline, SingleFlight
 
 HolidayCategory = Literal["public_holiday", "school_holiday", "observance"]
-_CATEGORIES: dict[str, HolidayCategory] = {  # by the library's
+_CATEGORIES: dict[str, HolidayCategory] = {  # by the library's category
     "public": "public_holiday",
     "catholic": "public_holiday",
     "school": "school_holiday",
@@ -45,12 +45,12 @@ _CATEGORIES: dict[str, HolidayCategory] = {  # by the library's
     "workday": "observance",
 }
 _DAY = timedelta(days=1)
-_Year = tuple[str, int, str | None, bool]  # a country, a year, a language, school holidays alone
-MAX_CACHED_YEARS = 1000  # of a country in a language
+_Year = tuple[str, int, str | None, bool]  # country, year, language, only school holidays
+MAX_CACHED_YEARS = 1000  # each of one country in one language
 
 
 class Days(NamedTuple):
-    """A holiday as the library has it: the days in a row that bear a name."""
+    """A holiday of the library: consecutive days with the same name."""
 
     first: date
     last: date
@@ -59,7 +59,7 @@ class Days(NamedTuple):
 
 
 class HolidayRecord(msgspec.Struct, frozen=True):
-    """A holiday and its area: a city (its key), else regions, else the whole country."""
+    """A holiday and its area: a city (the library's key), else regions, else the whole country."""
 
     days: Days
     library_category: str
@@ -75,10 +75,10 @@ _Records = tuple[HolidayRecord, ...]
 
 
 class Holidays(EventProvider):
-    """The library as a provider; recently used years stay in memory.
+    """The holidays library as a provider; recently used years are cached.
 
-    They are computed in a thread of its own, so that nothing else that waits in threads (names that
-    do not resolve) delays it; what is late is there for the next caller.
+    Years are computed in a separate thread, so that work in other threads (such as slow name
+    look-ups) does not delay them. A year that is late is cached for the next caller.
     """
 
     name = "holidays"
@@ -95,7 +95,7 @@ class Holidays(EventProvider):
         return language.gettext("public holidays")
 
     def __init__(self) -> None:
-        # the list of supported countries would import the module of each: 0.1 s and 10 MB
+        # the library's own list of countries would import a module for each: 0.1 s and 10 MB
         self._countries = frozenset(codes[1] for codes in COUNTRIES.values())
         self._cache: LRUCache[_Year, _Records] = LRUCache(MAX_CACHED_YEARS)
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="holidays")
@@ -108,7 +108,7 @@ class Holidays(EventProvider):
             return ProviderResult("not_covered")
         country, first = point.country, stay.start.year
         language = language_of(country, query.language.locale)
-        # of the year before, holidays of schools alone last into this one
+        # of holidays that began in the year before, only school holidays last into this year
         keys: list[_Year] = [(country, first - 1, language, True)]
         keys += [(country, year, language, False) for year in range(first, stay.end.year + 1)]
         try:
@@ -119,10 +119,10 @@ class Holidays(EventProvider):
         return ProviderResult("ok", events_of(chain.from_iterable(years), stay, point))
 
     async def _year(self, year: _Year, deadline: Deadline) -> _Records:
-        """Return the holidays of a year.
+        """Return the holidays of a year, cached or computed.
 
         Raises:
-            TimeoutError: that takes too long; the work goes on.
+            TimeoutError: the deadline came first; the computation continues.
         """
         if (cached := self._cache.get(year)) is not None:
             return cached
@@ -179,7 +179,7 @@ def _event(record: HolidayRecord, country: str) -> ProviderEvent:
 
 
 def _with_unique_ids(events: list[ProviderEvent]) -> list[ProviderEvent]:
-    """Add a number to the id of each further holiday of the same day and parts."""
+    """Return the events; a number is added to the id of each further event with the same id."""
     counts: Counter[str] = Counter()
     numbered = []
     for event in events:
@@ -192,14 +192,14 @@ def _with_unique_ids(events: list[ProviderEvent]) -> list[ProviderEvent]:
 def holidays_of_year(
     country: str, year: int, language: str | None, *, school_alone: bool = False
 ) -> tuple[HolidayRecord, ...]:
-    """Return all holidays that begin in the year, with names in a language of the library."""
+    """Return all holidays that begin in the year; `language` is a tag of the library."""
     found: list[HolidayRecord] = []
     seen: set[tuple[date, str]] = set()
     supported = _entity(country).supported_categories
     wanted = ("school",) if school_alone else _CATEGORIES
     for category in (c for c in wanted if c in supported):
         if category == "catholic" and country != "DE":
-            continue  # holidays of people of a faith, not of municipalities
+            continue  # elsewhere this category means believers' holidays, not municipalities'
         records = _of_category(country, year, language, category)
         if _CATEGORIES[category] == "observance":
             records = [one for one in records if (one.days.first, one.days.title) not in seen]
@@ -227,7 +227,7 @@ def _of_category(
         observers[max(same_day, key=lambda days: len(observers[days]))].add("US-HI")
     found = []
     for days, codes in sorted(observers.items()):
-        # of France the library lists only those with holidays of their own
+        # for France, the library lists only the subdivisions with their own holidays
         lists_all = country != "FR" or days in national
         everywhere = lists_all and len(codes) == len(codes_by_key)
         regions = () if everywhere else tuple(sorted(codes))
@@ -242,10 +242,10 @@ def _of_category(
 def _holidays(
     country: str, key: str | None, year: int, language: str | None, category: str
 ) -> set[Days]:
-    """Return the days of the year on which the country or a part of it has holidays."""
+    """Return the holidays that begin in the year in a country, or in its subdivision `key`."""
     # school holidays cross New Year
     years = (year - 1, year, year + 1) if category == "school" else (year,)
-    time.sleep(0)  # hand over the interpreter's lock: an event loop would wait 5 ms each time
+    time.sleep(0)  # release the interpreter's lock, for which the event loop would wait 5 ms
     single_days = _single_days(country, key, years, language, category)
     joined: list[Days] = []
     for days in sorted(single_days, key=lambda days: (days.title, days.estimated, days.first)):
@@ -264,7 +264,7 @@ def _single_days(
         country, subdiv=key, years=years, language=language, categories=(category,)
     )
     labels = [_label(found, name) for name in ("observed_estimated_label", "estimated_label")]
-    for day, names in dict.items(found):  # a plain copy: the library's own would look each day up
+    for day, names in dict.items(found):  # the library's own `items` looks up each day again
         for name in filter(None, names.split(HOLIDAY_NAME_DELIMITER)):
             label = next((label for label in labels if label and label in name), None)
             title = name.replace(label, "").strip() if label else name
@@ -272,13 +272,13 @@ def _single_days(
 
 
 def _label(found: Any, name: str) -> str:
-    """Return a language's mark on a name: "(estimated)" and its like."""
+    """Return the words that mark an estimated date in the library's language: "(estimated)"."""
     pattern = getattr(found, name, None)
     return re.sub(r"\s*%s\s*", "", found.tr(pattern)) if pattern else ""
 
 
 def language_of(country: str, locale: Locale) -> str | None:
-    """Return the library's tag for the language, or for English; None for its only language."""
+    """Return the library's tag for the locale's language, else English; None if it has no tags."""
     known = _entity(country).supported_languages
     if not known:
         return None

@@ -1,9 +1,9 @@
-"""OpenHolidays: school holidays of the countries it knows, a year of a country at a time.
+"""OpenHolidays: school holidays, fetched for one country and its years at a time.
 
-A row names subdivisions, groups (kinds of schools, or communities) or both. One for few schools
-stands for a region only where the others are unknown; one tagged `Exception` is a deviation of a
-few places or of one school and stands for none. Districts without a code stand for their canton
-when they are most of it. The names of subdivisions are in `open_holidays.toml`.
+A row names subdivisions, groups (kinds of schools, or communities) or both. A row for a minority of
+schools is used only for regions without other rows. A row tagged `Exception`, for a few places or
+one school, is left out. Districts without an ISO code count as their canton if the row names more
+than half of them. The names of subdivisions are in `open_holidays.toml`.
 """
 
 from collections.abc import AsyncIterator, Hashable, Iterable, Sequence
@@ -28,9 +28,10 @@ _PROVINCES = frozenset[str]().union(*PROVINCES_BY_REGION.values())
 
 
 class _Tables(msgspec.Struct, frozen=True):
-    """The data file: its countries, and its names for parts of them as ISO 3166-2.
+    """The tables in `open_holidays.toml`: the countries, and ISO 3166-2 codes for their parts.
 
-    `regions` and `provinces` by name; `districts`: how many each canton named by districts has.
+    `regions` and `provinces` have codes by OpenHolidays' name; `districts` has the number of
+    districts of each canton.
     """
 
     countries: frozenset[str]
@@ -48,13 +49,13 @@ class OpenHolidays(HttpEventProvider):
 
     name = "open_holidays"
     order = 300
-    attribution = Attribution(  # the notice of the ODbL's section 4.3
+    attribution = Attribution(  # the notice that section 4.3 of the ODbL requires
         name="OpenHolidays API",
         url="https://www.openholidaysapi.org/",
         license=ODBL.name,
         text="Contains information from the OpenHolidays API, which is made available here under "
         f"the Open Database License (ODbL), {ODBL.url}",
-        adapted=True,  # subdivisions brought to regions, put together with other sources
+        adapted=True,  # subdivisions are converted to regions, and merged with other sources
     )
     fresh, stale = timedelta(days=7), timedelta(days=180)
     is_sharable = True
@@ -72,7 +73,7 @@ class OpenHolidays(HttpEventProvider):
         return query.point.country in TABLES.countries
 
     def cache_key(self, query: Query) -> Hashable:
-        """Return the country and years; titles come in the query's language."""
+        """Return country, years and language: titles are in the query's language."""
         tag = query.language.locale.language.upper()
         return query.point.country, query.dates.start.year, query.dates.end.year, tag
 
@@ -84,7 +85,7 @@ class OpenHolidays(HttpEventProvider):
         country = query.point.country or ""
         params = {
             "countryIsoCode": country,
-            "validFrom": f"{query.dates.start.year - 1}-12-01",  # some begin before New Year
+            "validFrom": f"{query.dates.start.year - 1}-12-01",  # some last from December on
             "validTo": f"{query.dates.end.year}-12-31",
         }
         rows = await self.get_json(query, params, self.read_rows, "/SchoolHolidays")
@@ -92,7 +93,7 @@ class OpenHolidays(HttpEventProvider):
 
 
 def parse_holidays(rows: Sequence[Any], country: str, language: Language) -> list[ProviderEvent]:
-    """Return the school holidays of an answer; those of few schools only if no others are known."""
+    """Return the school holidays of an answer; a minority's only for regions without others."""
 
     def parse(*, minority: bool) -> list[ProviderEvent]:
         chosen = (row for row in rows if _is_for_minority(_codes(row, "groups")) is minority)
@@ -105,7 +106,7 @@ def parse_holidays(rows: Sequence[Any], country: str, language: Language) -> lis
 
 
 def _merge_provinces(events: Iterable[ProviderEvent]) -> list[ProviderEvent]:
-    """Merge rows of single provinces with equal days; all provinces become the region."""
+    """Merge events of single provinces with equal dates; all provinces of a region become it."""
     merged: dict[object, ProviderEvent] = {}
     for event in events:
         of_provinces = not _PROVINCES.isdisjoint(event.regions)
@@ -121,9 +122,9 @@ def _holiday(row: Any, country: str, language: Language) -> ProviderEvent | None
     nationwide = bool(row.get("nationwide"))
     regions = () if nationwide else regions_of(_codes(row, "subdivisions"), _codes(row, "groups"))
     if row.get("type", "School") != "School" or last < first or _is_exception(row.get("tags")):
-        return None  # the last day of lessons is not a holiday
+        return None  # other types include the last day of lessons, which is not a holiday
     if not nationwide and not regions:
-        return None  # towns or kinds of schools only
+        return None  # the row is only for towns or kinds of schools
     return ProviderEvent(
         id=required_text(row["id"]),
         source=OpenHolidays.name,
@@ -139,9 +140,9 @@ def _holiday(row: Any, country: str, language: Language) -> ProviderEvent | None
 
 
 def regions_of(subdivisions: Sequence[str], groups: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the ISO 3166-2 codes of the regions and provinces that a row names, in order.
+    """Return the sorted ISO 3166-2 codes of the regions and provinces that a row names.
 
-    Its groups count only where it names no subdivision: else they name the schools there.
+    `groups` are used only if there are no subdivisions; otherwise they name the kinds of schools.
     """
     found: set[str] = set()
     for name in subdivisions or groups:
@@ -157,25 +158,25 @@ def regions_of(subdivisions: Sequence[str], groups: Iterable[str] = ()) -> tuple
 
 
 def _codes(row: Any, name: str) -> list[str]:
-    """Return the codes of its subdivisions or groups; an absent list is an empty one."""
+    """Return the codes in a row's list `subdivisions` or `groups`; empty if it is missing."""
     parts = row.get(name) if isinstance(row, dict) else None
     rows = parts if isinstance(parts, list) else []
     return [str(part.get("code")) for part in rows if isinstance(part, dict)]
 
 
 def _is_for_minority(groups: Sequence[str]) -> bool:
-    """Return True if the holiday is only for schools of a minority of the region's children."""
+    """Return True if all groups are schools that only a minority of children attends."""
     return bool(groups) and TABLES.minority_schools.issuperset(groups)
 
 
 def _is_exception(tags: object) -> bool:
-    """Return True if the row is tagged as an exception. Tags are words in one text, or a list."""
+    """Return True if the row has the tag `Exception`; tags are a text with commas, or a list."""
     words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list) else ()
     return any(str(word).strip() == "Exception" for word in words)
 
 
 def _title(names: list[dict[str, str]], language: Language) -> str:
-    """Return the name in the query's language, else in English, else in the first one there is."""
+    """Return the name in the query's language, else in English, else the first name given."""
     texts = {name["language"].lower(): name["text"] for name in names if name.get("text")}
     english = texts.get("en") or next(iter(texts.values()), None)
     return required_text(texts.get(language.locale.language) or english)

@@ -1,9 +1,9 @@
 """PredictHQ: ranked events within a radius that are active during the stay, the highest rank first.
 
-Locations come as [lng, lat], times in UTC with the zone beside them; an event without a zone is on
-the clock of its place. Cancelled and deleted events are left out, and so are kinds that are not
-a reason to go anywhere (disasters, delays). Events not announced yet (`predicted`) are requested
-while the plan includes them. On times see `docs/decisions/events.md`.
+A location is [lng, lat]. Times are in UTC with the zone in another field; without a zone they are
+local to the event. Cancelled and deleted events are left out, and kinds that nobody attends
+(disasters, delays). Events not announced yet (`predicted`) are requested if the plan has them.
+On times see `docs/decisions/events.md`.
 """
 
 from collections.abc import AsyncIterator
@@ -22,9 +22,9 @@ from location_context.sections.events.response import Category, EventStatus, Sco
 from location_context.sections.section import SectionContext
 
 PAGE_SIZE = 200
-MAX_PAGES = 3  # of a week; further ones change little, since the highest ranks come first
-_REFUSED_STATE = {400, 403}  # the parameter is not known, or the plan does not allow it
-PLAN_TTL = timedelta(days=1)  # for which a plan's refusals are remembered
+MAX_PAGES = 3  # of a week; more change little, since the highest ranks come first
+_REFUSED_STATE = {400, 403}  # the parameter is unknown, or the plan does not include it
+PLAN_TTL = timedelta(days=1)  # time for which a refusal by the plan is remembered
 _CATEGORIES: dict[str, Category] = {
     "community": "community",
     "concerts": "concert",
@@ -42,7 +42,7 @@ _SCOPES: dict[str, Scope] = {"country": "country", "region": "region", "county":
 
 
 class Body(msgspec.Struct):
-    """One page; `overflow`: the plan shows no more of the `count` events that there are."""
+    """One page of `results`; `overflow` is true if the plan hides some of the `count` events."""
 
     results: list[Any]
     count: Any = None
@@ -50,16 +50,16 @@ class Body(msgspec.Struct):
     overflow: Any = None
 
     def has_more_than(self, read: int) -> bool:
-        """Return True if there are more than the `read` events."""
+        """Return True if there are more events than the number `read` so far."""
         return bool(self.next or self.overflow) or (fields.optional_number(self.count) or 0) > read
 
 
 class PredictHQ(base.HttpEventProvider):
-    """The provider. Public and school holidays are left to other, better sources."""
+    """The provider. It requests no public and school holidays: other sources have better ones."""
 
     name = "predicthq"
     order = 500
-    attribution = Attribution(  # its own words, for plans with attribution
+    attribution = Attribution(  # PredictHQ prescribes these words, for plans with attribution
         name="PredictHQ",
         url="https://www.predicthq.com/",
         license=None,
@@ -79,7 +79,7 @@ class PredictHQ(base.HttpEventProvider):
         return {"Authorization": f"Bearer {self._token.reveal()}"}
 
     async def fetch_pages(self, query: Query) -> AsyncIterator[base.Page]:
-        """Yield page after page as long as there is budget; the first holds the highest ranks."""
+        """Yield pages, the highest ranks first, until `MAX_PAGES` or the budget is spent."""
         params = self.params(query)
         body = await self._first_page(query, params)
         yield base.Page(self.parse_events(body.results, query))
@@ -95,7 +95,7 @@ class PredictHQ(base.HttpEventProvider):
             yield base.Page(truncated=True)
 
     async def _first_page(self, query: Query, params: dict[str, str]) -> Body:
-        """Return the first page, with events not announced yet if the plan includes them."""
+        """Return the first page; ask for unannounced events too, unless the plan refuses them."""
         refused_until = self._predicted_refused_until
         if refused_until is not None and self.clock() < refused_until:
             params["state"] = "active"
@@ -122,7 +122,7 @@ class PredictHQ(base.HttpEventProvider):
             "active.tz": query.point.timezone,
             "category": ",".join(categories),
             "state": "active,predicted",
-            "brand_unsafe.exclude": "true",  # the page belongs to a place to stay
+            "brand_unsafe.exclude": "true",  # the widget stands on a hotel's page
             "sort": "rank",  # the highest first; "-rank" is the lowest first
             "limit": str(PAGE_SIZE),
         }
@@ -132,10 +132,10 @@ class PredictHQ(base.HttpEventProvider):
 
 
 def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
-    """Return the event of a row; `local_zone` is the point's.
+    """Return the event of a row, or None if it is left out; `local_zone` is the point's time zone.
 
     Raises:
-        ValueError, KeyError, TypeError: it lacks a required field.
+        ValueError, KeyError, TypeError: the row lacks a required field.
     """
     state = row.get("state", "active")
     if row.get("deleted_reason") or row.get("cancelled") or state not in {"active", "predicted"}:
@@ -161,10 +161,10 @@ def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
 
 
 def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None, bool]:
-    """Return start, end, and True if it fills whole days.
+    """Return start, end, and True if the event lasts whole days.
 
-    From local midnight to the last second of a day, also of a later one: with a zone its dates are
-    fixed and its times not known; without one ("floating") it lasts all day, wherever it is.
+    Some events run from local midnight to the last second of a day. If they have a time zone, only
+    their dates are known; if not ("floating"), they last whole days in local time.
     """
     named = row.get("timezone")
     if (local := fields.optional_zone(named)) is None and named:
@@ -183,7 +183,7 @@ def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None
 
 
 def _moment(text: str, zone: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
-    """Return UTC converted to the zone; without a zone, the local time of the place itself."""
+    """Return a UTC text's moment in `zone`; if that is None, its clock time in `local_zone`."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -191,7 +191,7 @@ def _moment(text: str, zone: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
 
 
 def _place(row: dict[str, Any]) -> Place:
-    """Return the event's place, which is required: only the requested radius limits the results."""
+    """Return the event's place; coordinates are required, since results are searched by radius."""
     geometry: dict[str, Any] = fields.value_at(row, "geo.geometry") or {}
     is_point = geometry.get("type") == "Point"
     pair: list[Any] = row.get("location") or (geometry["coordinates"] if is_point else [])

@@ -1,9 +1,9 @@
 """Subdivisions of countries: their ISO 3166-2 codes, places and holidays.
 
-The holidays library names them by ISO suffixes, with exceptions; cities with holidays of their own
-are circles. A name that is neither (the west of New South Wales) is left out, and so is one that
-has an ISO 3166-1 code and holidays as a country. Where schools have holidays by province, a map
-gives the province of a point. The tables are in `subdivisions.toml`.
+The holidays library names subdivisions by the suffix of their ISO code, with exceptions. Cities
+with their own holidays are circles. Names without a code or circle (the west of New South Wales)
+are left out, as are those that the library also has as a country. Where school holidays differ by
+province, a map gives the province of a point. The tables are in `subdivisions.toml`.
 """
 
 import math
@@ -18,7 +18,7 @@ _CELL_HEIGHT, _CELL_WIDTH = 0.05, 0.075  # degrees
 
 
 class City(msgspec.Struct, frozen=True):
-    """A circle, its radius in km, and the subdivision around it."""
+    """A city as a circle, with its radius in km and the key of the subdivision around it."""
 
     lat: float
     lng: float
@@ -40,9 +40,10 @@ class _Area(msgspec.Struct, frozen=True):
 
 
 class ProvinceMap(msgspec.Struct, frozen=True):
-    """Cells from `north` and `west` on, and the ISO 3166-2 code that each sign stands for.
+    """A map of provinces: `cells` has a line of characters for each row, from `north` and `west`.
 
-    `region`: the one that all the provinces belong to; empty where a code begins with its region's.
+    `codes` has the ISO 3166-2 code for each character. `region` is the region of all its provinces;
+    it is empty if each province's code begins with the code of its region.
     """
 
     north: float
@@ -52,7 +53,7 @@ class ProvinceMap(msgspec.Struct, frozen=True):
     codes: dict[str, str]
 
     def province_at(self, point: Point) -> str | None:
-        """Return the code of the point's cell, if it has one."""
+        """Return the ISO 3166-2 code of the province in the point's cell, or None."""
         rows = self.cells.splitlines()
         row = math.floor((self.north - point.lat) / _CELL_HEIGHT)
         column = math.floor((point.lng - self.west) / _CELL_WIDTH)
@@ -64,7 +65,7 @@ class ProvinceMap(msgspec.Struct, frozen=True):
 
 
 class _Tables(msgspec.Struct, frozen=True):
-    """The data file."""
+    """The tables in `subdivisions.toml`."""
 
     separate_countries: dict[str, list[str]]
     iso_codes: dict[str, str]
@@ -88,7 +89,7 @@ PROVINCES_BY_REGION = _TABLES.provinces_by_region()
 
 
 def iso_3166_2(country: str, key: str) -> str | None:
-    """Return the ISO code for a key of the library.
+    """Return the ISO 3166-2 code for the library's key of a subdivision.
 
     None for cities, countries and areas without a code.
     """
@@ -98,20 +99,20 @@ def iso_3166_2(country: str, key: str) -> str | None:
 
 
 def cities_of(country: str) -> Mapping[str, City]:
-    """Return the cities with holidays of their own, by the library's keys."""
+    """Return the cities of a country with their own holidays, by the library's keys."""
     return _TABLES.cities.get(country, {})
 
 
 def observes_catholic_holidays(point: Point) -> bool:
-    """Return True if Catholic municipalities' holidays are observed here (Bavaria only).
+    """Return True if the point observes holidays of Catholic municipalities (in Bavaria).
 
-    Assumption Day is, nearly everywhere but in the outlined parts of Franconia.
+    Nearly all of Bavaria observes Assumption Day, except the listed areas of Franconia.
     """
     return not any(area.contains(point) for area in _TABLES.protestant_areas)
 
 
 def collapse_provinces(codes: Iterable[str]) -> tuple[str, ...]:
-    """Return the codes in order, with a region in place of its provinces if all are there."""
+    """Return sorted codes; if all provinces of a region are given, its code replaces theirs."""
     found = set(codes)
     for region, provinces in PROVINCES_BY_REGION.items():
         if provinces <= found:
@@ -120,7 +121,7 @@ def collapse_provinces(codes: Iterable[str]) -> tuple[str, ...]:
 
 
 def province_of(point: Point) -> str | None:
-    """Return the ISO 3166-2 code of the province, if a map shows one of the point's region."""
+    """Return the ISO 3166-2 code of the point's province; None if no map has it in its region."""
     province_map = PROVINCE_MAPS.get(point.country or "")
     province = province_map.province_at(point) if province_map else None
     if province_map is None or province is None:
@@ -130,9 +131,9 @@ def province_of(point: Point) -> str | None:
 
 
 def is_observed_at(regions: tuple[str, ...], point: Point) -> bool | None:
-    """Return True if an event of these regions is observed at the point; None: unknown.
+    """Return True if the point observes an event of these regions; None if that is unknown.
 
-    It is known where all regions that the point may lie in agree.
+    It is known if the result is the same for every region in which the point may lie.
     """
     if not regions:
         return True

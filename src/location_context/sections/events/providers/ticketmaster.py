@@ -1,10 +1,10 @@
 """Ticketmaster Discovery v2: events with a venue; 5 calls a second and 5,000 a day are free.
 
-Its pages end at a thousand events, in a great city not enough for a week: such a week is fetched
-day by day. If even a day has too many, its most relevant events come.
+Its pages end at 1,000 events, fewer than a week has in a large city. Such a week is fetched day by
+day; if even a day has more, the most relevant 1,000 are used.
 
-Coordinates come as strings, zones are often missing (the venue has one), a time to be announced is
-not midnight; tests, cancelled events and add-ons of an event (parking, vouchers, upgrades) are left
+Coordinates are texts, and a missing time zone is that of the venue. If a time is to be announced,
+only the date is used. Tests, cancelled events and add-ons (parking, vouchers, upgrades) are left
 out.
 """
 
@@ -30,7 +30,7 @@ from location_context.stay import Stay
 
 PAGE_SIZE, MAX_PAGES = 200, 5  # size × page must stay below 1,000
 MAX_PAGED_EVENTS = PAGE_SIZE * MAX_PAGES
-ROWS_AT_ONCE = 60  # which are read in 1 ms
+ROWS_AT_ONCE = 60  # rows parsed in 1 ms, after which other requests may run
 LOGO_WARNING = (
     "Ticketmaster: its branding guide requires its logo on every page that shows its events; the "
     "widget shows its name with a link, so place the logo on the page around it"
@@ -52,7 +52,7 @@ _GENRES: dict[str, Category] = {
 }
 _GENRE_PARTS = ("type", "subType", "genre", "subGenre")
 _PARTS = ("segment", *_GENRE_PARTS)
-# types of add-ons to an event, by id too, since names come in the event's language
+# types of add-ons to an event, also by id, since their names are in the event's language
 _ADD_ON_TYPES = frozenset(
     {"upsell", "parking", "nonticket", "merchandise", "donation", "transportation",
      "KZAyXgnZfZ7v7nJ", "KZAyXgnZfZ7v7lk", "KZAyXgnZfZ7v7nn"}
@@ -68,7 +68,7 @@ _GEOHASH_DIGITS = "0123456789bcdefghjkmnpqrstuvwxyz"
 
 
 class _Call(NamedTuple):
-    """One call: a page of the events of some days."""
+    """One call to make: a page of the events of `days`."""
 
     days: Stay
     page: int
@@ -79,7 +79,7 @@ class _RowEmbedded(TypedDict, total=False):
 
 
 class _Row(TypedDict, total=False):
-    """The fields that are read; most of a row are its attractions. Each accepts any JSON value."""
+    """The fields of a row that are read; each accepts any JSON value."""
 
     id: Any
     name: Any
@@ -97,7 +97,7 @@ class _Embedded(msgspec.Struct):
 
 
 class Body(msgspec.Struct):
-    """One page as it comes, with `page` always, and without `_embedded` where there is nothing."""
+    """One page of an answer; `_embedded` is missing if the page has no events."""
 
     page: dict[str, Any]
     embedded: _Embedded = msgspec.field(name="_embedded", default_factory=_Embedded)
@@ -111,8 +111,8 @@ class Body(msgspec.Struct):
 class Ticketmaster(base.HttpEventProvider):
     """The provider.
 
-    Its branding guide requires its logo, which no text can be: the notice has the words and the
-    link of its own widget's logo, and the operator places the logo.
+    Its branding guide requires its logo, which a text notice cannot show. The notice has the text
+    and link of the logo in Ticketmaster's widget; the operator must place the logo.
     """
 
     name = "ticketmaster"
@@ -136,14 +136,14 @@ class Ticketmaster(base.HttpEventProvider):
         return [LOGO_WARNING] if self.client.configured else []
 
     async def fetch_pages(self, query: Query) -> AsyncIterator[base.Page]:
-        """Yield page after page; days too full for the pages are fetched one by one."""
+        """Yield the pages of a week, or of each day if the week has more than 1,000 events."""
         calls, crowded = deque([_Call(query.dates, 0)]), False
         while calls:
             days, page = calls.popleft()
             body = await self.get_body(query, self._call_params(query, days, page), Body)
             rows = body.embedded.events
             for start in range(0, max(1, len(rows)), ROWS_AT_ONCE):
-                await asyncio.sleep(0)  # other requests go on meanwhile
+                await asyncio.sleep(0)  # lets other requests run
                 yield base.Page(self.parse_events(rows[start : start + ROWS_AT_ONCE], query))
             if page == 0 and body.total > MAX_PAGED_EVENTS and days.days > 1:
                 calls += [_Call(Stay(day, day), 0) for day in days.dates()]
@@ -164,7 +164,7 @@ class Ticketmaster(base.HttpEventProvider):
             "radius": str(self.radius),
             "unit": "km",
             "localStartEndDateTime": f"{days.start}T00:00:00,{days.end}T23:59:59",
-            "locale": "*",  # else only events on sale in English
+            "locale": "*",  # otherwise only events sold in English
             "includeTBA": "yes",
             "includeTBD": "no",
             "includeTest": "no",
@@ -175,7 +175,7 @@ class Ticketmaster(base.HttpEventProvider):
 
 
 def geohash(lat: float, lng: float, length: int = 9) -> str:
-    """Return a point as base-32 text (Niemeyer 2008); nine characters are within 5 m."""
+    """Return a point as a geohash (Niemeyer 2008); nine characters are exact to 5 m."""
     bounds = [[-180.0, 180.0], [-90.0, 90.0]]
     text, number = "", 0
     for bit in range(length * 5):
@@ -190,10 +190,10 @@ def geohash(lat: float, lng: float, length: int = 9) -> str:
 
 
 def parse_event(row: Any, default_zone: ZoneInfo) -> ProviderEvent | None:
-    """Return the event of a row; `default_zone` if neither event nor venue names a zone.
+    """Return the event of a row, or None; `default_zone` is for rows that name no time zone.
 
     Raises:
-        ValueError, KeyError, TypeError: it lacks a required field.
+        ValueError, KeyError, TypeError: the row lacks a required field.
     """
     dates = row["dates"]
     classifications = row.get("classifications") or []
@@ -227,7 +227,7 @@ def parse_event(row: Any, default_zone: ZoneInfo) -> ProviderEvent | None:
 
 
 def _when(start: dict[str, Any], zone: ZoneInfo) -> When:
-    """Return the local date, with its moment where the time is known."""
+    """Return the local date, with the moment if the time is known."""
     day = date.fromisoformat(start["localDate"])
     given: Callable[[str], Any] = start.get
     clock, moment = given("localTime"), given("dateTime")
@@ -249,7 +249,7 @@ def _names(kind: dict[str, Any]) -> dict[str, str]:
 
 
 def _category(names: dict[str, str]) -> Category:
-    """Return the category of the genre, which is more specific, else of the segment."""
+    """Return the category for the genre or, if that is unknown, for the broader segment."""
     for part in _GENRE_PARTS:
         if names[part] in _GENRES:
             return _GENRES[names[part]]
@@ -257,7 +257,7 @@ def _category(names: dict[str, str]) -> Category:
 
 
 def _is_add_on(title: str, kind: dict[str, Any], names: dict[str, str]) -> bool:
-    """Return True if the row is an add-on to an event, by its type or else its name."""
+    """Return True if type or title say that the row is an add-on to an event."""
     if {names["type"], (kind.get("type") or {}).get("id")} & _ADD_ON_TYPES:
         return True
     if _SURE_ADD_ON.search(title):
@@ -281,7 +281,7 @@ def _image(images: list[dict[str, Any]]) -> str | None:
 
 
 def _price(ranges: list[dict[str, Any]]) -> Price | None:
-    """Return the first range that names an amount."""
+    """Return the first price range with an amount, or None."""
     found = (
         fields.parse_price(one.get("min"), one.get("max"), one.get("currency")) for one in ranges
     )
