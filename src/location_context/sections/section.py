@@ -249,7 +249,7 @@ class Section(ABC, Generic[Body]):
         return None
 
     def docs_pages(self) -> Sequence[DocsPage]:
-        """Return its own pages beside the API reference."""
+        """Return the pages that the section adds beside the API reference."""
         return ()
 
     def warnings(self) -> Sequence[str]:

@@ -53,7 +53,7 @@ class WindowState:
 
 
 class Window:
-    """Units spent in the last `seconds`.
+    """The units of a provider that were spent in the last `seconds`.
 
     Public traffic may spend half of the limit, or what one answer costs (`least`) where that is
     more.
@@ -218,7 +218,7 @@ class Budget:
                 )
 
     def load(self, rows: Iterable[SpentUnits]) -> None:
-        """Replace the known units by those that all processes spent."""
+        """Replace the known units by the units that all processes spent."""
         for window in self.windows:
             window.buckets = {}
         self.add(rows)

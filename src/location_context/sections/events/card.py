@@ -12,7 +12,7 @@ _Placed = tuple[date | None, Event]  # date under which the event is listed; Non
 
 
 def card(body: EventsBody, fmt: Formatter, today: date) -> Card:
-    """Return the events as moments of the stay, and its public holidays as a fact."""
+    """Return the card: events are moments of their days, public holidays also a fact."""
     return Card(
         facts=[one for one in (_holidays(body, fmt, today),) if one],
         moments=[_moment_of(event, day, body, fmt) for day, event in _placed(body)],
@@ -20,7 +20,7 @@ def card(body: EventsBody, fmt: Formatter, today: date) -> Card:
 
 
 def entries(body: EventsBody, fmt: Formatter) -> list[Entry]:
-    """Return an entry of the guest's calendar for every event."""
+    """Return a calendar entry for each event."""
     return [_entry(event, fmt) for event in body.events]
 
 

@@ -141,7 +141,7 @@ def parse_when(text: object, zone: ZoneInfo) -> When:
 
 
 def is_after(end: When, start: When) -> bool:
-    """Return True if the end is after the start or, for dates, not before it."""
+    """Return True if `end` is later than `start`; two dates may also be equal."""
     return end.at > start.at if end.at and start.at else end.day >= start.day
 
 

@@ -117,7 +117,7 @@ def _by_tier(body: GuideBody) -> list[Shown]:
 
 
 def _in_view(sizes: Sequence[int]) -> list[int]:
-    """Return how many restaurants of each tier are in view: one each in turn, highest first."""
+    """Return the number of restaurants in view by tier: one each in turn, until there are six."""
     counts = [0] * len(sizes)
     for _ in range(MAX_SHOWN):
         for tier, size in enumerate(sizes):

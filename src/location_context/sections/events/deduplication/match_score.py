@@ -263,7 +263,7 @@ def features(
     one: MatchRecord, other: MatchRecord, weights: TokenWeights,
     proximity: Callable[[VenueKey | None, VenueKey | None], Proximity] = venue_proximity,
 ) -> dict[str, float] | None:  # fmt: skip
-    """Return the features, each from 0 to 1; None if a contradiction excludes a match."""
+    """Return a pair's features by name, each from 0 to 1; None if a contradiction excludes it."""
     place = proximity(one.venue, other.venue)
     if place is Proximity.APART or not _may_match(one, other):
         return None
@@ -366,7 +366,7 @@ def _is_one_word(*titles: Title) -> bool:
 
 
 def _begins_like_one_word(one: Title, other: Title) -> bool:
-    """Return True if a title's first part is one word, and the other begins with a similar word.
+    """Return True if one title's first part is a word that only resembles the other's first word.
 
     Example: "Queens of the Stone Age" and "Queen + Adam Lambert".
     """

@@ -46,7 +46,7 @@ def merge_duplicates(events: Iterable[LocalEvent]) -> list[LocalEvent]:
 
 
 def _mark_repeated(records: Sequence[MatchRecord]) -> list[MatchRecord]:
-    """Return the records; those that a provider lists twice or more a day are `repeated`."""
+    """Return the records; set `repeated` if a provider lists an event twice or more a day."""
     keys = [(r.origin, r.event.first, r.title.unique) for r in records]
     count = Counter(keys)
     return [

@@ -94,7 +94,7 @@ class Title:
 
     @cached_property
     def trigrams(self) -> frozenset[str]:
-        """The runs of three letters in its words, written without blanks."""
+        """The runs of three letters in the title's words, joined without blanks."""
         return normalise.ngrams("".join(self.words), 3)
 
     @cached_property

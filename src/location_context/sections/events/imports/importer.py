@@ -46,7 +46,7 @@ _POLL_SECONDS = 60.0
 
 
 class ImportRejected(OperatorError):
-    """The error that a whole source is rejected; `rejected` lists the entries that are wrong."""
+    """The error raised when a whole source is rejected; `rejected` lists its wrong entries."""
 
     def __init__(self, message: str, rejected: Sequence[RejectedEntry] = ()) -> None:
         super().__init__(message)

@@ -29,7 +29,7 @@ SAMPLE = records.Provenance(
 
 
 class ImportRejected(OperatorError):
-    """The error that a whole file is rejected; `report` lists the errors of its rows."""
+    """The error raised when a whole file is rejected; `report` lists the errors of its rows."""
 
     def __init__(self, message: str, report: ImportReport) -> None:
         super().__init__(message)
