@@ -63,7 +63,7 @@ class Freshness:
 
     @property
     def superseded(self) -> bool:
-        """True if a fetch in `awaits` has ended, so that the response is outdated."""
+        """True if a background fetch has ended that the response awaits: it is outdated."""
         return bool(self.awaits) and any(one.done() for one in self.awaits)
 
     def reusable_until(self, now: float) -> float:
@@ -82,10 +82,10 @@ class Freshness:
         return math.floor(self.fresh_until - now)
 
     def cache_control(self, seconds_left: int) -> str:
-        """Return the value of Cache-Control; `seconds_left` is the result of that method.
+        """Return the value of Cache-Control, given what the method `seconds_left` returned.
 
-        Clients may cache a page that reloads itself for 3 seconds, another incomplete response for
-        a minute, and for 15 minutes if a spent budget is the only reason.
+        A page that reloads itself may be cached for 3 seconds. Any other incomplete response may
+        be cached for a minute, or for 15 minutes if all it lacks is a provider out of budget.
         """
         if self.late:
             return f"{self.scope}, max-age={LATE_MAX_AGE}"

@@ -94,7 +94,7 @@ def test_sync_has_exactly_the_variables_that_forecasts_are_made_of() -> None:
 
 
 @pytest.mark.parametrize("models", [MODELS, SMALL], ids=["compose.yaml", "the page's small list"])
-def test_every_region_has_a_model_probabilities_and_uv(models: list[str]) -> None:
+def test_every_region_has_probabilities_and_uv_and_a_model(models: list[str]) -> None:
     known = {name for names in BEST_MATCH.values() for name in names.split()}
     assert set(models) <= known
     assert len(models) == len(set(models))

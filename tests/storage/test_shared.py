@@ -99,7 +99,7 @@ async def test_a_single_process_fetches_and_the_others_receive_its_value(process
     ],
     ids=["a failure", "a public budget refusal"],
 )
-async def test_waiting_keyed_process_fetches_after_an_error_of_another(
+async def test_process_with_a_key_fetches_itself_when_the_fetch_it_awaits_fails(
     process: Make, error: Exception, *, public: bool
 ) -> None:
     one, other = process(), process()

@@ -78,7 +78,7 @@ def test_sun_arc_fits_its_column(service, open_page, sections, width):
 
 @pytest.mark.parametrize("width", [320, 640])
 @pytest.mark.parametrize("language", ["de", "fr"])
-def test_page_keeps_everything_with_text_at_200_percent_and_wide_spacing(
+def test_nothing_is_cut_off_when_text_is_at_200_percent_and_widely_spaced(
     service, open_page, width, language
 ):
     page = open_page(service.address(STAY, lang=language), bypass_csp=True).page

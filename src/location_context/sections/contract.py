@@ -382,7 +382,7 @@ class SectionResult:
 
 
 class DatedApplicable(Applicable, frozen=True, kw_only=True):
-    """The further fields of sections that depend on dates."""
+    """The fields that a section that depends on dates has beside those of `Applicable`."""
 
     stay: Annotated[StayBody, Meta(description="The dates of the stay, both included.")]
 

@@ -1,4 +1,4 @@
-"""API keys and their use in the database; opens the authenticator and the key operations with them.
+"""Stores API keys and their request counts; creates the authenticator and the key operations.
 
 A row of keys may be unreadable, because the file is damaged or another program wrote to it. Such a
 row is skipped and reported; all other keys still work.

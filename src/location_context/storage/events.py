@@ -187,7 +187,7 @@ def cell_of(lat: float, lng: float) -> int:
 
 
 def country_cell(country: str) -> int:
-    """Return the negative cell number of a country, given its two-letter code."""
+    """Return the number that stands for a country in place of a cell; it is negative."""
     return -(ord(country[0]) * 256 + ord(country[1]))
 
 

@@ -193,7 +193,7 @@ class RedisCounter:
 
     @property
     def _alone(self) -> bool:
-        """True if requests count here: Redis is unavailable, perhaps tried by another request."""
+        """True if this process counts by itself: Redis is unavailable or still being tried."""
         return self._link.is_unavailable or (self._link.degraded and self._calling)
 
     def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult | None:

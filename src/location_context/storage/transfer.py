@@ -91,7 +91,7 @@ class Transfer:
         """Copy all rows; return the number of rows of each table.
 
         Args:
-            advance: receives the number of rows read since its last call; two passes read each.
+            advance: receives the number of rows read since its last call; every row is read twice.
 
         Raises:
             OperatorError: the target is not empty.

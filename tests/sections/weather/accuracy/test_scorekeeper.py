@@ -25,7 +25,7 @@ async def stored(scoring):
     return await SqlAccuracyStore(scoring.database).load_forecasts(scoring.today - timedelta(400))
 
 
-async def test_first_forecast_of_a_day_is_stored_whatever_other_workers_have(scoring):
+async def test_first_forecast_of_a_day_is_stored_even_if_other_workers_stored_theirs(scoring):
     other = scoring.another()
     for wrong in (1.0, 2.0):
         scoring.record(wrong=wrong)

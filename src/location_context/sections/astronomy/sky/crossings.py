@@ -173,7 +173,7 @@ def _bisect(c: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _grazing(values: Floats, positive: NDArray[np.bool_]) -> Iterator[tuple[int, float, bool]]:
-    """Yield crossings that hide in pairs between samples of one sign: (row, position, up)."""
+    """Yield pairs of crossings between two samples of the same sign: (row, position, is rising)."""
     inner = slice(BEFORE + 1, values.shape[1] - AFTER - 1)
     row, index = np.nonzero(np.abs(values[:, inner]) < _CLOSE)
     index += BEFORE + 1

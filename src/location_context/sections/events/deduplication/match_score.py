@@ -167,7 +167,8 @@ def _same_name(one: Title | None, other: Title | None) -> bool | None:
 def time_proximity(one: LocalEvent, other: LocalEvent, *, repeated: bool) -> Proximity:
     """Return how surely two events start at the same time.
 
-    If `repeated` (a provider lists the event several times a day), 20 minutes are the most.
+    If `repeated` (a provider lists the event several times a day), starts that are more than 20
+    minutes apart do not match.
     """
     if one.first != other.first:
         return Proximity.NEARBY if _run_together(one, other) else Proximity.APART

@@ -163,8 +163,9 @@ def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
 def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None, bool]:
     """Return start, end, and True if the event lasts whole days.
 
-    Some events run from local midnight to the last second of a day. If they have a time zone, only
-    their dates are known; if not ("floating"), they last whole days in local time.
+    Some events run from local midnight to the last second of a day. With a time zone, this means
+    that their hours are unknown: dates and False are returned. Without one ("floating"), they last
+    whole days.
     """
     named = row.get("timezone")
     if (local := fields.optional_zone(named)) is None and named:

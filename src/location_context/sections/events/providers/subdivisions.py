@@ -99,7 +99,7 @@ def iso_3166_2(country: str, key: str) -> str | None:
 
 
 def cities_of(country: str) -> Mapping[str, City]:
-    """Return the cities of a country with their own holidays, by the library's keys."""
+    """Return the cities that have holidays of their own, by their keys in `holidays`."""
     return _TABLES.cities.get(country, {})
 
 
