@@ -113,6 +113,8 @@ def shoot(browser: Browser, url: str, name: str) -> bytes:
     content = page.evaluate("document.documentElement.scrollHeight")
     page.set_viewport_size({"width": width, "height": min(height, content)})
     page.wait_for_load_state("networkidle")
+    if page.locator("iframe").count():  # a preview that was out of sight loads only now
+        page.frame_locator("iframe").first.locator("h1").wait_for()
     image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     page.close()
     for colours in (256, 128, 64, 48, 32):
