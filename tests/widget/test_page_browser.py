@@ -65,6 +65,16 @@ def test_page_fits_its_width_from_280_to_1200_px(service, open_page, language):
         assert page.evaluate(CLIPPED) == [], width
 
 
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
+@pytest.mark.parametrize("width", [320, 375, 1000])
+def test_calendar_link_takes_no_row_of_its_own(service, open_page, language, width):
+    page = open_page(service.address(STAY, lang=language)).page
+    page.set_viewport_size({"width": width, "height": TALL})
+    link, title = (page.locator(one).bounding_box() for one in (".cal", "#h-stay"))
+    assert abs(link["y"] - title["y"]) < 6
+    assert link["x"] + link["width"] <= title["x"] or title["x"] + title["width"] <= link["x"]
+
+
 @pytest.mark.parametrize("sections", ["", "weather,astronomy,events", "astronomy"])
 @pytest.mark.parametrize("width", [390, 500, 720, 1000, 1280])
 def test_sun_arc_fits_its_column(service, open_page, sections, width):
