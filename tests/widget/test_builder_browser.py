@@ -523,3 +523,10 @@ def test_open_builder_goes_on_when_guides_are_named(service, builder, named_guid
     assert_becomes(page, f"{CODE}.includes('data-theme=\"dark\"')")
     assert_becomes(page, "location.search.includes('theme=dark')")
     assert watched.complaints == []
+
+
+def test_choices_of_the_code_stand_in_two_even_rows_on_a_phone(builder):
+    page = builder(viewport={"width": 375, "height": 900}).page
+    boxes = [one.bounding_box() for one in page.locator("#out .head label:visible").all()]
+    assert [round(one["y"]) for one in boxes] == [round(boxes[n]["y"]) for n in (0, 0, 2, 2)]
+    assert len({round(one["width"]) for one in boxes}) == 1
