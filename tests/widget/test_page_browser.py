@@ -86,6 +86,15 @@ def test_sun_arc_fits_its_column(service, open_page, sections, width):
     assert len({*tops}) == 1
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_times_of_the_sun_stand_in_one_row_on_a_phone(service, open_page, language):
+    page = open_page(service.address(STAY, lang=language)).page
+    for width in (360, 375, 390, 430):
+        page.set_viewport_size({"width": width, "height": TALL})
+        tops = {one.bounding_box()["y"] for one in page.locator(".times p").all()}
+        assert len(tops) == 1, width
+
+
 @pytest.mark.parametrize("width", [320, 640])
 @pytest.mark.parametrize("language", ["de", "fr"])
 def test_nothing_is_cut_off_when_text_is_at_200_percent_and_widely_spaced(
