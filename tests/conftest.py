@@ -12,6 +12,7 @@ import pytest
 import structlog
 from hypothesis import settings
 
+from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.web import logs
 from tests.databases import (  # noqa: F401  fixtures for every folder of tests
     database,
@@ -27,6 +28,7 @@ from tests.databases import (  # noqa: F401  fixtures for every folder of tests
     sqlite_settings,
 )
 from tests.evidence import Evidence
+from tests.moved_clock import MovedClock
 from tests.web.commands import prepared  # noqa: F401  a fixture for web and deploy
 
 ROOT = Path(__file__).parents[1]
@@ -45,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "chromium" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-    longest = ("widget", "web", "cluster", "deploy", "docs")
+    longest = ("widget", "web", "cluster", "deploy", "docs", "")  # the last is this folder
     rank = {ROOT / "tests" / name: number for number, name in enumerate(longest)}
     items.sort(key=lambda item: rank.get(item.path.parent, len(longest)))
 
@@ -96,6 +98,17 @@ def _http_library_loaded() -> None:
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture
+def clock() -> MovedClock:
+    return MovedClock()
+
+
+@pytest.fixture(scope="session")
+def gazetteer() -> Gazetteer:
+    """One gazetteer for all tests, since it remembers points."""
+    return Gazetteer.load()
 
 
 @pytest.fixture(scope="session")

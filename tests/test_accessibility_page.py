@@ -18,7 +18,7 @@ def defined(file: str) -> set[str]:
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-def test_each_criterion_has_tests_or_a_reason():
+def test_each_accessibility_criterion_names_tests_or_a_reason_for_having_none():
     found = document.criteria()
     numbers = [one.number for one in found]
     assert len(set(numbers)) == len(numbers) == 56
@@ -34,6 +34,6 @@ def test_tests_named_by_the_page_exist():
     assert [f"{file}::{name}" for file, name in sorted(named) if name not in defined(file)] == []
 
 
-def test_links_of_the_page_are_test_files():
+def test_accessibility_page_links_to_existing_files():
     for path in re.findall(r"\]\(\.\./([^)#]+)\)", document.page()):
         assert (ROOT / path).is_file()

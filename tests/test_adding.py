@@ -53,7 +53,7 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return given
 
 
-def test_documented_section_reaches_its_card_in_a_browser(
+def test_section_made_by_the_documented_steps_shows_its_card_in_a_browser(
     tmp_path,
     environ,
     monkeypatch,
@@ -84,7 +84,7 @@ def test_documented_section_reaches_its_card_in_a_browser(
             assert "Tides" in page.locator("footer").inner_text()
 
 
-def test_documented_provider_of_each_kind_passes_its_test(tmp_path, environ) -> None:
+def test_provider_made_by_the_documented_steps_passes_its_generated_test(tmp_path, environ) -> None:
     said = follow(BLOCKS[1], tmp_path, **environ)
     assert said.count("To fill in:") == 3
     assert "1 passed" in said
@@ -104,7 +104,7 @@ def test_documented_provider_of_each_kind_passes_its_test(tmp_path, environ) -> 
         assert "1 passed" in printed, printed[-3000:]
 
 
-def test_new_overwrites_nothing(tmp_path) -> None:
+def test_scaffold_script_does_not_overwrite_an_existing_folder(tmp_path) -> None:
     (tmp_path / "own").write_text("mine")
     command = [sys.executable, ROOT / "scripts" / "new", "section", "tides", "--into", tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

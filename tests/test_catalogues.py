@@ -45,7 +45,7 @@ def test_each_language_has_a_catalogue():
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_catalogue_has_exactly_the_messages_of_the_code(language, said):
+def test_catalogue_has_exactly_the_messages_used_in_the_code(language, said):
     there = {key(message) for message in messages(catalogue(language))}
     wanted = {key(message) for message in messages(said)}
     assert wanted - there == set(), "run ./scripts/generate messages, then translate what is empty"
@@ -63,7 +63,7 @@ def test_message_is_translated_in_each_plural_form(language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_translation_has_the_fields_of_its_source(language):
+def test_translation_has_the_same_placeholders_as_its_source(language):
     for message in messages(catalogue(language)):
         source = message.id if isinstance(message.id, str) else message.id[-1]
         fields = set(FIELD.findall(source))
@@ -93,7 +93,7 @@ SAME = {  # what is written alike in English and in these languages, besides sig
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_translation_is_not_english(language):
+def test_translation_differs_from_the_english_source(language):
     """No English is left but words that are written alike."""
     alike = {*SAME.get(language, "").split(), "API", "N", "S", "E", "W", "h", "min"}
     for message in messages(catalogue(language)):
@@ -113,7 +113,7 @@ MARKS = {  # marks that are typing habits of English or of typewriters
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_translation_uses_the_marks_of_its_language(language):
+def test_translation_uses_the_punctuation_of_its_language(language):
     """Curly apostrophes; French blanks before high marks; full-width and Arabic marks."""
     for message in messages(catalogue(language)):
         for form in forms(message):
@@ -164,7 +164,7 @@ def test_messages_can_be_extracted_from_the_code():
             assert not hidden, (file.name, ast.unparse(call))
 
 
-def test_new_messages_are_appended_in_order(tmp_path):
+def test_new_messages_are_appended_after_the_existing_messages(tmp_path):
     file = tmp_path / "de.po"
     file.write_bytes((FOLDER / "de.po").read_bytes())
     before = [key(message) for message in messages(catalogue("de"))]

@@ -14,7 +14,7 @@ SKY = 'msgid "sky"\nmsgstr "Himmel"'
 LOCALE = ROOT / "src/location_context/localisation/locale"
 
 
-def test_section_descriptions_are_complete() -> None:
+def test_each_schema_field_of_each_section_has_a_description() -> None:
     sections = registry.load(registry.SECTIONS, Section)
     assert [problem for one in sections for problem in description_problems(one)] == []
 

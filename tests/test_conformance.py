@@ -112,7 +112,7 @@ def days(_: Any) -> FakeResponse:
     return FakeResponse({"days": ["2026-11-21"], "tmax": [10.0], "tmin": [5.0]})
 
 
-def test_kit_detects_a_careless_parser() -> None:
+def test_conformance_kit_detects_a_parser_that_fails_on_data_of_unexpected_shapes() -> None:
     with pytest.raises(ConformanceError) as raised:
         check_provider(Careless, days, clock=CLOCK)
     said = str(raised.value)
@@ -133,18 +133,20 @@ class Inventive(Careless):
             return Forecast(first, columns, Grid(cell.lat, cell.lng, None), now, now)
 
 
-def test_kit_detects_invented_data() -> None:
+def test_conformance_kit_detects_a_provider_that_accepts_a_web_page_as_data() -> None:
     with pytest.raises(ConformanceError, match="a web page: was taken for data"):
         check_provider(Inventive, days, clock=CLOCK)
 
 
-def test_kit_detects_an_archive_without_representativeness(monkeypatch) -> None:
+def test_conformance_kit_detects_an_archive_that_does_not_declare_its_representativeness(
+    monkeypatch,
+) -> None:
     monkeypatch.delattr(NasaPower, "representativeness")
     provider, respond, settings = CASES["nasa_power"]
     with pytest.raises(ConformanceError, match="representativeness: the error"):
         check_provider(provider, respond, settings=settings, clock=CLOCK)
 
 
-def test_kit_detects_a_provider_with_another_address() -> None:
+def test_conformance_kit_detects_a_provider_that_ignores_the_configured_address() -> None:
     with pytest.raises(ConformanceError, match="a good answer: "):
         check_provider(Careless, days, settings={"nasa_power_url": "{url}"}, clock=CLOCK)

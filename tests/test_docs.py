@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def test_each_dependency_has_its_reason_in_a_decision():
+def test_each_dependency_is_explained_in_a_decision():
     decisions = "\n".join(p.read_text() for p in (ROOT / "docs" / "decisions").glob("*.md")).lower()
     names = [re.split(r"[\[<>=~! ]", wanted)[0] for wanted in PROJECT["dependencies"]]
     missing = [n for n in names if n not in decisions and n.replace("-", "_") not in decisions]
@@ -25,7 +25,7 @@ def test_changelog_has_this_version():
     assert f"## {location_context.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_calling_explains_each_section_and_each_reason():
+def test_page_about_calling_the_api_explains_each_section_and_each_degraded_reason():
     page = (ROOT / "docs" / "calling.md").read_text()
     rows = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     assert rows == {one.name for one in registry.load(registry.SECTIONS, Section)}
@@ -61,7 +61,7 @@ def test_committed_files_name_no_machine_and_no_registry_host():
     assert found == []
 
 
-def test_performance_picture_shows_each_row_of_its_tables():
+def test_performance_chart_shows_each_row_of_its_tables():
     page = picture.PAGE.read_text("utf-8")
     assert len(picture.parts(page)) == len(picture.HUES)
     assert len(picture.reached(page)) == page.count("✓ |") + page.count("✗ |")

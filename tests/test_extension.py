@@ -26,9 +26,8 @@ from location_context.testing import (
     check_section,
 )
 from tests.moved_clock import MovedClock
-from tests.serving import serve
 from tests.web.commands import command
-from tests.web.conftest import Client, make_key
+from tests.web.conftest import Client, served_client
 from tests.web.full_app import OFF
 
 PACKAGE = Path(__file__).parents[1] / "examples" / "air_quality"
@@ -94,21 +93,20 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
 @pytest.fixture(scope="module")
 def client(installed: Installed) -> Iterator[Client]:
     settings = Settings.read(installed.environ)
-    key = make_key(settings)
-    with serve(settings, clock=MovedClock()) as served:
-        yield Client(served, key)
+    with served_client(settings, clock=MovedClock()) as client:
+        yield client
 
 
-def test_provider_of_the_package_conforms(installed: Installed) -> None:
+def test_provider_of_a_third_party_package_passes_the_conformance_kit(installed: Installed) -> None:
     check_provider(installed.forecast.Skyline, respond, clock=MovedClock())
 
 
-def test_section_of_the_package_conforms(installed: Installed) -> None:
+def test_section_of_a_third_party_package_passes_the_conformance_kit(installed: Installed) -> None:
     given = {"air_quality_url": "{url}/air"}
     check_section(installed.air_quality.AirQuality, respond, settings=given, clock=MovedClock())
 
 
-def test_section_of_the_package_has_an_endpoint_with_key_and_quota(client: Client) -> None:
+def test_third_party_section_has_an_endpoint_with_api_key_and_quota(client: Client) -> None:
     assert client.get("/v1/pulse/air_quality", STAY, key=None).status_code == 401
     answer = client.get("/v1/pulse/air_quality", STAY)
     assert answer.status_code == 200
@@ -119,14 +117,14 @@ def test_section_of_the_package_has_an_endpoint_with_key_and_quota(client: Clien
     assert wrong.json()["error"]["code"] == "missing_parameter"
 
 
-def test_provider_of_the_package_gives_the_forecast(client: Client) -> None:
+def test_third_party_provider_supplies_the_forecast(client: Client) -> None:
     body = client.get("/v1/pulse/weather", STAY).json()
     assert body["basis"]["provider"] == "Skyline"
     assert body["days"][0]["temperature_max"] == pytest.approx(12.0, abs=0.5)
     assert "Forecast: Skyline, CC BY 4.0" in [one["text"] for one in body["attribution"]]
 
 
-def test_reference_has_the_section_of_the_package(client: Client) -> None:
+def test_api_reference_documents_the_third_party_section(client: Client) -> None:
     document = client.get("/v1/openapi.json", key=None).json()
     operation = document["paths"]["/v1/pulse/air_quality"]["get"]
     assert operation["summary"] == "Air quality: the European index for each day"
@@ -137,7 +135,7 @@ def test_reference_has_the_section_of_the_package(client: Client) -> None:
     assert "Air quality: the European" in client.get("/v1/docs", key=None).text
 
 
-def test_status_has_section_and_provider_of_the_package(client: Client) -> None:
+def test_status_lists_the_third_party_section_and_provider(client: Client) -> None:
     client.get("/v1/pulse/air_quality", STAY)
     sections = client.get("/v1/status", key=None).json()["sections"]
     assert list(sections) == ["weather", "astronomy", "air_quality", "guide", "events", "year"]
@@ -146,7 +144,7 @@ def test_status_has_section_and_provider_of_the_package(client: Client) -> None:
     assert "skyline" in [one["name"] for one in sections["weather"]["providers"]]
 
 
-def test_widget_shows_the_card_and_source_of_the_package(client: Client) -> None:
+def test_widget_shows_the_card_and_attribution_of_the_third_party_section(client: Client) -> None:
     page = client.get("/v1/pulse", {**STAY, "lang": "de"}, key=None).text
     assert '<section class="card air_quality" id="air_quality"' in page
     assert "Luftqualität</h2>" in page
@@ -156,7 +154,7 @@ def test_widget_shows_the_card_and_source_of_the_package(client: Client) -> None
     assert "Wetter, Himmel, Luftqualität, Restaurants und Veranstaltungen" in page
 
 
-def test_compact_widget_shows_the_card_of_the_package(client: Client) -> None:
+def test_compact_widget_shows_the_card_of_the_third_party_section(client: Client) -> None:
     page = client.get("/v1/pulse", {**STAY, "lang": "de", "layout": "compact"}, key=None).text
     part = page.partition('aria-labelledby="h-air_quality">')[2].partition("</section>")[0]
     assert "Luftqualität</h2>" in part
@@ -164,7 +162,7 @@ def test_compact_widget_shows_the_card_of_the_package(client: Client) -> None:
     assert 'href="https://skyline.example/"' in page.partition("<footer")[2]
 
 
-def test_builder_and_oembed_name_the_section_of_the_package(client: Client) -> None:
+def test_builder_and_oembed_offer_the_third_party_section(client: Client) -> None:
     builder = client.get("/", STAY, key=None).text
     assert "<code>/v1/pulse/air_quality</code><span>air quality</span>" in builder
     address = f"http://127.0.0.1:8000/v1/pulse?{'&'.join(f'{k}={v}' for k, v in STAY.items())}"
@@ -173,7 +171,7 @@ def test_builder_and_oembed_name_the_section_of_the_package(client: Client) -> N
     assert embed["height"] > 500
 
 
-def test_read_prints_the_section_of_the_package(installed: Installed) -> None:
+def test_read_command_prints_the_third_party_section(installed: Installed) -> None:
     start = date.today() + timedelta(days=1)  # noqa: DTZ011  a command has the system's clock
     days = ("--start", f"{start}", "--end", f"{start + timedelta(days=2)}")
     place = ("--lat", "48.8566", "--lng", "2.3522")
@@ -182,7 +180,7 @@ def test_read_prints_the_section_of_the_package(installed: Installed) -> None:
     assert "air_quality" in registry.names()
 
 
-def test_doctor_checks_the_package_and_masks_its_secret(installed: Installed) -> None:
+def test_doctor_checks_the_third_party_package_and_masks_its_secret(installed: Installed) -> None:
     # it exits with 1, since no source is left for the weather of half a year from now
     done = command(None, "doctor", "--json", more=installed.environ, fails=True)
     findings = {one["check"]: one["message"] for one in json.loads(done.stdout)}
@@ -193,7 +191,7 @@ def test_doctor_checks_the_package_and_masks_its_secret(installed: Installed) ->
     assert "hunter2" not in done.stdout + done.stderr
 
 
-def test_misspelt_setting_of_the_package_is_reported(installed: Installed) -> None:
+def test_misspelt_setting_of_a_third_party_package_is_reported(installed: Installed) -> None:
     wrong = {**installed.environ, "LOCATION_CONTEXT_SKYLINE_ULR": "x"}
     settings = import_module("location_context.settings")
     assert settings.unknown(wrong) == ["LOCATION_CONTEXT_SKYLINE_ULR"]

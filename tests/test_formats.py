@@ -27,11 +27,11 @@ def formats(tag: str) -> Formatter:
         ("ar", f"الأربعاء،{NB}12{NB}أغسطس"),
     ],
 )
-def test_dates_follow_the_language(tag, shown):
+def test_date_format_follows_the_language(tag, shown):
     assert formats(tag).date_short(date(2026, 8, 12)) == shown
 
 
-def test_clocks_follow_the_region():
+def test_clock_format_of_12_or_24_hours_follows_the_region():
     moment = datetime(2026, 8, 8, 21, 5, tzinfo=MADRID)
     assert formats("en").time(moment) == "21:05"
     assert formats("en-US").time(moment) == "9:05\u202fPM"
@@ -47,12 +47,12 @@ def test_clocks_follow_the_region():
         ("en", (6, 7), f"06:48{DASH}07:48"),
     ],
 )
-def test_range_within_half_a_day_names_the_half_once(tag, hours, shown):
+def test_time_range_within_one_half_of_the_day_shows_am_or_pm_once(tag, hours, shown):
     start, end = (datetime(2026, 8, 8, hour, 48, tzinfo=MADRID) for hour in hours)
     assert formats(tag).times(start, end) == shown
 
 
-def test_only_right_to_left_languages_isolate_names():
+def test_names_get_bidi_isolation_only_in_right_to_left_languages():
     assert formats("ar").bidi_isolate("Kursaal") == "\u2068Kursaal\u2069"
     assert formats("ar").bidi_isolate("") == ""
     assert formats("de").bidi_isolate("Kursaal") == "Kursaal"
@@ -91,7 +91,7 @@ def test_whole_amounts_of_money_have_no_decimals():
     assert formats("de").money(18.5, "EUR") == f"18,50{NB}€"
 
 
-def test_zones_have_their_name_where_it_is_in_use():
+def test_time_zone_is_shown_by_name_if_the_language_uses_that_name_else_by_offset():
     moment = datetime(2026, 8, 8, 12, tzinfo=MADRID)
     assert formats("en").zone(moment) == f"CEST{NB}(UTC+2)"
     assert formats("ja").zone(moment) == "UTC+2"
@@ -107,6 +107,6 @@ def test_sentence_never_ends_in_two_full_stops():
 @pytest.mark.parametrize(
     ("tag", "comma", "between"), [("en", ", ", " "), ("ja", "、", ""), ("ar", "، ", " ")]
 )
-def test_enumerations_have_the_marks_of_the_language(tag, comma, between):
+def test_lists_are_joined_with_the_comma_of_the_language(tag, comma, between):
     fmt = formats(tag)
-    assert (fmt.comma, fmt.word_separator) == (comma, between)
+    assert (fmt.comma, fmt.language.word_separator) == (comma, between)

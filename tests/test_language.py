@@ -31,7 +31,7 @@ LANGUAGES = Languages(dict.fromkeys(TAGS, gettext.NullTranslations))
         ("x-klingon-very", None, None),
     ],
 )
-def test_look_up_removes_subtags_until_a_catalogue_fits(sent, tag, locale):
+def test_language_lookup_removes_subtags_until_a_catalogue_matches(sent, tag, locale):
     if tag is None:
         with pytest.raises(InvalidLanguage):
             LANGUAGES.choose(sent)
@@ -60,12 +60,12 @@ def test_malformed_language_tag_is_refused(sent: str):
         (";;;q=,,de;q=2,fr;q=abc", "en"),
     ],
 )
-def test_accept_language_is_read_by_quality(header: str, tag: str):
+def test_accept_language_chooses_the_language_of_the_highest_quality_value(header: str, tag: str):
     assert LANGUAGES.accept(header).tag == tag
 
 
 @given(st.text(max_size=200))
-def test_accept_language_never_fails(header: str):
+def test_parsing_accept_language_never_fails(header: str):
     assert LANGUAGES.accept(header).tag
 
 

@@ -32,7 +32,7 @@ def parsed(names=WIDGET, **changed):
 
 
 @given(st.floats(-90, 90), st.floats(-180, 180))
-def test_numbers_in_range_are_accepted_and_canonical(lat, lng) -> None:
+def test_coordinates_in_range_are_accepted_and_rounded_to_canonical_form(lat, lng) -> None:
     checked = parsed(lat=repr(lat), lng=repr(lng))
     assert -90 <= checked.lat <= 90
     assert -180 < checked.lng <= 180
@@ -44,7 +44,7 @@ def test_numbers_in_range_are_accepted_and_canonical(lat, lng) -> None:
 
 
 @given(st.text(max_size=12))
-def test_latitude_must_be_a_json_number(text) -> None:
+def test_latitude_must_be_written_as_a_json_number(text) -> None:
     try:
         number = msgspec.json.decode(text.encode("utf-8", "surrogatepass"))
         fits = isinstance(number, int | float) and not isinstance(number, bool)
@@ -65,7 +65,7 @@ def test_latitude_must_be_a_json_number(text) -> None:
     ["nan", "inf", "-inf", "1e400", "90.0000001", " 48 ", "1_0", "+5", "48,2", "0x10", "٤٨", "048",
      "48.", ".5", "1e", "--1", "Infinity", "NaN", "1" * 5000],
 )  # fmt: skip
-def test_latitude_out_of_form_or_range_is_refused(text) -> None:
+def test_malformed_or_out_of_range_latitude_is_refused(text) -> None:
     with pytest.raises(errors.InvalidLatitude) as caught:
         parsed(lat=text)
     assert "lat is" in caught.value.message
@@ -86,7 +86,9 @@ def test_latitude_out_of_form_or_range_is_refused(text) -> None:
         ("12.34567", "-179.99999", (12.3457, 180.0)),
     ],
 )
-def test_poles_zero_and_date_line_are_canonical(lat, lng, canonical) -> None:
+def test_coordinates_of_poles_zero_and_date_line_have_one_canonical_form(
+    lat, lng, canonical
+) -> None:
     checked = parsed(lat=lat, lng=lng)
     assert (checked.lat, checked.lng) == canonical
     assert "-" not in f"{checked.lat} {checked.lng}".replace("-90.0", "")
@@ -100,7 +102,7 @@ def test_stay_of_1_to_92_dates_is_accepted(start, days) -> None:
 
 
 @given(DATES, DATES)
-def test_two_dates_are_a_stay_or_a_range_error(start, end) -> None:
+def test_start_and_end_date_make_a_stay_or_raise_a_date_range_error(start, end) -> None:
     try:
         stay = parsed(start=start.isoformat(), end=end.isoformat()).stay
     except errors.InvalidDateRange:
@@ -117,7 +119,7 @@ def test_two_dates_are_a_stay_or_a_range_error(start, end) -> None:
      "1899-12-31", "2051-01-01", "0000-00-00", "٢٠٢٦-11-28", "2026-11-28 ", "28.11.2026"],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["start", "end"])
-def test_date_out_of_form_or_range_is_refused(name, text) -> None:
+def test_malformed_or_out_of_range_date_is_refused(name, text) -> None:
     with pytest.raises(errors.InvalidDate, match=f"{name} is"):
         parsed(**{name: text})
 
@@ -143,7 +145,7 @@ ONE_WRONG = {
 
 
 @given(st.sets(st.sampled_from(sorted(ONE_WRONG)), min_size=1))
-def test_first_wrong_parameter_in_contract_order_is_reported(wrong) -> None:
+def test_first_wrong_parameter_in_documented_order_is_reported(wrong) -> None:
     changed = {name: ONE_WRONG[name][0] for name in wrong}
     first = next(name for name in ONE_WRONG if name in wrong)
     with pytest.raises(errors.InvalidRequest) as caught:
@@ -168,7 +170,7 @@ def test_missing_or_empty_required_parameter_is_refused(name, value) -> None:
 
 
 @pytest.mark.parametrize("name", ["units", "lang", "place", "theme", "accent", "sections"])
-def test_empty_optional_parameter_is_absent(name) -> None:
+def test_empty_optional_parameter_counts_as_absent(name) -> None:
     assert parsed(**{name: ""}) == parsed()
 
 
@@ -190,7 +192,7 @@ def test_parameters_of_other_endpoints_are_ignored() -> None:
         ("section", "sections"),
     ],
 )  # fmt: skip
-def test_misspelt_parameter_is_refused_with_its_name(name, meant) -> None:
+def test_misspelt_parameter_is_refused_with_the_correct_name(name, meant) -> None:
     with pytest.raises(errors.UnknownParameter) as caught:
         parsed(**{name: "x"})
     assert caught.value.message.endswith(f"did you mean {meant}?")
@@ -203,7 +205,7 @@ def test_misspelt_parameter_is_refused_with_its_name(name, meant) -> None:
      "rnd", "rand", "id", "ref", "src", "en", "la", "nd", "alt", "and", "unify", "latest",
      "languages_spoken", "cachebuster", "x" * 5000, "", "unitsunits", "tema", "ort", "place_id"],
 )  # fmt: skip
-def test_other_unknown_parameters_are_ignored(name) -> None:
+def test_unknown_parameter_that_resembles_no_known_name_is_ignored(name) -> None:
     assert parsed(**{name: "junk"}) == parsed()
 
 
@@ -214,14 +216,14 @@ SYNONYMS = {
 
 
 @pytest.mark.parametrize(("name", "meant"), SYNONYMS.items())
-def test_synonym_of_a_parameter_is_refused_with_its_name(name, meant) -> None:
+def test_synonym_of_a_parameter_is_refused_with_the_name_of_that_parameter(name, meant) -> None:
     with pytest.raises(errors.UnknownParameter) as caught:
         parse(f"{name}=1&lat=1&lng=2".encode(), WIDGET, LANGUAGES)
     assert caught.value.message == f"{name!r} is not a parameter; did you mean {meant}?"
 
 
 @given(st.text(max_size=8))
-def test_unknown_name_is_refused_only_within_an_edit_of_a_known_name(name) -> None:
+def test_unknown_parameter_is_refused_only_if_one_edit_from_a_known_name(name) -> None:
     """Beside a plain distance that counts insertions, deletions, replacements and exchanges."""
     if any("\ud800" <= c <= "\udfff" or c == "\x00" for c in name) or name in WIDGET:
         return
@@ -248,14 +250,14 @@ def distance(one: str, other: str) -> int:
 
 
 @pytest.mark.parametrize("name", ["place", "theme", "accent", "start", "end"])
-def test_parameter_of_another_endpoint_is_not_misspelt(name) -> None:
+def test_parameter_of_another_endpoint_is_not_refused_as_misspelt(name) -> None:
     query = f"lat=1&lng=2&{name}=x".encode()
     assert parse(query, UNDATED_SECTION, LANGUAGES) == parse(
         b"lat=1&lng=2", UNDATED_SECTION, LANGUAGES
     )
 
 
-def test_misspelt_name_is_reported_after_duplicates_and_before_values() -> None:
+def test_misspelt_parameter_is_reported_after_repeated_ones_and_before_wrong_values() -> None:
     with pytest.raises(errors.UnknownParameter):
         parse(b"unit=imperial&lat=x", WIDGET, LANGUAGES)
     with pytest.raises(errors.DuplicateParameter):
@@ -266,7 +268,7 @@ SECTIONS = ("weather", "astronomy", "guide", "events")
 
 
 @given(st.lists(st.sampled_from((*SECTIONS, "tides", "", " guide", "Guide")), max_size=6))
-def test_sections_accept_installed_names_in_order(names) -> None:
+def test_sections_parameter_accepts_installed_names_and_keeps_their_order(names) -> None:
     query = urlencode({**GIVEN, "sections": ",".join(names)}).encode()
     if set(names) <= set(SECTIONS) or not ",".join(names):
         checked = parse(query, WIDGET, LANGUAGES, {"sections": SECTIONS}).sections
@@ -286,7 +288,7 @@ def test_defaults_are_metric_light_and_teal() -> None:
 
 
 @given(st.text(max_size=200))
-def test_place_is_cleaned_or_refused_for_its_length(text) -> None:
+def test_place_name_is_cleaned_of_control_characters_or_refused_if_too_long(text) -> None:
     if any("\ud800" <= c <= "\udfff" or c == "\x00" for c in text):
         with pytest.raises(errors.MalformedRequest):
             parse(f"{urlencode(GIVEN)}&place={quote(text, errors='surrogatepass')}".encode(),
@@ -303,7 +305,7 @@ def test_place_is_cleaned_or_refused_for_its_length(text) -> None:
         assert character not in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
-def test_place_keeps_joiners_emoji_and_right_to_left_scripts() -> None:
+def test_place_name_keeps_joiners_emoji_and_right_to_left_scripts() -> None:
     for place in ("Zürich", "القاهرة", "नई दिल्ली", "👨‍👩‍👧 Camp", "São Tomé"):
         assert parsed(place=place).place == place
     assert parsed(place="a\u202eb\x07c\r\nd").place == "abcd"
@@ -315,7 +317,7 @@ def test_accent_of_three_or_six_hex_digits_is_accepted(accent) -> None:
 
 
 @pytest.mark.parametrize("accent", ["abc", "#ab", "#abcd", "red", "#gggggg", "#abc;}", "#١٢٣"])
-def test_other_accents_are_refused(accent) -> None:
+def test_accent_that_is_not_a_hex_colour_is_refused(accent) -> None:
     with pytest.raises(errors.InvalidAccent):
         parsed(accent=accent)
 
@@ -327,7 +329,7 @@ def test_broken_escapes_nul_and_invalid_utf_8_are_malformed(query) -> None:
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_decoded_or_malformed(query) -> None:
+def test_query_of_any_bytes_is_decoded_or_refused_as_malformed(query) -> None:
     try:
         pairs = decode(query)
     except errors.MalformedRequest:
@@ -345,12 +347,12 @@ def test_decoding_reverses_form_encoding(pairs) -> None:
     assert decode(urlencode(usable).encode()) == usable
 
 
-def test_message_shortens_long_values_and_masks_keys() -> None:
+def test_error_message_shortens_long_values_and_masks_keys() -> None:
     assert len(shown("x" * 10_000)) < 50
     assert "lc_live_abc" not in shown("lc_live_abcdef")
 
 
-def test_unknown_language_is_english_and_a_malformed_tag_refused() -> None:
+def test_unknown_language_falls_back_to_english_and_a_malformed_tag_is_refused() -> None:
     languages = LANGUAGES
     assert parsed(lang="xx-Unknown").language.tag.startswith("en")
     with pytest.raises(errors.InvalidLanguage):
@@ -372,7 +374,7 @@ def test_unknown_guide_is_refused_with_the_names_that_exist() -> None:
 
 
 @given(st.integers(1, 16), DATES)
-def test_days_make_a_stay_of_as_many_dates_from_today(days, today) -> None:
+def test_days_parameter_makes_a_stay_of_that_many_dates_from_today(days, today) -> None:
     stay = parsed(start=None, end=None, days=str(days)).stay_from(today)
     assert (stay.start, stay.days) == (today, days)
 
@@ -384,7 +386,7 @@ def test_stay_with_dates_does_not_depend_on_today(today) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "17", "-1", "1.5", "+3", "٣", "007", "seven", " 7"])
-def test_days_other_than_1_to_16_are_refused(text) -> None:
+def test_days_parameter_outside_1_to_16_is_refused(text) -> None:
     with pytest.raises(
         errors.InvalidDays, match=r"days is .*accepted: a whole number from 1 to 16"
     ):
@@ -392,12 +394,12 @@ def test_days_other_than_1_to_16_are_refused(text) -> None:
 
 
 @pytest.mark.parametrize("dates", [{}, {"start": None}, {"end": None}])
-def test_days_beside_a_date_are_refused(dates) -> None:
+def test_days_parameter_together_with_a_date_is_refused(dates) -> None:
     with pytest.raises(errors.ConflictingParameters, match="days was given together with"):
         parsed(**dates, days="7")
 
 
-def test_missing_dates_of_the_widget_are_reported_with_days() -> None:
+def test_error_for_missing_widget_dates_suggests_start_and_end_or_days() -> None:
     with pytest.raises(errors.MissingParameter, match="start and end, or days"):
         parsed(start=None, end=None)
     with pytest.raises(errors.MissingParameter, match=r"^start is missing"):
@@ -406,5 +408,5 @@ def test_missing_dates_of_the_widget_are_reported_with_days() -> None:
         parsed(end=None)
 
 
-def test_section_ignores_days() -> None:
+def test_section_endpoint_ignores_the_days_parameter() -> None:
     assert parsed(DATED_SECTION, days="7").days is None

@@ -25,7 +25,7 @@ longitudes = st.floats(-180, 180)
         (-89.99999, 77, (-90.0, 0.0)),
     ],
 )
-def test_canonical_gives_equal_points_the_same_form(
+def test_canonical_coordinates_are_rounded_without_minus_zero_and_equal_for_equal_points(
     lat: float, lng: float, expected: tuple[float, float]
 ):
     got = canonical(lat, lng)
@@ -34,7 +34,7 @@ def test_canonical_gives_equal_points_the_same_form(
 
 
 @given(latitudes, longitudes)
-def test_canonical_is_idempotent(lat: float, lng: float):
+def test_canonical_form_of_coordinates_is_idempotent(lat: float, lng: float):
     once = canonical(lat, lng)
     assert canonical(*once) == once
 
@@ -68,7 +68,7 @@ def test_bearing_counts_clockwise_from_north(to: tuple[float, float], degrees: f
     assert bearing(0, 0, *to) == pytest.approx(degrees)
 
 
-def test_today_is_the_date_at_the_point():
+def test_today_is_the_local_date_at_the_coordinates():
     moment = datetime(2026, 6, 1, 11, 30, tzinfo=UTC)
     assert Point(-1.87, -157.4, "Pacific/Kiritimati").today(moment) == date(2026, 6, 2)
     assert Point(0, -180, "Etc/GMT+12").today(moment) == date(2026, 5, 31)

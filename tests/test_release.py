@@ -45,12 +45,12 @@ def test_release_sets_version_and_date(project: Path) -> None:
     assert "## 9.8.7 – 2027-03-01\n" in (project / "CHANGELOG.md").read_text()
 
 
-def test_release_changes_nothing_the_second_time(project: Path) -> None:
+def test_release_script_run_twice_changes_nothing_more(project: Path) -> None:
     RELEASE.set_version(project, "9.8.7", TODAY)
     assert RELEASE.set_version(project, "9.8.7", date(2027, 3, 2)) == []
 
 
-def test_release_knows_every_file_that_names_the_version() -> None:
+def test_release_script_updates_every_file_that_contains_the_version() -> None:
     named = subprocess.run(
         ["git", "grep", "-lF", location_context.__version__, "--", "src", "docs", "deploy"],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -69,7 +69,7 @@ def test_release_check_changes_no_file(project: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["1", "1.2", "01.x.0", "1.2.3-beta", "1.2.3 "])
-def test_release_rejects_a_version_of_another_form(project: Path, version: str) -> None:
+def test_release_rejects_a_malformed_version(project: Path, version: str) -> None:
     with pytest.raises(SystemExit, match=re.escape(f'"{version}" is not of the form')):
         RELEASE.set_version(project, version, TODAY)
 
@@ -88,7 +88,7 @@ def test_the_changelog_is_short_and_dates_this_version() -> None:
     assert len(section.split()) <= 500
 
 
-def test_each_release_tool_has_its_reason_in_a_decision() -> None:
+def test_each_release_tool_is_explained_in_a_decision() -> None:
     page = (ROOT / "docs" / "decisions" / "release.md").read_text()
     lines = (ROOT / "requirements" / "release.in").read_text().splitlines()
     assert [one for one in lines if not one.startswith("#") and f"\n| {one} " not in page] == []

@@ -54,7 +54,7 @@ def plain(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_the_documented_command_works_from_any_folder_after_serve(
+def test_command_line_works_from_any_folder_after_the_first_serve(
     clone: Path, plain: dict[str, str], tmp_path: Path
 ) -> None:
     port, elsewhere = free_port(), tmp_path / "elsewhere"
@@ -83,7 +83,7 @@ def test_the_documented_command_works_from_any_folder_after_serve(
     assert "./scripts/location-context guide import FILE" in said
 
 
-def test_serve_prints_one_help_and_names_the_other(clone: Path, plain: dict[str, str]) -> None:
+def test_help_of_serve_also_names_the_help_of_setup(clone: Path, plain: dict[str, str]) -> None:
     done = subprocess.run(
         ["./scripts/serve", "--help"],
         cwd=clone, env=plain, capture_output=True, text=True, check=True,
@@ -98,7 +98,7 @@ def wait_until_it_answers(server: subprocess.Popen[bytes], port: int) -> None:
     assert server.poll() is None
 
 
-def test_a_second_clone_serves_its_own_data_beside_the_first(
+def test_each_clone_has_its_own_data_directory(
     clone: Path, plain: dict[str, str], tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
@@ -112,7 +112,9 @@ def test_a_second_clone_serves_its_own_data_beside_the_first(
         assert (folder / "data" / "location-context.sqlite3").exists()
 
 
-def test_hints_name_the_command_as_it_was_called(clone: Path, plain: dict[str, str]) -> None:
+def test_hints_show_the_command_with_the_path_by_which_it_was_called(
+    clone: Path, plain: dict[str, str]
+) -> None:
     done = subprocess.run(
         ["./scripts/location-context", "doctor"],
         cwd=clone, env=plain, capture_output=True, text=True, check=False,
@@ -120,7 +122,7 @@ def test_hints_name_the_command_as_it_was_called(clone: Path, plain: dict[str, s
     assert "./scripts/location-context setup" in " ".join(done.stdout.split())
 
 
-def test_the_pages_call_the_command_as_it_is_in_a_clone() -> None:
+def test_documentation_calls_the_command_by_its_path_in_a_clone() -> None:
     installed = {"production.md"}  # there the command is on PATH
     pages = [one for one in (ROOT / "docs").glob("*.md") if one.name not in installed]
     bare = [
@@ -157,7 +159,7 @@ sys.exit(", ".join(failed) or 0)
 """
 
 
-def test_every_benchmark_and_study_starts(plain: dict[str, str]) -> None:
+def test_every_benchmark_and_study_prints_its_help(plain: dict[str, str]) -> None:
     assert len(MODULES) > 15
     done = subprocess.run(
         [sys.executable, "-c", STARTS, *MODULES],
@@ -167,7 +169,7 @@ def test_every_benchmark_and_study_starts(plain: dict[str, str]) -> None:
     assert done.stdout.count("usage:") == len(MODULES)
 
 
-def test_generate_and_check_list_their_names() -> None:
+def test_generate_and_check_scripts_list_their_targets() -> None:
     generate = [sys.executable, "-m", "scripts.generators", "--help"]
     names = {path.stem for path in (ROOT / "scripts" / "generators").glob("[a-z]*.py")}
     printed = subprocess.run(generate, cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -178,7 +180,7 @@ def test_generate_and_check_list_their_names() -> None:
     assert [name for name in names if f"\n{name} " not in printed] == []
 
 
-def test_check_refuses_an_unknown_name() -> None:
+def test_check_script_refuses_an_unknown_target() -> None:
     done = subprocess.run(
         [ROOT / "scripts" / "check", "nothing"], capture_output=True, text=True, check=False
     )

@@ -19,7 +19,7 @@ def read(**given: str) -> Settings:
     return Settings.read({PREFIX + name.upper(): value for name, value in given.items()})
 
 
-def test_default_settings_work():
+def test_default_settings_are_valid():
     settings = read()
     assert settings.database.startswith("sqlite:////")
     assert settings.database.endswith("/location-context.sqlite3")
@@ -27,7 +27,9 @@ def test_default_settings_work():
     assert settings.uses_open_meteo_free
 
 
-def test_data_directory_is_the_platform_s_unless_this_folder_has_a_store(tmp_path, monkeypatch):
+def test_data_directory_is_the_platform_default_unless_the_current_folder_has_a_database(
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     place = Settings.read({"XDG_DATA_HOME": str(tmp_path / "home")}).data_dir
     assert place == tmp_path / "home" / "location-context"
@@ -36,14 +38,14 @@ def test_data_directory_is_the_platform_s_unless_this_folder_has_a_store(tmp_pat
     assert Settings.read({"XDG_DATA_HOME": str(tmp_path / "home")}).data_dir == tmp_path / "data"
 
 
-def test_open_meteo_key_selects_the_customer_hosts():
+def test_open_meteo_key_selects_the_hosts_for_paying_customers():
     settings = read(open_meteo_api_key="k")
     assert settings.forecast_url == "https://customer-api.open-meteo.com/v1/forecast"
     assert settings.archive_url == "https://customer-archive-api.open-meteo.com/v1/archive"
     assert not settings.uses_open_meteo_free
 
 
-def test_empty_address_switches_a_provider_off():
+def test_empty_url_switches_a_provider_off():
     settings = read(open_meteo_forecast_url="", nasa_power_url="")
     assert settings.forecast_url == ""
     assert settings.nasa_power_url == ""
@@ -88,7 +90,7 @@ def test_embed_hosts_accept_origins(text: str):
         "https://a.example:0", "https://mañana.example", "https://a\n.example",
     ],
 )  # fmt: skip
-def test_embed_hosts_refuse_other_texts(text: str):
+def test_embed_hosts_refuse_texts_that_are_not_origins(text: str):
     with pytest.raises(OperatorError, match="EMBED_HOSTS must be origins like https://"):
         Settings.read({f"{PREFIX}EMBED_HOSTS": text})
 
@@ -117,12 +119,14 @@ def test_setting_with_a_line_break_is_refused(name: str):
 
 
 @given(st.sampled_from(Settings.__struct_fields__), st.text())
-def test_any_value_is_accepted_or_refused_by_name(name: str, text: str):
+def test_any_setting_value_is_accepted_or_refused_with_the_name_of_its_setting(
+    name: str, text: str
+):
     assert name.upper() in outcome(**{name: text})
 
 
 @pytest.mark.parametrize("name", Settings.__struct_fields__)
-def test_default_can_be_written_as_text(name: str):
+def test_default_value_of_each_setting_can_be_given_as_text(name: str):
     default = getattr(Settings(), name)
     text = ",".join(map(str, default)) if isinstance(default, tuple) else str(default or "")
     # an empty address is switched off, and an empty budget has no limit
@@ -146,7 +150,7 @@ A_SECRET = {
 }
 
 
-def test_exactly_the_secrets_can_be_read_from_files():
+def test_each_secret_and_no_other_setting_can_be_read_from_a_file():
     assert {"database_url", "redis_url", "key_pepper", "predicthq_api_key"} <= set(SECRETS)
     assert set(SECRETS) == {
         name for name in Settings.__struct_fields__ if isinstance(getattr(Settings(), name), Secret)
@@ -183,16 +187,16 @@ def test_unreadable_secret_file_is_reported_by_path_without_content(tmp_path: Pa
     assert f"{PREFIX}TICKETMASTER_API_KEY must be printable ASCII, not ***" in said
 
 
-def test_secret_in_place_of_its_path_is_masked():
+def test_secret_given_instead_of_the_path_of_its_file_is_masked():
     said = outcome(redis_url_file="redis://:hunter2@b")
     assert "REDIS_URL_FILE must be a file's absolute path" in said
     assert "hunter2" not in said
 
 
-def test_secret_set_twice_is_refused_and_the_environment_wins(tmp_path: Path):
+def test_secret_is_read_from_the_value_or_a_file_and_the_environment_comes_first(tmp_path: Path):
     file, toml = tmp_path / "pepper", tmp_path / "settings.toml"
     file.write_text("of the file")
-    assert "only one of them" in outcome(key_pepper="p", key_pepper_file=str(file))
+    assert "only one of the two" in outcome(key_pepper="p", key_pepper_file=str(file))
     assert read(key_pepper="", key_pepper_file=str(file)).key_pepper.reveal() == "of the file"
     toml.write_text(f'key_pepper_file = "{file}"\n')
     assert read(config=str(toml)).key_pepper.reveal() == "of the file"
@@ -212,7 +216,7 @@ def test_secret_set_twice_is_refused_and_the_environment_wins(tmp_path: Path):
         ("COLOUR", "COLOUR is not a setting"),
     ],
 )
-def test_unknown_name_gets_a_hint_beside_other_errors(wrong: str, report: str):
+def test_unknown_setting_gets_a_hint_in_addition_to_other_errors(wrong: str, report: str):
     assert unknown({PREFIX + wrong: ""}) == [PREFIX + wrong]
     assert report in not_a_setting(PREFIX + wrong)
     with pytest.raises(OperatorError, match="KEY_PEPPER is missing") as raised:
@@ -220,7 +224,7 @@ def test_unknown_name_gets_a_hint_beside_other_errors(wrong: str, report: str):
     assert report in raised.value.message
 
 
-def test_postgresql_needs_a_pepper():
+def test_postgresql_setting_requires_a_key_pepper():
     with pytest.raises(OperatorError, match="KEY_PEPPER is missing"):
         read(database_url="postgresql://127.0.0.1/x")
     assert read(database_url="postgresql://127.0.0.1/x", key_pepper="p").key_pepper.reveal() == "p"
@@ -237,7 +241,7 @@ def test_environment_overrides_the_settings_file(tmp_path: Path):
     assert settings.log_level == "debug"
 
 
-def test_settings_file_with_an_unknown_name_or_missing_is_refused(tmp_path: Path):
+def test_missing_settings_file_or_unknown_name_in_it_is_refused(tmp_path: Path):
     file = tmp_path / "settings.toml"
     file.write_text("colour = 1\n")
     with pytest.raises(OperatorError, match="COLOUR is not a setting"):
@@ -265,7 +269,7 @@ def test_secret_is_shown_only_by_reveal():
         ("osrm_url", "x:hun/t@er2@h", r"an address with http or https, not '\*\*\*@h'"),
     ],
 )
-def test_wrong_value_is_refused_with_its_form(name: str, text: str, accepted: str):
+def test_wrong_setting_value_is_refused_with_the_accepted_form(name: str, text: str, accepted: str):
     with pytest.raises(OperatorError, match=f"{name.upper()} must be {accepted}"):
         read(**{name: text})
 
@@ -357,12 +361,12 @@ def test_each_budget_belongs_to_a_provider():
 @pytest.mark.parametrize(
     "wrong", ["480", "0/minute", "1/week", "1/minute,2/minute", "x/day", "1/minute 2/day"]
 )
-def test_malformed_budget_is_refused_with_its_form(wrong: str):
+def test_malformed_budget_is_refused_with_the_accepted_form(wrong: str):
     with pytest.raises(OperatorError, match="must be units by window like 30/minute,2000/day"):
         read(nasa_power_budget=wrong)
 
 
-def test_too_small_budget_is_refused_with_the_cost_of_a_week():
+def test_error_for_a_too_small_budget_states_the_cost_of_a_week_at_a_new_place():
     with pytest.raises(OperatorError, match=r"at least 100 \(what a week at a new place"):
         read(open_meteo_budget="99/minute")
     assert read(open_meteo_budget="100/minute").limits("open_meteo") == {60.0: 100}

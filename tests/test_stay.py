@@ -11,7 +11,7 @@ from location_context.stay import FIRST_DATE, LAST_DATE, Stay, horizon, system_c
 TODAY = date(2026, 11, 21)
 
 
-def test_stay_includes_both_ends():
+def test_stay_includes_its_first_and_last_date():
     stay = Stay(date(2026, 12, 30), date(2027, 1, 2))
     assert stay.days == 4
     assert [d.day for d in stay.dates()] == [30, 31, 1, 2]
@@ -20,13 +20,13 @@ def test_stay_includes_both_ends():
     assert date(2027, 1, 3) not in stay
 
 
-def test_horizon_is_sixteen_days_with_today():
+def test_forecast_horizon_is_sixteen_days_including_today():
     assert horizon(TODAY) == TODAY + timedelta(days=15)
     assert Stay(TODAY, TODAY + timedelta(days=15)).within_horizon(TODAY)
     assert not Stay(TODAY, TODAY + timedelta(days=16)).within_horizon(TODAY)
 
 
-def test_stay_is_past_the_day_after_its_last():
+def test_stay_is_past_from_the_day_after_its_last_date():
     assert not Stay(TODAY, TODAY).is_past(TODAY)
     assert Stay(TODAY, TODAY).is_past(TODAY + timedelta(days=1))
 

@@ -28,23 +28,23 @@ METRIC, IMPERIAL = Measure("metric"), Measure("imperial")
         ("count", 2.44, 2.4, 2.4),
     ],
 )
-def test_measure_converts_each_kind_of_number(kind, value, metric, imperial):
+def test_unit_system_converts_each_quantity(kind, value, metric, imperial):
     assert getattr(METRIC, kind)(value) == metric
     assert getattr(IMPERIAL, kind)(value) == imperial
 
 
 @given(st.one_of(st.none(), st.sampled_from([math.nan, math.inf, -math.inf])))
-def test_measure_returns_none_without_a_number(value):
+def test_unit_conversion_of_a_missing_or_not_finite_number_is_none(value):
     assert METRIC.temperature(value) is None
     assert IMPERIAL.distance(value) is None
 
 
 @given(st.floats(-0.049, 0))
-def test_measure_never_returns_minus_zero(value: float):
+def test_unit_conversion_never_returns_minus_zero(value: float):
     assert math.copysign(1, METRIC.temperature(value)) > 0
 
 
-def test_units_are_named_as_in_the_contract():
+def test_units_have_the_names_of_the_api_contract():
     assert METRIC.body.precipitation == "mm"
     assert (IMPERIAL.body.precipitation, IMPERIAL.body.snowfall) == ("inch", "inch")
     assert (IMPERIAL.body.wind_speed, IMPERIAL.body.distance) == ("mph", "mi")

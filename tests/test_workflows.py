@@ -46,7 +46,7 @@ def test_actionlint_finds_nothing() -> None:
 
 
 @pytest.mark.parametrize("line", run_lines())
-def test_a_run_line_calls_one_script_that_exists(line: str) -> None:
+def test_each_workflow_run_line_calls_one_existing_script(line: str) -> None:
     matched = re.fullmatch(rf'({OURS})((?: --[a-z]+| [a-z]+| "\$GITHUB_[A-Z_]+")*)', line)
     assert matched is not None, "call one of ./scripts, and pass values by environment"
     script = ROOT / matched[1]
@@ -78,7 +78,9 @@ def ci_run(tmp_path: Path) -> Callable[[], list[str]]:
     return run
 
 
-def test_ci_installs_missing_parts_and_runs_the_tests(ci_run: Callable[[], list[str]]) -> None:
+def test_ci_installs_missing_system_packages_and_runs_the_tests(
+    ci_run: Callable[[], list[str]],
+) -> None:
     update, install, tests = ci_run()
     assert "apt-get" in update
     assert {"chromium", "caddy", "openssl", "postgresql"} <= set(install.split())
@@ -98,7 +100,7 @@ def test_the_release_check_builds_checks_and_serves_the_wheel() -> None:
     assert "✓ first widget" in done.stdout
 
 
-def test_an_action_is_pinned_by_commit_with_its_version_beside_it() -> None:
+def test_each_action_is_pinned_by_commit_with_its_version_in_a_comment() -> None:
     lines = [line for text in TEXTS.values() for line in text.splitlines() if "uses:" in line]
     assert len(lines) >= 8
     pinned = re.compile(r"[ -]+uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
@@ -110,7 +112,7 @@ def test_an_action_has_one_version_in_all_workflows() -> None:
     assert len({one.split("@")[0] for one in used}) == len(used)
 
 
-def test_only_the_release_gets_rights_to_write() -> None:
+def test_only_the_release_workflow_gets_write_permissions() -> None:
     for name, workflow in WORKFLOWS.items():
         assert workflow["permissions"] == {"contents": "read"}
         for job in workflow["jobs"].values():
@@ -126,7 +128,7 @@ def test_every_job_has_a_time_limit() -> None:
     assert [job for job in jobs if "timeout-minutes" not in job] == []
 
 
-def test_the_workflow_runs_on_every_python_of_check_pythons() -> None:
+def test_ci_workflow_runs_on_every_python_version_of_the_check_script() -> None:
     matrix = WORKFLOWS["checks.yml"]["jobs"]["tests"]["strategy"]["matrix"]["python"]
     known = re.search(r"PYTHONS:-([\d. ]+)", (ROOT / "scripts" / "check").read_text())
     assert known is not None
@@ -150,7 +152,7 @@ def test_every_release_file_gets_provenance_before_it_is_uploaded() -> None:
     assert attested < uploaded
 
 
-def test_hooks_run_the_locked_tools() -> None:
+def test_pre_commit_hooks_run_the_locked_tools() -> None:
     locked = (ROOT / "requirements" / "test.txt").read_text()
     assert [repo["repo"] for repo in HOOKS] == ["local"]
     tools = {hook["entry"].split()[0] for hook in HOOKS[0]["hooks"]}

@@ -45,7 +45,8 @@ FAILS = {  # what exit code 1 means beside an error
 HEAD = """# Commands
 
 Run `./scripts/location-context` in a clone, from any folder, or `location-context` if the package
-is installed. `--help` after any command says the same. Tests run the examples.
+is installed. `--help` after any command shows its part of this page. Tests run the
+examples.
 
 Answers go to stdout, as JSON with `--json`; progress, warnings and errors to stderr. For `--new`
 see [the data directory](operate.md#the-data-directory). All [settings](settings.md) apply to

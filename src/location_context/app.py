@@ -77,7 +77,7 @@ async def open_service(
 
     Args:
         settings: the settings of this process.
-        clock: the current time, with a time zone.
+        clock: returns the current time, with a time zone.
         sections: the sections to use instead of the installed ones.
         prepared: check the database, and read keys and guides now instead of at the first request.
         worker: this process among the server's processes.
@@ -136,7 +136,7 @@ def open_redis(settings: Settings, stack: AsyncExitStack) -> RedisLink | None:
 
 
 def open_hosts(database: Database, processes: int = 1) -> Hosts:
-    """Return the providers' hosts, with their budgets counted in the database."""
+    """Return an object that creates the providers' hosts, with budgets counted in the database."""
     return Hosts(partial(SqlLedger, database), processes=processes)
 
 
@@ -176,9 +176,9 @@ async def _supervised(name: str, run: Callable[[], Awaitable[None]]) -> None:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Collect the youngest garbage only after 10,000 new objects (Python's default is 700).
+    """Make garbage collections rare in the block: after 10,000 new objects instead of 700.
 
-    Concurrent requests allocate more than 700 objects, and leave no reference cycles.
+    Concurrent requests allocate more than 700 objects, and leave no reference cycles to collect.
     """
     before = gc.get_threshold()
     gc.set_threshold(10_000, *before[1:])
@@ -223,7 +223,6 @@ def create_app(
 
                 await stack.enter_async_context(metrics.served(service, app))
             async with background(service), drain.with_parent():
-                stack.callback(app.log.flush)
                 with drain.on_sigterm(app, settings):
                     if worker:
                         gc.freeze()

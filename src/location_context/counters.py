@@ -1,4 +1,4 @@
-"""Counters: plain numbers that are cheap to increment; the metrics read them when scraped."""
+"""Counters: plain numbers that are cheap to increment, and are read when metrics are requested."""
 
 import time
 from bisect import bisect_left
@@ -44,9 +44,8 @@ class ProviderCalls:
             such as `status_5xx`.
         seconds: the durations of calls.
         refused: the number of calls not made, by the reason of `ProviderBackoff`.
-        joined: the number of callers that shared another caller's call.
-        breaker_open: True while the address is not called, except to test it.
-        breaker_opened: how often the breaker opened.
+        breaker_open: True while the circuit breaker stops calls to the address, except trial calls.
+        breaker_opened: how often the circuit breaker opened.
         succeeded_at: the time of the last success, in POSIX seconds; 0 for never.
     """
 
@@ -56,7 +55,6 @@ class ProviderCalls:
         self.outcomes: dict[str, int] = {}
         self.seconds = Histogram(self.BOUNDS)
         self.refused: dict[str, int] = {}
-        self.joined = 0
         self.breaker_open = False
         self.breaker_opened = 0
         self.succeeded_at = 0.0
@@ -94,10 +92,6 @@ class ProviderCalls:
     def refuse(self, error: ProviderBackoff) -> None:
         """Count a call that was not made, by its reason."""
         self.refused[error.reason] = self.refused.get(error.reason, 0) + 1
-
-    def join(self, _flight: object = None) -> None:
-        """Count a caller that shares another caller's call."""
-        self.joined += 1
 
     def open_breaker(self, seconds: float) -> None:
         """Record and log that the address will not be called for this many seconds."""

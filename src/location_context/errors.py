@@ -1,18 +1,9 @@
 """Every error that the service raises; those for clients have a type, a code and an HTTP status.
 
 LocationContextError
-├── PublicError                      answered to a client in the error envelope
-│   ├── InvalidRequest               400 invalid_request_error
-│   │   ├── MalformedRequest         malformed_request
-│   │   ├── MissingParameter         missing_parameter
-│   │   ├── DuplicateParameter       duplicate_parameter
-│   │   ├── UnknownParameter         unknown_parameter (a known one misspelt)
-│   │   ├── InvalidLatitude, InvalidLongitude, InvalidDate, InvalidDateRange,
-│   │   ├── DateRangeTooLong, InvalidUnits, InvalidLanguage,
-│   │   ├── InvalidPlace, InvalidTheme, InvalidAccent, InvalidSections,
-│   │   ├── InvalidLayout, InvalidDays, InvalidGuide, InvalidPoints
-│   │   ├── ConflictingParameters    conflicting_parameters (days beside start, points beside lat)
-│   │   ├── InvalidTestHeader        invalid_test_header (also with a live key)
+├── PublicError                      sent to a client, as JSON or as a page
+│   ├── InvalidRequest               400 invalid_request_error; a subclass for each code
+│   │   ├── InvalidDate              invalid_date, and so on
 │   │   ├── NotFound                 404 not_found
 │   │   ├── MethodNotAllowed         405 method_not_allowed
 │   │   └── FormatNotImplemented     501 format_not_implemented (oEmbed alone)
@@ -35,12 +26,12 @@ LocationContextError
 │   │   └── ProviderBudgetSpent      no call was made: our budget for the provider is spent
 │   └── ProviderResponseInvalid      the response is not as the provider documents it
 ├── StorageError                     the database cannot be read or written
-└── OperatorError                    for the operator: a setting, an import or a command failed
+└── OperatorError                    for the operator: a setting is invalid, or a command failed
 """
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import msgspec
 
@@ -57,7 +48,7 @@ class LocationContextError(Exception):
 
 
 class PublicError(LocationContextError):
-    """An error sent to the client as JSON: `{type, code, message, request_id}`.
+    """An error that is sent to the client, as JSON with `type`, `code`, `message`, `request_id`.
 
     Attributes:
         type: the error's category.
@@ -82,134 +73,56 @@ class InvalidRequest(PublicError):
     status = 400
 
 
-class MalformedRequest(InvalidRequest):
-    code = "malformed_request"
-    summary = "The address has invalid escapes or UTF-8, or Host is invalid."
+def _invalid(code: str, summary: str, status: int = 400) -> type[InvalidRequest]:
+    """Return the subclass of `InvalidRequest` for one code, such as `InvalidDate`."""
+    name = code.title().replace("_", "")
+    values = {"code": code, "summary": summary, "status": status}
+    return cast("type[InvalidRequest]", type(name, (InvalidRequest,), values))
 
 
-class MissingParameter(InvalidRequest):
-    code = "missing_parameter"
-    summary = "A required parameter is missing or empty."
-
-
-class DuplicateParameter(InvalidRequest):
-    code = "duplicate_parameter"
-    summary = "A parameter was given twice."
-
-
-class UnknownParameter(InvalidRequest):
-    """A parameter's name is one edit away from a known name, or a common alias of one."""
-
-    code = "unknown_parameter"
-    summary = (
-        "A parameter's name is one letter off, or is a common alias such as unit or lon. Other "
-        "unknown parameters are ignored."
-    )
-
-
-class InvalidLatitude(InvalidRequest):
-    code = "invalid_latitude"
-    summary = "lat must be a number from -90 to 90."
-
-
-class InvalidLongitude(InvalidRequest):
-    code = "invalid_longitude"
-    summary = "lng must be a number from -180 to 180."
-
-
-class InvalidDate(InvalidRequest):
-    code = "invalid_date"
-    summary = "start and end must be dates YYYY-MM-DD in range."
-
-
-class InvalidDateRange(InvalidRequest):
-    code = "invalid_date_range"
-    summary = "end is before start."
-
-
-class DateRangeTooLong(InvalidRequest):
-    code = "date_range_too_long"
-    summary = "The stay has too many dates."
-
-
-class InvalidDays(InvalidRequest):
-    code = "invalid_days"
-    summary = "days must be a whole number from 1 to 16."
-
-
-class ConflictingParameters(InvalidRequest):
-    code = "conflicting_parameters"
-    summary = "days was given together with start or end, or points together with lat or lng."
-
-
-class InvalidUnits(InvalidRequest):
-    code = "invalid_units"
-    summary = "units must be metric or imperial."
-
-
-class InvalidLanguage(InvalidRequest):
-    code = "invalid_language"
-    summary = "lang must be a well-formed BCP 47 tag."
-
-
-class InvalidPlace(InvalidRequest):
-    code = "invalid_place"
-    summary = "Widget: place is too long."
-
-
-class InvalidTheme(InvalidRequest):
-    code = "invalid_theme"
-    summary = "Widget: theme must be light, dark or auto."
-
-
-class InvalidAccent(InvalidRequest):
-    code = "invalid_accent"
-    summary = "Widget: accent must be #rgb or #rrggbb."
-
-
-class InvalidBackground(InvalidRequest):
-    code = "invalid_background"
-    summary = "Widget: background must be surface or none."
-
-
-class InvalidFont(InvalidRequest):
-    code = "invalid_font"
-    summary = "Widget: font must be system, serif or rounded."
-
-
-class InvalidRadius(InvalidRequest):
-    code = "invalid_radius"
-    summary = "Widget: radius must be a whole number from 0 to 24."
-
-
-class InvalidTitle(InvalidRequest):
-    code = "invalid_title"
-    summary = "Widget: title must be show or none."
-
-
-class InvalidPoints(InvalidRequest):
-    code = "invalid_points"
-    summary = "points must be 1 to 25 pairs lat,lng in decimal degrees, separated by semicolons."
-
-
-class InvalidSections(InvalidRequest):
-    code = "invalid_sections"
-    summary = "sections must be names of sections, separated by commas."
-
-
-class InvalidLayout(InvalidRequest):
-    code = "invalid_layout"
-    summary = "Widget: layout must be full or compact."
-
-
-class InvalidGuide(InvalidRequest):
-    code = "invalid_guide"
-    summary = "guide must be the name of a restaurant guide of this service."
-
-
-class InvalidTestHeader(InvalidRequest):
-    code = "invalid_test_header"
-    summary = "X-Test-Now or X-Test-Case is invalid, or was sent with a live key."
+MalformedRequest = _invalid(
+    "malformed_request", "The address has invalid escapes or UTF-8, or Host is invalid."
+)
+MissingParameter = _invalid("missing_parameter", "A required parameter is missing or empty.")
+DuplicateParameter = _invalid("duplicate_parameter", "A parameter was given twice.")
+UnknownParameter = _invalid(
+    "unknown_parameter",
+    "A parameter's name is one letter off, or is a common alias such as unit or lon. Other "
+    "unknown parameters are ignored.",
+)
+InvalidLatitude = _invalid("invalid_latitude", "lat must be a number from -90 to 90.")
+InvalidLongitude = _invalid("invalid_longitude", "lng must be a number from -180 to 180.")
+InvalidDate = _invalid("invalid_date", "start and end must be dates YYYY-MM-DD in range.")
+InvalidDateRange = _invalid("invalid_date_range", "end is before start.")
+DateRangeTooLong = _invalid("date_range_too_long", "The stay has too many dates.")
+InvalidDays = _invalid("invalid_days", "days must be a whole number from 1 to 16.")
+ConflictingParameters = _invalid(
+    "conflicting_parameters",
+    "days was given together with start or end, or points together with lat or lng.",
+)
+InvalidUnits = _invalid("invalid_units", "units must be metric or imperial.")
+InvalidLanguage = _invalid("invalid_language", "lang must be a well-formed BCP 47 tag.")
+InvalidPlace = _invalid("invalid_place", "Widget: place is too long.")
+InvalidTheme = _invalid("invalid_theme", "Widget: theme must be light, dark or auto.")
+InvalidAccent = _invalid("invalid_accent", "Widget: accent must be #rgb or #rrggbb.")
+InvalidBackground = _invalid("invalid_background", "Widget: background must be surface or none.")
+InvalidFont = _invalid("invalid_font", "Widget: font must be system, serif or rounded.")
+InvalidRadius = _invalid("invalid_radius", "Widget: radius must be a whole number from 0 to 24.")
+InvalidTitle = _invalid("invalid_title", "Widget: title must be show or none.")
+InvalidPoints = _invalid(
+    "invalid_points",
+    "points must be 1 to 25 pairs lat,lng in decimal degrees, separated by semicolons.",
+)
+InvalidSections = _invalid(
+    "invalid_sections", "sections must be names of sections, separated by commas."
+)
+InvalidLayout = _invalid("invalid_layout", "Widget: layout must be full or compact.")
+InvalidGuide = _invalid(
+    "invalid_guide", "guide must be the name of a restaurant guide of this service."
+)
+InvalidTestHeader = _invalid(
+    "invalid_test_header", "X-Test-Now or X-Test-Case is invalid, or was sent with a live key."
+)
 
 
 class AuthenticationError(PublicError):
@@ -231,10 +144,7 @@ class InvalidApiKey(AuthenticationError):
     summary = "The key is unknown, revoked or expired."
 
 
-class NotFound(InvalidRequest):
-    code = "not_found"
-    summary = "There is nothing at this path."
-    status = 404
+NotFound = _invalid("not_found", "There is nothing at this path.", 404)
 
 
 class MethodNotAllowed(InvalidRequest):
@@ -251,16 +161,11 @@ class MethodNotAllowed(InvalidRequest):
         return {"Allow": self.allow}
 
 
-class FormatNotImplemented(InvalidRequest):
-    """oEmbed's error for a format that the service does not offer, such as XML."""
-
-    code = "format_not_implemented"
-    summary = "oEmbed: only format json."
-    status = 501
+FormatNotImplemented = _invalid("format_not_implemented", "oEmbed: only format json.", 501)
 
 
 class WithRetryAfter(PublicError):
-    """An error after which a client may retry, after `retry_after` whole seconds."""
+    """An error after which a client may retry the request in `retry_after` seconds."""
 
     def __init__(self, message: str, retry_after: int) -> None:
         super().__init__(message)
@@ -368,9 +273,10 @@ class ProviderNotInPlan(ProviderStatusError):
 
 
 class ProviderBackoff(ProviderError):
-    """A call was not made; `until` is the time of the next attempt, if known.
+    """A call was not made; `until` is the time at which calls are allowed again, if known.
 
-    `reason`: `off`, `quiet` (the provider requested a pause), `breaker`, `queue` or `budget`.
+    `reason`: `off` (the provider is not configured), `quiet` (it requested a pause), `breaker` (it
+    failed several times), `queue` (too many calls wait) or `budget` (its units are spent).
     """
 
     code = "quiet"
@@ -399,4 +305,4 @@ class StorageError(LocationContextError):
 
 
 class OperatorError(LocationContextError):
-    """A command or a setting failed; the message says what was received and what to do."""
+    """A setting is invalid, or a command failed; the message tells the operator what to do."""

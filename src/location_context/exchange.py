@@ -30,7 +30,7 @@ class Exchange:
         cache: `response` for a cached response, else the worst `ReadKind` of its sections.
         code: the code of the error in the response.
         freshness: how long the response may be cached; None if it may not be cached.
-        digest: the digest of the body if the handler knows it.
+        digest: a hash of the body, for the ETag; None if the handler does not know it.
     """
 
     counted: RateLimitResult | None = None
@@ -87,7 +87,7 @@ class Route:
         error_response: returns the response to an error; None for the JSON envelope.
         methods: the accepted HTTP methods.
         limited: True if requests are rejected while too many are in flight.
-        cost: returns as how many requests one counts against the key's quota; None: always one.
+        cost: returns how many requests a request counts as in its key's quota; None: always one.
     """
 
     path: str

@@ -18,7 +18,7 @@ SHARED_MAX_AGE = 3600  # seconds, for a CDN; it may exceed a browser's, since a 
 
 @dataclass(frozen=True)
 class Freshness:
-    """How long a response may be reused, by the freshness of its parts (results of sections).
+    """How long a response may be reused; this depends on its parts, the results of sections.
 
     Attributes:
         fresh_until: the time at which the first part becomes stale, in POSIX seconds.
@@ -63,13 +63,13 @@ class Freshness:
 
     @property
     def superseded(self) -> bool:
-        """True if a background fetch has ended that the response awaits: it is outdated."""
+        """True if an awaited background fetch has ended, so that the response is outdated."""
         return bool(self.awaits) and any(one.done() for one in self.awaits)
 
     def reusable_until(self, now: float) -> float:
         """Return the time until which this server may reuse the response, in POSIX seconds.
 
-        An incomplete response is reused for only some seconds, in which data rarely arrive.
+        An incomplete response is reused for only a few seconds, since missing data may arrive soon.
         """
         if self.complete:
             return self.fresh_until
@@ -85,7 +85,7 @@ class Freshness:
         """Return the value of Cache-Control, given what the method `seconds_left` returned.
 
         A page that reloads itself may be cached for 3 seconds. Any other incomplete response may
-        be cached for a minute, or for 15 minutes if all it lacks is a provider out of budget.
+        be cached for a minute, or for 15 minutes if it lacks data only because a budget is spent.
         """
         if self.late:
             return f"{self.scope}, max-age={LATE_MAX_AGE}"

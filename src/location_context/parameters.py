@@ -81,7 +81,7 @@ class Parameter(Generic[T]):
     default: T | None = None
 
     def read(self, given: Mapping[str, str]) -> T:
-        """Return this parameter's checked value from the received texts by name.
+        """Return this parameter's checked value; `given` are the received texts by parameter name.
 
         Raises:
             InvalidRequest: the value is invalid, or required and missing.
@@ -494,7 +494,7 @@ def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, s
 
 
 def _places(given: Mapping[str, str], names: tuple[str, ...]) -> tuple[tuple[float, float], ...]:
-    """Return the points, or the one point of `lat` and `lng`, in canonical form."""
+    """Return the points of `points`, or else the point of `lat` and `lng`, in canonical form."""
     single = [name for name in POINT if given.get(name)]
     if not given.get(POINTS.name):
         if not single and POINTS.name in names:
@@ -529,7 +529,7 @@ def _days_from_today(given: Mapping[str, str]) -> int | None:
 
 
 def _dates(given: Mapping[str, str], names: tuple[str, ...]) -> Stay:
-    """Return the stay from start to end. Where `days` is possible, the error mentions it."""
+    """Return the stay from `start` to `end`; if `days` would be accepted too, the error says so."""
     if DAYS.name in names and not given.get(START.name) and not given.get(END.name):
         raise errors.MissingParameter(
             "start is missing or empty; accepted: start and end, or days."
@@ -604,7 +604,7 @@ def _resembles(name: str, known: str) -> bool:
 
 
 def _is_within_one_edit(one: str, other: str) -> bool:
-    """Return True if one letter is added, removed or replaced, or two neighbours are swapped."""
+    """Return True if the words differ by one letter, or by two neighbours that are swapped."""
     while one and other and one[0] == other[0]:
         one, other = one[1:], other[1:]
     return (

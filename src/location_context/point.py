@@ -17,8 +17,9 @@ EARTH_RADIUS_KM = 6371.0088
 class Point(msgspec.Struct, frozen=True, dict=True):
     """A place on Earth; `lat` and `lng` are decimal degrees with four decimals (WGS84).
 
-    If `region` is None, `possible_regions` are the regions that may contain the point. `place` is
-    the name of the city around the point, else of the nearest city within 25 km.
+    `country` and `region` are ISO 3166 codes. If `region` is None, `possible_regions` are the
+    regions that may contain the point. `place` is the name of the city around the point, else of
+    the nearest city within 25 km.
     """
 
     lat: float

@@ -1,4 +1,4 @@
-"""Service: the parts that requests need, opened once by `app`.
+"""Service: the parts that requests need, such as the sections; each process opens them once.
 
 `read_pulse` reads several sections concurrently for one query.
 """
@@ -30,10 +30,10 @@ Missing: TypeAlias = Literal["late", "failed"]
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """Values that only the metrics read.
+    """Counts that the metrics and the command `warm` report.
 
     Attributes:
-        calls: outcomes of calls, by provider.
+        calls: counts of calls to providers, by provider name.
         unwritten: functions that return how many rows wait to be written to the database.
         connections: returns the database connections in use and their maximum (0: unlimited).
         looked_up: the number of lookups in Redis, by outcome.
@@ -47,7 +47,11 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """The opened parts; `sections` are in display order, `work` are background tasks to run."""
+    """The parts of a running service.
+
+    `sections` are in the order in which they are shown. `work` are functions that run forever, as
+    background tasks.
+    """
 
     settings: Settings
     clock: Clock
@@ -63,7 +67,7 @@ class Service:
 
     @property
     def choices(self) -> Choices:
-        """Accepted values by parameter, such as `sections`; `undated` sections have no dates."""
+        """The accepted values by parameter name; also `undated`, the sections without dates."""
         found: dict[str, Collection[str]] = {
             "sections": [one.name for one in self.sections],
             "undated": [one.name for one in self.sections if not one.dated],
@@ -78,7 +82,7 @@ class Pulse:
     """The results of several sections for one query.
 
     Attributes:
-        results: the results by section name, in the requested order, also if not applicable.
+        results: the results by section name, in the requested order; some may have no data.
         missing: why a section has no result: `late` if its data did not arrive by the deadline
             (the fetch continues for the next caller), or `failed`.
     """
@@ -139,5 +143,5 @@ async def _read(
         )
     except Exception:  # noqa: BLE001  a bug in one section must not hide the others
         structlog.get_logger().exception("section_failed", section=section.name)
-    # if the time is used up, the section was waiting for a slow provider
+    # if hardly any time is left, the section was waiting for a slow provider
     return "late" if deadline.left() <= ANSWER_RESERVE else "failed"

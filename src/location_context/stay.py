@@ -1,4 +1,4 @@
-"""Stay: the dates of a query, and how they relate to today at the point; clocks."""
+"""Stay: the dates of a query, and their relation to today's date at the point; clocks."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -9,8 +9,8 @@ import msgspec
 
 FIRST_DATE = date(1900, 1, 1)
 LAST_DATE = date(2050, 12, 31)
-LONGEST_DAYS = 92
-HORIZON_DAYS = 16
+LONGEST_DAYS = 92  # number of dates in the longest stay
+HORIZON_DAYS = 16  # number of dates that a forecast covers, today included
 
 
 class Clock(Protocol):
@@ -25,7 +25,7 @@ def system_clock() -> datetime:
 
 
 def posix_seconds(clock: Clock) -> Callable[[], float]:
-    """Return a function that returns the clock's time in POSIX seconds, fast enough per request."""
+    """Return a function for the clock's time in POSIX seconds, fast enough for every request."""
     return time.time if clock is system_clock else lambda: clock().timestamp()
 
 

@@ -24,7 +24,6 @@ class MemoryKeys:
         self.answering = asyncio.Event()
         self.answering.set()
         self._version = ""
-        self._check: str | None = None
 
     async def version(self) -> str:
         self.requests += 1
@@ -47,12 +46,6 @@ class MemoryKeys:
 
     async def retire(self, key_id: str, until: datetime, successor_id: str) -> None:
         self._put(replace(self.records[key_id], expires_at=until, replaced_by=successor_id))
-
-    async def pepper_check(self) -> str | None:
-        return self._check
-
-    async def set_pepper_check(self, value: str) -> None:
-        self._check = value
 
     def _put(self, record: ApiKey) -> None:
         self.records[record.id] = record

@@ -39,7 +39,7 @@ def test_client_is_the_right_most_untrusted_address(
 
 
 @given(st.lists(st.text(max_size=30), max_size=5))
-def test_forged_header_never_changes_the_client(forged: list[str]) -> None:
+def test_forged_forwarded_header_never_changes_the_client_address(forged: list[str]) -> None:
     assert PROXIES.client("203.0.113.7", forged) == "203.0.113.7"
     assert PROXIES.client("10.0.0.1", [*forged, "203.0.113.7"]) == "203.0.113.7"
 
@@ -54,7 +54,7 @@ def test_forwarded_header_of_an_untrusted_peer_is_logged_once() -> None:
     assert "1.1.1.1" not in str(logs) + str(proxies.warning)
 
 
-def test_notice_names_the_setting_for_a_private_proxy() -> None:
+def test_warning_names_the_setting_that_trusts_a_private_proxy() -> None:
     proxies = TrustedProxies(["10.0.0.0/8"])
     assert proxies.warning is None
     proxies.client("10.0.0.1", ["1.1.1.1"])
@@ -74,8 +74,7 @@ def pseudonymiser(clock: MovedClock) -> ClientPseudonymiser:
     return ClientPseudonymiser(MemoryCounter(clock), clock)
 
 
-@pytest.mark.anyio
-async def test_ipv6_client_is_its_network_of_64_bits() -> None:
+async def test_ipv6_addresses_of_one_64_bit_network_count_as_one_client() -> None:
     names = pseudonymiser(MovedClock())
     assert await names.pseudonym("2001:db8::1") == await names.pseudonym("2001:db8::ffff:2")
     assert await names.pseudonym("2001:db8::1") != await names.pseudonym("2001:db8:0:1::1")
@@ -83,8 +82,7 @@ async def test_ipv6_client_is_its_network_of_64_bits() -> None:
     assert await names.pseudonym("::ffff:203.0.113.7") == await names.pseudonym("203.0.113.7")
 
 
-@pytest.mark.anyio
-async def test_pseudonym_lasts_until_midnight_and_depends_on_the_secret() -> None:
+async def test_client_pseudonym_lasts_until_midnight_and_depends_on_the_secret() -> None:
     clock = MovedClock()
     names = pseudonymiser(clock)
     today = await names.pseudonym("203.0.113.7")
@@ -96,8 +94,7 @@ async def test_pseudonym_lasts_until_midnight_and_depends_on_the_secret() -> Non
     assert await pseudonymiser(MovedClock()).pseudonym("203.0.113.7") != today
 
 
-@pytest.mark.anyio
-async def test_pseudonymiser_stores_no_address_and_no_pseudonym() -> None:
+async def test_pseudonymiser_stores_no_ip_address_and_no_pseudonym() -> None:
     names = pseudonymiser(MovedClock())
     one = await names.pseudonym("203.0.113.7")
     assert one not in str(vars(names))

@@ -47,7 +47,7 @@ def in_a_process(given: dict[str, str], *words: str) -> str:
     return done.stdout
 
 
-def test_key_commands_create_rotate_revoke_and_list(environment: dict[str, str]) -> None:
+def test_keys_command_creates_rotates_revokes_and_lists_keys(environment: dict[str, str]) -> None:
     printed = command(environment, "keys", "create", "Hotel [red]", "--expires", "2027-01-01")
     secret = printed.splitlines()[-1]
     assert is_well_formed(secret)
@@ -66,7 +66,9 @@ def test_key_commands_create_rotate_revoke_and_list(environment: dict[str, str])
     assert secret not in table
 
 
-def test_test_key_is_listed_rotated_and_revoked_as_one(environment: dict[str, str]) -> None:
+def test_key_for_testing_keeps_its_kind_when_listed_rotated_and_revoked(
+    environment: dict[str, str],
+) -> None:
     made = msgspec.json.decode(command(environment, "keys", "create", "CI", "--test", "--json"))
     assert made["key"].startswith("lc_test_")
     assert made["test"] is True
@@ -82,7 +84,7 @@ def test_test_key_is_listed_rotated_and_revoked_as_one(environment: dict[str, st
     assert sorted(kinds) == ["live", "test", "test"]
 
 
-def test_rotation_expires_no_key_whose_successor_could_not_be_printed(
+def test_rotation_does_not_expire_the_old_key_if_the_new_key_cannot_be_printed(
     environment: dict[str, str],
 ) -> None:
     made = msgspec.json.decode(command(environment, "keys", "create", "Hotel", "--json"))
@@ -97,21 +99,25 @@ def test_rotation_expires_no_key_whose_successor_could_not_be_printed(
     assert (old["id"], old["expires_at"], old["replaced_by"]) == (made["id"], None, None)
 
 
-def test_wrong_argument_is_a_sentence_and_exit_code_1(environment: dict[str, str]) -> None:
+def test_keys_command_with_a_wrong_argument_prints_a_message_and_exits_1(
+    environment: dict[str, str],
+) -> None:
     assert "accepted: a date" in command(
         environment, "keys", "create", "A", "--expires", "soon", code=1
     )
     assert "There is no key" in command(environment, "keys", "revoke", "key_none", code=1)
 
 
-def test_migrate_reports_the_schema_on_postgresql(postgresql_settings: Settings) -> None:
+def test_migrate_command_reports_the_schema_revision_on_postgresql(
+    postgresql_settings: Settings,
+) -> None:
     environment = environment_of(postgresql_settings)
     first = msgspec.json.decode(command(environment, "migrate", "--json"))
     assert first["after"] == schema.head()
     assert "already" in command(environment, "migrate")
 
 
-def test_old_schema_stops_commands_until_migrated(
+def test_serve_refuses_an_old_database_schema_until_it_is_migrated(
     environment: dict[str, str], sqlite_settings: Settings
 ) -> None:
     make_older(sqlite_settings)

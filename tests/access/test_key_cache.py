@@ -19,14 +19,7 @@ from tests.access.memory_store import MemoryKeys
 from tests.logs import captured_logs
 from tests.moved_clock import MovedClock
 
-pytestmark = pytest.mark.anyio
-
 PEPPER = b"pepper"
-
-
-@pytest.fixture
-def clock() -> MovedClock:
-    return MovedClock()
 
 
 @pytest.fixture
@@ -46,7 +39,7 @@ def keys(store: MemoryKeys, clock: MovedClock) -> ApiKeys:
     return ApiKeys(store, PEPPER, clock)
 
 
-async def test_revoked_key_is_refused_after_the_next_reading(
+async def test_revoked_key_is_refused_after_the_next_reading_of_the_keys(
     store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     replicas = [ApiKeyCache(store, now=clock.seconds) for _ in range(3)]
@@ -64,7 +57,7 @@ async def test_revoked_key_is_refused_after_the_next_reading(
         assert found.status(clock()) == "revoked"
 
 
-def test_two_readings_are_within_five_seconds() -> None:
+def test_keys_are_read_again_within_five_seconds() -> None:
     assert REFRESH_SECONDS + READ_SECONDS + REFRESH_SECONDS < 5
 
 
@@ -80,14 +73,16 @@ async def test_key_cache_task_rereads_the_keys(
     following.cancel()
 
 
-async def test_new_key_is_found(key_cache: ApiKeyCache, keys: ApiKeys, clock: MovedClock) -> None:
+async def test_key_created_after_the_last_reading_is_found(
+    key_cache: ApiKeyCache, keys: ApiKeys, clock: MovedClock
+) -> None:
     assert key_cache.find(digest(PEPPER, mint())) is None
     minted = await keys.create("Hotel")
     clock.advance(0.001)
     assert await key_cache.find_new(minted.record.digest, slowed=False) == minted.record
 
 
-async def test_slowed_clients_share_twenty_look_ups_a_second(
+async def test_rate_limited_clients_share_twenty_key_look_ups_a_second(
     key_cache: ApiKeyCache, store: MemoryKeys, clock: MovedClock
 ) -> None:
     for _ in range(1000):
@@ -112,7 +107,7 @@ async def test_concurrent_callers_share_a_look_up(
     assert store.requests == 2
 
 
-async def test_known_keys_work_for_a_minute_without_the_store(
+async def test_cached_keys_work_for_a_minute_while_the_key_store_fails(
     key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     minted = await keys.create("Hotel")
@@ -129,7 +124,7 @@ async def test_known_keys_work_for_a_minute_without_the_store(
     assert key_cache.find(minted.record.digest) == minted.record
 
 
-async def test_new_key_is_found_after_a_short_store_failure(
+async def test_new_key_is_found_after_a_short_failure_of_the_key_store(
     key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     minted = await keys.create("Hotel")
@@ -144,7 +139,7 @@ async def test_new_key_is_found_after_a_short_store_failure(
     assert set(await asyncio.gather(*asking)) == {minted.record}
 
 
-async def test_failed_store_refuses_look_ups_as_overloaded(
+async def test_key_look_up_reports_overload_while_the_key_store_fails(
     key_cache: ApiKeyCache, store: MemoryKeys, clock: MovedClock
 ) -> None:
     store.failing = True
@@ -158,7 +153,7 @@ async def test_failed_store_refuses_look_ups_as_overloaded(
     assert store.requests == request
 
 
-async def test_endless_reading_is_abandoned(
+async def test_hanging_read_of_the_keys_is_abandoned(
     monkeypatch: pytest.MonkeyPatch, key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys
 ) -> None:
     minted = await keys.create("Hotel")
@@ -171,7 +166,7 @@ async def test_endless_reading_is_abandoned(
     assert await key_cache.refresh()
 
 
-async def test_preparation_retries_a_failing_store(
+async def test_key_cache_startup_retries_a_failing_key_store(
     store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     key_cache, minted = ApiKeyCache(store, now=clock.seconds), await keys.create("Hotel")
@@ -183,7 +178,7 @@ async def test_preparation_retries_a_failing_store(
     assert key_cache.find(minted.record.digest) == minted.record
 
 
-async def test_cancelled_caller_leaves_the_look_up_to_others(
+async def test_cancelled_caller_does_not_cancel_a_shared_look_up(
     key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     minted = await keys.create("Hotel")
@@ -201,7 +196,9 @@ async def test_cancelled_caller_leaves_the_look_up_to_others(
     assert found[1:] == [minted.record, minted.record]
 
 
-async def test_key_cache_says_what_it_awaits(store: MemoryKeys, clock: MovedClock) -> None:
+async def test_key_cache_reports_whether_it_waits_for_the_first_keys_or_for_the_database(
+    store: MemoryKeys, clock: MovedClock
+) -> None:
     key_cache = ApiKeyCache(store, now=clock.seconds)
     store.failing = True
     assert not await key_cache.refresh()
@@ -217,7 +214,7 @@ async def test_key_cache_says_what_it_awaits(store: MemoryKeys, clock: MovedCloc
     assert key_cache.awaited is None
 
 
-async def test_key_changes_are_logged_by_their_ids(
+async def test_changes_of_keys_are_logged_with_the_key_ids(
     store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     key_cache, first = ApiKeyCache(store, now=clock.seconds), await keys.create("Hotel")

@@ -22,8 +22,6 @@ from tests.serving import Served, serve
 from tests.storage.proxy import Proxy
 from tests.web.sections import FakeSection
 
-pytestmark = pytest.mark.anyio
-
 STAY = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}
 AWAY = "203.0.113.7"
 
@@ -74,7 +72,7 @@ def tides_server(settings: Settings, clock=system_clock):
     return serve(settings, clock=clock, sections=[FakeSection(clock)])
 
 
-async def test_each_replica_refuses_a_revoked_or_rotated_key_soon(
+async def test_each_replica_refuses_a_revoked_or_rotated_key_within_seconds(
     sqlite_settings: Settings,
 ) -> None:
     operator = Operator(sqlite_settings)
@@ -99,7 +97,7 @@ async def test_each_replica_refuses_a_revoked_or_rotated_key_soon(
                 assert (await ask(http, successor.secret)).status_code == 200
 
 
-async def test_unknown_keys_are_slowed_and_a_valid_key_of_the_same_client_is_not(
+async def test_unknown_keys_are_rate_limited_and_a_valid_key_of_the_same_client_is_not(
     sqlite_settings: Settings,
 ) -> None:
     valid = await Operator(sqlite_settings).create()
@@ -138,7 +136,9 @@ async def test_server_admits_exactly_the_quota_of_concurrent_requests(
             assert (await ask(http, minted.secret)).status_code == 200
 
 
-async def test_quota_counts_the_requests_of_the_contract(sqlite_settings: Settings) -> None:
+async def test_quota_counts_exactly_the_documented_requests(
+    sqlite_settings: Settings,
+) -> None:
     minted = await Operator(sqlite_settings).create(per_minute=100)
     with tides_server(sqlite_settings) as served:
         async with client(served) as http:
@@ -165,7 +165,7 @@ async def test_quota_counts_the_requests_of_the_contract(sqlite_settings: Settin
 
 
 @pytest.mark.parametrize("trusted", [(), ("127.0.0.0/8",)])
-async def test_forged_x_forwarded_for_makes_no_second_client(
+async def test_forged_x_forwarded_for_does_not_make_one_client_count_as_two(
     sqlite_settings: Settings, trusted: tuple[str, ...]
 ) -> None:
     settings = Settings(data_dir=sqlite_settings.data_dir, trusted_proxies=trusted)
@@ -207,7 +207,7 @@ async def test_widget_limit_counts_by_client_and_ipv6_network(
             assert (await come_from("2001:db8::1")).status_code == 400
 
 
-async def test_builder_and_mail_code_count_as_widgets(
+async def test_requests_for_the_widget_builder_and_its_email_html_count_towards_the_widget_limit(
     sqlite_settings: Settings,
 ) -> None:
     settings = Settings(data_dir=sqlite_settings.data_dir, widget_per_minute=2)
@@ -217,7 +217,7 @@ async def test_builder_and_mail_code_count_as_widgets(
     assert [one.status_code for one in request] == [200, 200, 429]
 
 
-async def test_server_counts_locally_while_redis_is_stopped(
+async def test_server_counts_quotas_by_itself_while_redis_is_stopped(
     sqlite_settings: Settings, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patient = partial(RedisLink, timeout=60)  # a busy machine is not a silent Redis
@@ -236,7 +236,9 @@ async def test_server_counts_locally_while_redis_is_stopped(
                 assert (await http.get("/v1/status")).json()["status"] == "degraded"
 
 
-async def test_late_redis_is_awaited_once(sqlite_settings: Settings, redis_url: str) -> None:
+async def test_slow_redis_fails_no_request_but_the_status_reports_it_as_degraded(
+    sqlite_settings: Settings, redis_url: str
+) -> None:
     minted = await Operator(sqlite_settings).create()
     async with Proxy(redis_url) as proxy:
         settings = Settings(data_dir=sqlite_settings.data_dir, redis_url=Secret(proxy.url))

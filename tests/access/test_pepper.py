@@ -15,8 +15,6 @@ from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
 from tests.moved_clock import MovedClock
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def store(database: Database) -> SqlApiKeyStore:
@@ -31,7 +29,7 @@ async def make_key(store: SqlApiKeyStore, pepper: bytes) -> None:
     await ApiKeys(store, pepper, MovedClock()).create("Hotel")
 
 
-async def test_pepper_is_created_once_for_its_owner_only(
+async def test_pepper_file_is_created_once_and_only_its_owner_can_read_it(
     store: SqlApiKeyStore, tmp_path: Path
 ) -> None:
     settings = Settings(data_dir=tmp_path)
@@ -49,7 +47,9 @@ async def test_configured_pepper_creates_no_file(store: SqlApiKeyStore, tmp_path
     assert not (tmp_path / FILE).exists()
 
 
-async def test_wrong_pepper_stops_the_start(store: SqlApiKeyStore, tmp_path: Path) -> None:
+async def test_server_start_fails_if_the_pepper_does_not_match_the_stored_keys(
+    store: SqlApiKeyStore, tmp_path: Path
+) -> None:
     right = Settings(data_dir=tmp_path, key_pepper=Secret("right"))
     await make_key(store, await open_pepper(right, store))
     wrong = Settings(data_dir=tmp_path, key_pepper=Secret("wrong"))
@@ -59,7 +59,9 @@ async def test_wrong_pepper_stops_the_start(store: SqlApiKeyStore, tmp_path: Pat
     assert await open_pepper(right, store) == b"right"
 
 
-async def test_lost_pepper_stops_the_start(store: SqlApiKeyStore, tmp_path: Path) -> None:
+async def test_server_start_fails_if_the_pepper_is_lost(
+    store: SqlApiKeyStore, tmp_path: Path
+) -> None:
     settings = Settings(data_dir=tmp_path)
     await make_key(store, await open_pepper(settings, store))
     (tmp_path / FILE).unlink()
@@ -68,7 +70,7 @@ async def test_lost_pepper_stops_the_start(store: SqlApiKeyStore, tmp_path: Path
     assert not (tmp_path / FILE).exists()
 
 
-async def test_pepper_may_change_before_the_first_key(
+async def test_pepper_may_change_before_the_first_key_is_created(
     store: SqlApiKeyStore, tmp_path: Path
 ) -> None:
     await open_pepper(Settings(data_dir=tmp_path), store)

@@ -14,14 +14,7 @@ from location_context.settings import Secret
 from location_context.storage.redis import RedisCounter, RedisLink
 from tests.moved_clock import NOON, MovedClock
 
-pytestmark = pytest.mark.anyio
-
 MINUTE, DAY = Limit("minute", 100, 60), Limit("day", 1000, 86400)
-
-
-@pytest.fixture
-def clock() -> MovedClock:
-    return MovedClock()
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -49,18 +42,18 @@ async def test_counter_admits_exactly_the_quota_of_concurrent_requests(counter: 
     assert await spend(counter, 500, MINUTE, DAY) == 100
 
 
-async def test_refused_request_spends_no_other_window(counter: Counter) -> None:
+async def test_request_refused_by_one_window_counts_in_no_other_window(counter: Counter) -> None:
     await spend(counter, 500, MINUTE, DAY)
     result = await counter.consume("key", Limits(MINUTE, DAY))
     assert result.used == (100, 100)
 
 
-async def test_counter_counts_subjects_separately(counter: Counter) -> None:
+async def test_quota_counter_counts_each_key_or_client_separately(counter: Counter) -> None:
     await spend(counter, 100, MINUTE)
     assert (await counter.consume("another", Limits(MINUTE))).allowed
 
 
-async def test_quota_headers_are_those_of_the_contract(counter: Counter, clock: MovedClock) -> None:
+async def test_quota_headers_are_the_documented_ones(counter: Counter, clock: MovedClock) -> None:
     limits = (Limit("minute", 600, 60), Limit("day", 50_000, 86400))
     await counter.consume("key", Limits(*limits))
     clock.advance(48)
@@ -74,7 +67,7 @@ async def test_quota_headers_are_those_of_the_contract(counter: Counter, clock: 
 
 @pytest.mark.parametrize("limit", [MINUTE, DAY])
 @pytest.mark.parametrize("late", [0.0, 0.001, 12.3456, 59.9994])
-async def test_request_succeeds_after_retry_after(
+async def test_request_succeeds_once_retry_after_has_passed(
     counter: Counter, clock: MovedClock, limit: Limit, late: float
 ) -> None:
     await spend(counter, limit.quota, limit)
@@ -85,7 +78,9 @@ async def test_request_succeeds_after_retry_after(
     assert (await counter.consume("key", Limits(limit))).allowed
 
 
-async def test_retry_after_waits_for_the_longest_spent_window(counter: Counter) -> None:
+async def test_retry_after_lasts_until_the_end_of_the_longest_window_whose_quota_is_spent(
+    counter: Counter,
+) -> None:
     small_day = replace(DAY, quota=100)
     await spend(counter, 100, MINUTE, small_day)
     refused = await counter.consume("key", Limits(MINUTE, small_day))
@@ -100,7 +95,7 @@ async def test_day_window_ends_at_midnight_utc(counter: Counter, clock: MovedClo
     assert (await counter.consume("key", Limits(DAY))).allowed
 
 
-async def test_refunded_request_can_be_used_again(counter: Counter) -> None:
+async def test_refunded_request_is_available_again_within_the_quota(counter: Counter) -> None:
     result = [await counter.consume("key", Limits(MINUTE, DAY)) for _ in range(100)]
     await counter.refund(result[0])
     again = await counter.consume("key", Limits(MINUTE, DAY))
@@ -108,7 +103,9 @@ async def test_refunded_request_can_be_used_again(counter: Counter) -> None:
     assert again.used == (100, 100)
 
 
-async def test_request_of_a_cost_is_counted_whole_or_not_at_all(counter: Counter) -> None:
+async def test_request_that_counts_as_several_is_counted_whole_or_not_at_all(
+    counter: Counter,
+) -> None:
     limits = Limits(MINUTE, DAY)
     assert await spend(counter, 90, MINUTE, DAY) == 90
     refused = await counter.consume("key", limits, 11)
@@ -119,7 +116,9 @@ async def test_request_of_a_cost_is_counted_whole_or_not_at_all(counter: Counter
     assert (await counter.consume("key", limits)).used == (91, 91)
 
 
-async def test_concurrent_requests_of_costs_never_exceed_the_quota(counter: Counter) -> None:
+async def test_concurrent_requests_that_count_as_several_never_exceed_the_quota(
+    counter: Counter,
+) -> None:
     limits, costs = Limits(MINUTE, DAY), [7, 1, 13] * 20
     found = await asyncio.gather(*(counter.consume("key", limits, cost) for cost in costs))
     spent = sum(one.cost for one in found if one.allowed)
@@ -127,7 +126,7 @@ async def test_concurrent_requests_of_costs_never_exceed_the_quota(counter: Coun
     assert (await counter.consume("key", limits, 100)).used == (spent, spent)
 
 
-async def test_request_of_a_cost_succeeds_after_retry_after(
+async def test_request_that_counts_as_several_succeeds_once_retry_after_has_passed(
     counter: Counter, clock: MovedClock
 ) -> None:
     await spend(counter, 60, MINUTE)
@@ -136,7 +135,7 @@ async def test_request_of_a_cost_succeeds_after_retry_after(
     assert (await counter.consume("key", Limits(MINUTE), 50)).allowed
 
 
-async def test_refund_of_an_ended_window_leaves_the_next_window(
+async def test_refund_for_a_window_that_ended_changes_nothing_in_the_next_window(
     counter: Counter, clock: MovedClock
 ) -> None:
     old = await counter.consume("key", Limits(MINUTE, DAY))
@@ -160,7 +159,7 @@ async def test_clock_set_back_changes_no_quota(
     assert DAY.max_remaining <= 26 * 3600
 
 
-async def test_clock_set_back_over_midnight_opens_no_second_day(
+async def test_clock_set_back_over_midnight_gives_no_second_quota_for_a_day(
     counter: Counter, clock: MovedClock
 ) -> None:
     clock.now = datetime(2026, 11, 22, 0, 10, tzinfo=UTC)
@@ -179,14 +178,16 @@ async def test_changed_quota_applies_at_once(counter: Counter) -> None:
     assert not (await counter.consume("key", Limits(replace(MINUTE, quota=50)))).allowed
 
 
-async def test_secret_is_stable_by_name(counter: Counter) -> None:
+async def test_quota_counter_returns_the_same_random_secret_for_the_same_name(
+    counter: Counter,
+) -> None:
     today = await counter.secret("address:2026-11-21")
     assert len(today) >= 32
     assert await counter.secret("address:2026-11-21") == today
     assert await counter.secret("address:2026-11-22") != today
 
 
-async def test_memory_counter_bounds_its_subjects_but_not_keys(
+async def test_in_memory_counter_bounds_the_number_of_widget_clients_but_not_of_keys(
     clock: MovedClock,
 ) -> None:
     counter = MemoryCounter(clock, subjects=100)
@@ -197,7 +198,7 @@ async def test_memory_counter_bounds_its_subjects_but_not_keys(
     assert not (await counter.consume("key", Limits(MINUTE, DAY))).allowed
 
 
-async def test_memory_counter_drops_ended_windows(clock: MovedClock) -> None:
+async def test_in_memory_counter_drops_ended_windows(clock: MovedClock) -> None:
     counter = MemoryCounter(clock)
     for number in range(50):
         await counter.consume(f"widget:{number}", Limits(MINUTE))
@@ -207,9 +208,7 @@ async def test_memory_counter_drops_ended_windows(clock: MovedClock) -> None:
 
 
 @given(st.integers(0, 200), st.floats(-1e8, 1e8), st.sampled_from([MINUTE, DAY]))
-def test_window_keeps_its_bound_and_count_with_any_clock(
-    used: int, shift: float, limit: Limit
-) -> None:
+def test_quota_window_is_correct_if_the_clock_jumps(used: int, shift: float, limit: Limit) -> None:
     clock = MovedClock(NOON)
     limits = Limits(limit)
     end = limit.end(clock.seconds())

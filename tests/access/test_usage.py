@@ -3,7 +3,6 @@
 import json
 import signal
 from datetime import date, timedelta
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -17,14 +16,13 @@ from tests.access.memory_store import MemoryUsage
 from tests.databases import OwnRedis
 from tests.logs import captured_logs
 from tests.moved_clock import NOON, MovedClock
-from tests.web.commands import command, serving, with_redis
+from tests.web.commands import Serving, command, serving, with_redis
 
 TODAY = NOON.date()
 LIMITS = Limits(Limit("minute", 100, 60), Limit("day", 1000, DAY))
 
 
-@pytest.mark.anyio
-async def test_refund_takes_a_request_back_on_the_day_of_its_count() -> None:
+async def test_refund_reduces_the_usage_of_the_day_on_which_the_request_was_counted() -> None:
     clock, store = MovedClock(), MemoryUsage()
     counter, usage = MemoryCounter(clock), KeyUsage(store)
     counted = counter.consume_nowait("a", LIMITS)
@@ -38,8 +36,7 @@ async def test_refund_takes_a_request_back_on_the_day_of_its_count() -> None:
     assert store.requests == {("a", TODAY): 1, ("a", TODAY + timedelta(1)): 1}
 
 
-@pytest.mark.anyio
-async def test_counts_wait_until_the_store_answers_again() -> None:
+async def test_usage_counts_are_kept_until_the_failing_store_works_again() -> None:
     clock, store = MovedClock(), MemoryUsage()
     counter, usage = MemoryCounter(clock), KeyUsage(store)
     store.failing = True
@@ -54,7 +51,6 @@ async def test_counts_wait_until_the_store_answers_again() -> None:
     assert store.requests == {("a", TODAY): 3}
 
 
-@pytest.mark.anyio
 async def test_stored_requests_are_added_up_and_deleted_after_90_days(database: Database) -> None:
     store, clock = SqlUsageStore(database), MovedClock()
     before = [UsedDay("a", TODAY - timedelta(days), 5) for days in (200, 90, 89, 1)]
@@ -69,14 +65,8 @@ async def test_stored_requests_are_added_up_and_deleted_after_90_days(database: 
     ]
 
 
-def status(port: int, key: str, query: str = "lat=48.85&lng=2.35") -> int:
-    connection = HTTPConnection("127.0.0.1", port, timeout=20)
-    path = f"/v1/pulse/astronomy?{query}&start=2027-01-01&end=2027-01-02"
-    connection.request("GET", path, headers={"Authorization": f"Bearer {key}"})
-    answer = connection.getresponse()
-    answer.read()
-    connection.close()
-    return answer.status
+def status(served: Serving, key: str, query: str = "lat=48.85&lng=2.35") -> int:
+    return served.status(f"/v1/pulse/astronomy?{query}&start=2027-01-01&end=2027-01-02", key)
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -91,10 +81,10 @@ def test_usage_counts_admitted_requests_exactly_over_restarts(
     answers = []
     for _ in range(2):
         with serving(tmp_path, "--workers", workers, more=more) as served:
-            answers += [status(served.port, hotel["key"]) for _ in range(20)]
-            answers.append(status(served.port, hotel["key"], query="lat=100&lng=0"))
-            answers.append(status(served.port, hotel["key"][:-1] + "!"))
-            answers += [status(served.port, refused["key"]) for _ in range(3)]
+            answers += [status(served, hotel["key"]) for _ in range(20)]
+            answers.append(status(served, hotel["key"], query="lat=100&lng=0"))
+            answers.append(status(served, hotel["key"][:-1] + "!"))
+            answers += [status(served, refused["key"]) for _ in range(3)]
             served.signal(signal.SIGTERM)
             served.process.wait(timeout=30)
     assert {code: answers.count(code) for code in set(answers)} in (

@@ -22,13 +22,13 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def test_default_data_directory_is_the_platform_s(home, tmp_path: Path) -> None:
+def test_default_data_directory_is_that_of_the_platform(home, tmp_path: Path) -> None:
     command(None, "keys", "create", "A", more=home)
     assert (tmp_path / "home" / "location-context" / DATABASE_FILE).exists()
     assert files(tmp_path / "elsewhere") == []
 
 
-def test_command_in_another_folder_creates_no_second_store(
+def test_command_run_in_another_folder_creates_no_second_data_directory(
     home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = tmp_path / "clone" / "data"
@@ -43,13 +43,15 @@ def test_command_in_another_folder_creates_no_second_store(
     assert len(json.loads(command(None, "keys", "list", "--json", more=home).stdout)) == 1
 
 
-def test_relative_data_directory_is_refused_with_the_first_store(home, tmp_path: Path) -> None:
+def test_relative_data_directory_is_refused_and_the_existing_one_is_named(
+    home, tmp_path: Path
+) -> None:
     command(tmp_path / "first", "keys", "create", "A", more=home)
     relative = {**home, "LOCATION_CONTEXT_DATA_DIR": "data"}
     assert "first" in command(None, "keys", "create", "B", more=relative, fails=True).stderr
 
 
-def test_second_store_is_created_on_request(home, tmp_path: Path) -> None:
+def test_second_data_directory_is_created_on_request(home, tmp_path: Path) -> None:
     command(tmp_path / "first", "keys", "create", "A", more=home)
     command(None, "keys", "create", "B", "--new", more=home)
     listed = json.loads(command(None, "keys", "list", "--json", more=home).stdout)
@@ -59,7 +61,7 @@ def test_second_store_is_created_on_request(home, tmp_path: Path) -> None:
     assert str(tmp_path / "first") in said.replace("\n", "")
 
 
-def test_deleted_first_store_is_ignored(home, tmp_path: Path) -> None:
+def test_first_data_directory_is_ignored_once_it_is_deleted(home, tmp_path: Path) -> None:
     command(tmp_path / "first", "keys", "create", "A", more=home)
     for file in (tmp_path / "first").iterdir():
         file.unlink()

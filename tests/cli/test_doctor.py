@@ -7,7 +7,7 @@ import resource
 import shutil
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from multiprocessing.connection import Connection
@@ -18,9 +18,15 @@ import redis
 
 from location_context.localisation.language import Languages
 from location_context.settings import Settings
+from location_context.stay import system_clock
 from location_context.widget import png
+from tests.cli.test_commands import open_meteo_at
 from tests.databases import OwnRedis
 from tests.deploy.proxies import certificate
+from tests.fakes.met_norway import PATH as MET_PATH
+from tests.fakes.met_norway import MetNorwayStandIn
+from tests.fakes.open_meteo import OpenMeteo
+from tests.fakes.server import FakeResponse
 from tests.sections.weather.climate.stores import seasons, write_store
 from tests.sections.weather.conftest import write_grid
 from tests.serving import free_port
@@ -31,22 +37,81 @@ DAY = 86_400
 Found = dict[str, tuple[str, str]]
 
 
-@pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("doctor")
-    command(folder, "setup", "--without-fallback")
-    write_grid(folder)
-    return folder
+def examine(
+    folder: Path, more: Mapping[str, str] | None = None, *, fails: bool = False, **settings: str
+) -> Found:
+    """Outcome and message by check; of several with one name the later ones are numbered."""
+    given = {f"LOCATION_CONTEXT_{name}": value for name, value in settings.items()} | (more or {})
+    found: Found = {}
+    for one in json.loads(command(folder, "doctor", "--json", more=given, fails=fails).stdout):
+        name = f"{one['check']} {len(found)}" if one["check"] in found else one["check"]
+        found[name] = one["outcome"], one["message"]
+    return found
 
 
-def examine(folder: Path, *, fails: bool = False, **settings: str) -> Found:
-    """Outcome and message by check, of several with one name the first."""
-    more = {f"LOCATION_CONTEXT_{name}": value for name, value in settings.items()}
-    findings = json.loads(command(folder, "doctor", "--json", more=more, fails=fails).stdout)
-    return {one["check"]: (one["outcome"], one["message"]) for one in reversed(findings)}
+def notices(found: Found) -> str:
+    return " ".join(message for check, (_, message) in found.items() if "notice" in check)
 
 
-def test_doctor_marks_unconfigured_parts_as_information(data_dir: Path) -> None:
+def test_doctor_accepts_a_set_up_directory_and_warns_of_missing_data(data_dir: Path) -> None:
+    found = examine(data_dir)
+    for check in ("settings", "data directory", "database", "keys", "dataset guide"):
+        assert found[check][0] == "ok", found[check]
+    assert found["provider open_meteo_forecast"][0] == "warning"
+    assert {found[f"section {n}"][0] for n in ("weather", "astronomy", "events")} == {"ok"}
+    assert "sample guide" in notices(found)
+
+
+def test_doctor_warns_of_an_open_meteo_plan_without_archive_access(tmp_path: Path) -> None:
+    command(tmp_path, "setup", "--without-fallback")
+    write_grid(tmp_path)
+    standin = OpenMeteo(system_clock)
+    standin.plan_has_archive = False
+    with standin.server.running():
+        more = open_meteo_at(standin, OPEN_METEO_API_KEY="standard-plan-key")
+        found = examine(tmp_path, more)
+    assert found["provider open_meteo_forecast"][0] == "ok"
+    outcome, message = found["provider open_meteo_archive"]
+    assert outcome == "warning"
+    assert "upgrade the provider's plan" in message
+    assert "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL" in message
+    assert "the plan of this API key does not include it" in message
+    assert "Professional or the Enterprise plan" in notices(found)
+    assert "standard-plan-key" not in str(found)
+
+
+def test_doctor_reports_an_html_answer_of_met_norway(tmp_path: Path) -> None:
+    command(tmp_path, "setup", "--without-fallback")
+    standin, norway = OpenMeteo(system_clock), MetNorwayStandIn(system_clock)
+    norway.fault = FakeResponse(b"<!DOCTYPE html><title>Sign in to the network</title>")
+    with standin.server.running(), norway.server.running():
+        url = norway.server.url + MET_PATH
+        found = examine(tmp_path, open_meteo_at(standin), CONTACT="a@b.example", MET_NORWAY_URL=url)
+    outcome, message = found["provider met_norway"]
+    assert outcome == "warning"
+    assert "HTML page" in message
+    assert "LOCATION_CONTEXT_MET_NORWAY_URL" in message
+
+
+def test_doctor_lists_all_wrong_settings_and_fails(tmp_path: Path) -> None:
+    wrong = {
+        "LOCATION_CONTEXT_EVENTS_RADIUS": "far",
+        "LOCATION_CONTEXT_REDIS_URL": "http://secret@redis",
+    }
+    done = command(tmp_path, "doctor", "--json", more=wrong, fails=True)
+    findings = json.loads(done.stdout)
+    assert [finding["outcome"] for finding in findings] == ["failed"]
+    assert "EVENTS_RADIUS" in findings[0]["message"]
+    assert "REDIS_URL" in findings[0]["message"]
+    assert "secret@" not in done.stdout
+
+
+def test_doctor_suggests_the_setup_command_for_an_empty_directory(tmp_path: Path) -> None:
+    done = command(tmp_path / "nothing", "doctor", fails=True)
+    assert "location-context setup" in done.stdout
+
+
+def test_doctor_reports_unconfigured_providers_as_information(data_dir: Path) -> None:
     found = examine(data_dir)
     for name in ("met_norway", "osrm", "ticketmaster", "predicthq", "calendars"):
         assert found[f"provider {name}"] == ("info", "not configured")
@@ -99,13 +164,13 @@ def test_doctor_says_why_the_server_is_unreachable(data_dir: Path, untrusted: st
         assert said == ("info", sentence)
 
 
-def test_doctor_names_a_provider_once_in_its_line(data_dir: Path) -> None:
+def test_doctor_does_not_repeat_the_provider_name_in_its_message(data_dir: Path) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}/v1/forecast"
     said = examine(data_dir, OPEN_METEO_FORECAST_URL=nowhere, OPEN_METEO_BUDGET="9999/minute")
     assert said["provider open_meteo_forecast"][1].startswith("the connection failed: check")
 
 
-def test_doctor_blames_no_budget_for_unreachable_providers(tmp_path: Path) -> None:
+def test_doctor_does_not_blame_the_budget_for_unreachable_providers(tmp_path: Path) -> None:
     command(tmp_path, "setup", "--without-fallback")
     write_grid(tmp_path)
     for _ in range(4):
@@ -114,7 +179,7 @@ def test_doctor_blames_no_budget_for_unreachable_providers(tmp_path: Path) -> No
             assert said[f"provider {name}"][1].startswith("the connection failed: check")
 
 
-def test_doctor_says_which_languages_the_pictures_lack(data_dir: Path) -> None:
+def test_doctor_names_the_languages_whose_letters_the_picture_fonts_lack(data_dir: Path) -> None:
     lacking = png.missing_letters(Languages.load())
     fine = ("ok", "as SVG and PNG, with fonts for every language")
     assert examine(data_dir)["pictures"] == (("warning", lacking) if lacking else fine)
@@ -144,7 +209,9 @@ def test_doctor_ends_with_the_number_of_failures_and_warnings(data_dir: Path) ->
     assert lines[-1] == f"{len(lines) - 1} checks: none failed, {warnings} warnings."
 
 
-def test_doctor_warns_of_missing_climate_with_the_command(tmp_path: Path) -> None:
+def test_doctor_warns_of_missing_climate_data_and_names_the_command_to_fetch_it(
+    tmp_path: Path,
+) -> None:
     command(tmp_path, "setup", "--without-fallback")
     found = examine(tmp_path, fails=True)
     assert found["dataset climate"][0] == "warning"

@@ -26,7 +26,9 @@ SAY_MODULES = (
     [("--help",), ("--version",), ("keys", "--help"), ("keys", "list")],
     ids=" ".join,
 )
-def test_command_imports_only_its_needs(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_command_does_not_import_modules_that_only_the_server_needs(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SAY_MODULES, *arguments],
         env=environment(tmp_path),
@@ -40,7 +42,7 @@ def test_command_imports_only_its_needs(tmp_path: Path, arguments: tuple[str, ..
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_command_list_has_the_help_of_each_command(name: str) -> None:
+def test_command_list_shows_the_help_text_of_each_command(name: str) -> None:
     assert " ".join(load(name).help.split()) == COMMANDS[name]
 
 

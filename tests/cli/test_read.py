@@ -6,19 +6,10 @@ from pathlib import Path
 import pytest
 
 from location_context.sections import registry
-from tests.sections.weather.conftest import write_grid
 from tests.web.commands import command
 
 PARIS = ("--lat", "48.8566", "--lng", "2.3522")
 STAY = ("--start", "2030-12-30", "--end", "2031-01-03")
-
-
-@pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("read")
-    command(folder, "setup", "--without-fallback")
-    write_grid(folder)
-    return folder
 
 
 @pytest.mark.parametrize(
@@ -31,7 +22,9 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("all", ["climatology", "Three stars", "2031-01-01", "Moon"]),
     ],
 )
-def test_read_prints_a_table_without_json(data_dir: Path, section: str, shown: list[str]) -> None:
+def test_read_command_prints_a_text_table_unless_json_is_requested(
+    data_dir: Path, section: str, shown: list[str]
+) -> None:
     stay = () if section == "guide" else STAY
     said = command(data_dir, "read", section, *PARIS, *stay).stdout
     assert [word for word in shown if word not in said] == []
@@ -42,7 +35,7 @@ def test_read_prints_a_table_without_json(data_dir: Path, section: str, shown: l
         json.loads(said)
 
 
-def test_read_prints_a_sentence_when_not_applicable(data_dir: Path) -> None:
+def test_read_command_prints_the_reason_if_a_section_is_not_applicable(data_dir: Path) -> None:
     said = command(data_dir, "read", "guide", "--lat", "-60", "--lng", "-120").stdout
     assert "No restaurants from the guide are nearby." in said
 
@@ -56,7 +49,7 @@ def test_read_prints_a_sentence_when_not_applicable(data_dir: Path) -> None:
         ("guide r", ["remove", "rollback"]),
     ],
 )
-def test_completion_offers_sections_units_and_commands(
+def test_shell_completion_offers_sections_units_and_commands(
     tmp_path: Path, typed: str, offered: list[str]
 ) -> None:
     words = f"location-context {typed}"
@@ -70,7 +63,7 @@ def test_completion_offers_sections_units_and_commands(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_read_takes_a_named_guide_and_refuses_an_unknown_one(tmp_path: Path) -> None:
+def test_read_command_accepts_a_named_guide_and_refuses_an_unknown_guide(tmp_path: Path) -> None:
     command(tmp_path, "guide", "import", "--sample", "--name", "house")
     assert "Three stars" in command(tmp_path, "read", "guide", *PARIS, "--guide", "house").stdout
     assert "No restaurant guide is available." in command(tmp_path, "read", "guide", *PARIS).stdout

@@ -11,8 +11,6 @@ from tests.cluster.parts import MissingProgram
 from tests.cluster.scenarios import CLOCK_AHEAD, key_revoked, quota, replica_killed
 from tests.databases import missing
 
-pytestmark = pytest.mark.anyio
-
 SHORT = Given(pause=1.0, rate=10.0, places=4)
 
 

@@ -82,7 +82,7 @@ def test_deploy_names_only_existing_settings() -> None:
     assert {one for one in named if one[1] not in known} == set()
 
 
-def test_probes_use_routes_that_are_never_refused_for_load() -> None:
+def test_health_probes_use_routes_that_are_never_refused_under_overload() -> None:
     """Paths in configuration, not in prose, where /v1 stands for any of them."""
     for path in FILES:
         found = set(re.findall(r"/v1/[a-z]+", path.read_text("utf-8")))
@@ -109,7 +109,7 @@ def test_containers_run_existing_commands_with_existing_options() -> None:
     assert 'ENTRYPOINT ["location-context"]' in CONTAINERFILE
 
 
-def test_all_files_agree_on_the_ports() -> None:
+def test_all_deployment_files_use_the_same_ports() -> None:
     assert f"EXPOSE {SERVICE_PORT}\n" in CONTAINERFILE
     assert COMPOSE["services"]["proxy"]["environment"]["REPLICAS"] == "one:8000 two:8000"
     ports = {port["name"]: port["containerPort"] for port in next(values(containers(), "ports"))}
@@ -126,7 +126,7 @@ def test_kubernetes_service_and_deployment_select_the_pods() -> None:
     assert deployment["selector"]["matchLabels"] == labels
 
 
-def test_prometheus_scrapes_the_address_that_the_pages_set() -> None:
+def test_prometheus_scrapes_the_metrics_address_that_the_docs_configure() -> None:
     text = (DEPLOY / "prometheus" / "scrape.yml").read_text()
     operate, production = (
         (ROOT / "docs" / name).read_text() for name in ("operate.md", "production.md")
@@ -145,7 +145,7 @@ def _targets(text: str) -> list[str]:
     return next(values(yaml.safe_load(text), "targets"))
 
 
-def test_a_replica_has_the_time_to_drain_before_it_is_killed() -> None:
+def test_replica_has_enough_time_to_drain_before_it_is_killed() -> None:
     usual = DRAIN_AT_MOST + ENDING_SECONDS
     assert "podman stop --time 25" in CONTAINERFILE
     for name in ("one", "two"):
@@ -162,7 +162,7 @@ def test_a_replica_has_the_time_to_drain_before_it_is_killed() -> None:
     assert noticed < drained.drain_at_least
 
 
-def test_every_secret_file_is_provided() -> None:
+def test_every_secret_file_that_a_setting_names_is_mounted() -> None:
     mounted = {f"/run/secrets/{name}" for name in COMPOSE["secrets"]}
     for name, service in COMPOSE["services"].items():
         for variable_, value in (service.get("environment") or {}).items():

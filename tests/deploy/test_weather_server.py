@@ -87,14 +87,16 @@ def requested() -> set[str]:
     return {TABLE[name].path for name in FORECAST_FIELDS}
 
 
-def test_sync_has_exactly_the_variables_that_forecasts_are_made_of() -> None:
+def test_weather_sync_downloads_exactly_the_variables_that_forecasts_use() -> None:
     assert requested() == set(MADE_OF)
     needed = {name for names in MADE_OF.values() for name in names.split()}
     assert sorted(VARIABLES) == sorted(needed)
 
 
 @pytest.mark.parametrize("models", [MODELS, SMALL], ids=["compose.yaml", "the page's small list"])
-def test_every_region_has_probabilities_and_uv_and_a_model(models: list[str]) -> None:
+def test_every_region_has_a_weather_model_a_rain_probability_model_and_uv(
+    models: list[str],
+) -> None:
     known = {name for names in BEST_MATCH.values() for name in names.split()}
     assert set(models) <= known
     assert len(models) == len(set(models))
@@ -105,11 +107,11 @@ def test_every_region_has_probabilities_and_uv_and_a_model(models: list[str]) ->
         assert "ncep_gfs013" in found, region
 
 
-def test_no_model_under_a_share_alike_licence_is_synced() -> None:
+def test_no_weather_model_under_a_share_alike_licence_is_synced() -> None:
     assert not [name for name in (*MODELS, *SMALL) if name.startswith("ukmo")]
 
 
-def test_sync_has_the_past_days_of_stays_that_began_within_a_fortnight() -> None:
+def test_weather_sync_keeps_past_days_for_stays_that_began_within_a_fortnight() -> None:
     assert SYNC[3:5] == ["--past-days", str(PAST_DAYS[1])]
     (tidy,) = SERVICES["weather-tidy"]["command"]
     retention = re.search(r"-name 'chunk_\*' -mtime \+(\d+) -delete", tidy)
@@ -117,14 +119,14 @@ def test_sync_has_the_past_days_of_stays_that_began_within_a_fortnight() -> None
     assert int(retention[1]) >= PAST_DAYS[1]
 
 
-def test_the_server_starts_once_the_terrain_is_there() -> None:
+def test_weather_server_starts_only_once_the_terrain_is_downloaded() -> None:
     terrain = {"weather-terrain": {"condition": "service_completed_successfully"}}
     assert SERVICES["weather"]["depends_on"] == terrain
     assert SERVICES["weather-terrain"]["command"] == ["sync", "copernicus_dem90", "static"]
     assert SERVICES["weather-terrain"]["restart"] == "no"
 
 
-def test_all_parts_are_one_named_version_in_the_profile() -> None:
+def test_all_weather_server_containers_run_the_same_pinned_version() -> None:
     parts = {name: one for name, one in SERVICES.items() if name.startswith("weather")}
     assert len(parts) == 4
     for one in parts.values():
@@ -136,7 +138,7 @@ def test_all_parts_are_one_named_version_in_the_profile() -> None:
     assert not any("profiles" in one for one in others)
 
 
-def test_the_pages_settings_reach_the_replicas_and_leave_the_free_hosts() -> None:
+def test_documented_settings_make_replicas_call_only_the_self_hosted_weather_server() -> None:
     environment = SERVICES["one"]["environment"]
     passed = {name for name, value in environment.items() if value is None}
     assert passed == set(SETTINGS)

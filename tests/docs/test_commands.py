@@ -42,7 +42,7 @@ END:VCALENDAR
 PLACES = "lat,lng\n43.3183,-1.9812\n"
 
 
-def test_each_command_is_run_by_a_test_or_has_its_reason() -> None:
+def test_each_documented_command_is_run_by_a_test_or_has_a_reason_to_be_skipped() -> None:
     run = {*LINES, *(one.text for one in REQUESTS)}
     left = [
         str(one)
@@ -56,12 +56,12 @@ def test_each_command_is_run_by_a_test_or_has_its_reason() -> None:
     assert [test for test in RUN_WHOLE.values() if not (ROOT / test).is_file()] == []
 
 
-def test_every_reason_for_not_running_a_command_is_used() -> None:
+def test_every_listed_reason_to_skip_a_documented_command_is_used() -> None:
     assert set(NOT_RUN) - {one.reason for one in ALL} == set()
 
 
 @pytest.mark.parametrize("one", OURS, ids=str)
-def test_the_command_line_knows_every_command_and_option(one: Shown) -> None:
+def test_every_documented_command_and_option_exists(one: Shown) -> None:
     name, *rest = one.arguments or ["--help"]
     if name == "--help":  # the program itself is spoken of
         return
@@ -79,7 +79,7 @@ def test_the_command_line_knows_every_command_and_option(one: Shown) -> None:
 
 
 @pytest.mark.parametrize("one", [one for one in ALL if not one.arguments], ids=str)
-def test_a_command_runs_an_existing_file(one: Shown) -> None:
+def test_documented_commands_name_existing_files(one: Shown) -> None:
     paths = re.findall(r"(?:^|\s)((?:\./)?(?:scripts|tests)/[\w./-]+)", one.text)
     for module in re.findall(r"-m ((?:benchmarks|research|scripts)\.[\w.]+)", one.text):
         paths.append(f"{module.replace('.', '/')}.py")
@@ -110,7 +110,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
         yield folder, {f"LOCATION_CONTEXT_{k}": v for k, v in given.items()} | {"WEB": web.url}
 
 
-def test_every_command_of_the_pages_succeeds(
+def test_every_documented_command_succeeds(
     prepared: tuple[Path, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, given = prepared
@@ -134,7 +134,7 @@ def test_every_command_of_the_pages_succeeds(
         command(where, *arguments, more=given)  # fails on any exit code but 0
 
 
-def test_every_request_is_answered(tmp_path: Path) -> None:
+def test_every_documented_request_succeeds(tmp_path: Path) -> None:
     (tmp_path / ".curlrc").write_text("fail\nsilent\nshow-error\noutput = answer\n")
     asyncio.run(load_sample_guide(Settings(data_dir=tmp_path / "data"), name="rooftop"))
     with full_app(tmp_path / "data") as client:

@@ -64,7 +64,7 @@ ALL = {
                 "start": "2026-11-27T10:00:00+01:00", "category": "community", "image": None,
             },
         },
-        refused="Visite en ligne du château: it names no place",
+        refused="Visite en ligne du château: the entry names no place",
         query={
             "where": "within_distance(location_coordinates,geom'POINT(-1.5536 47.2184)',30km)"
             " and lastdate_end>=now() and firstdate_begin<=now(days=90)"
@@ -83,7 +83,7 @@ ALL = {
             },
             "Estampes du Japon": {"start": "2026-10-15T10:00:00+02:00", "category": "exhibition"},
         },
-        refused="object 3: it has no start",
+        refused="object 3: the start is missing",
     ),
     "data.toulouse-metropole.fr": Portal(
         "toulouse.csv",
@@ -99,7 +99,7 @@ ALL = {
                 "start": "2026-11-28", "end": "2026-12-04", "all_day": True,
             },
         },
-        refused="line 5: it has no title",
+        refused="line 5: the title is missing",
     ),
     "datos.madrid.es": Portal(
         "madrid.json",
@@ -152,7 +152,7 @@ ALL = {
             },
             "Satutunti": {"start": "2026-12-03", "venue": "Oodi", "all_day": True, "url": None},
         },
-        refused="Etäluento: it names no place",
+        refused="Etäluento: the entry names no place",
         query={"include": "location,keywords", "dwithin_origin": "24.9414,60.1719"},
     ),
 }  # fmt: skip
@@ -204,18 +204,20 @@ def client(tmp_path_factory: pytest.TempPathFactory, reports: dict[str, str]) ->
         yield Client(stack.enter_context(serve(settings, clock=MovedClock())), key)
 
 
-def test_page_has_a_recipe_for_each_portal() -> None:
+def test_docs_page_has_a_recipe_for_each_open_data_portal() -> None:
     assert len(RECIPES) >= 6
     assert [_host(recipe) for recipe in RECIPES] == list(ALL)
 
 
-def test_page_of_data_names_every_field_of_a_table() -> None:
+def test_data_docs_page_names_every_column_of_an_event_table() -> None:
     page = (ROOT / "docs" / "data.md").read_text("utf-8")
     assert [name for name in FIELDS if f"`{name}`" not in page] == []
 
 
 @pytest.mark.parametrize("host", ALL)
-def test_recipe_gives_the_events_of_its_portal_and_their_notice(client: Client, host: str) -> None:
+def test_recipe_imports_the_events_of_its_portal_with_their_attribution(
+    client: Client, host: str
+) -> None:
     portal = ALL[host]
     lat, lng = portal.place
     answer = client.get("/v1/pulse/events", {"lat": lat, "lng": lng, **STAY}).json()
@@ -235,7 +237,9 @@ def test_recipe_gives_the_events_of_its_portal_and_their_notice(client: Client, 
 
 
 @pytest.mark.parametrize("host", ALL)
-def test_recipe_shows_its_events_and_its_notice_in_the_widget(client: Client, host: str) -> None:
+def test_widget_shows_the_events_of_a_recipe_with_their_attribution(
+    client: Client, host: str
+) -> None:
     portal = ALL[host]
     lat, lng = portal.place
     page = client.get("/v1/pulse", {"lat": lat, "lng": lng, "lang": "en", **STAY}, key=None).text
@@ -249,7 +253,7 @@ def test_recipe_shows_its_events_and_its_notice_in_the_widget(client: Client, ho
 
 @pytest.mark.parametrize("host", ALL)
 @pytest.mark.usefixtures("client")
-def test_recipe_reports_what_it_refused(reports: dict[str, str], host: str) -> None:
+def test_recipe_reports_the_refused_rows(reports: dict[str, str], host: str) -> None:
     refused = ALL[host].refused
     report = " ".join(reports[host].split())
     assert refused in report if refused else "- " not in report

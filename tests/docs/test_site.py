@@ -35,14 +35,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_site_has_every_page(site: Path) -> None:
+def test_docs_site_has_every_page_of_the_docs_folder(site: Path) -> None:
     pages = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
     missing = [page for page in pages if not (site / built(page)).is_file()]
     assert missing == []
     assert (site / "deploy" / "prometheus" / "alerts.yml").is_file()
 
 
-def test_each_page_of_the_site_is_beside_it_as_markdown(site: Path) -> None:
+def test_each_page_of_the_site_is_also_published_as_markdown(site: Path) -> None:
     pages = [path for path in site.rglob("*.html") if path.name != "404.html"]
     assert [page for page in pages if not page.with_suffix(".md").is_file()] == []
     assert (site / "embedding.md").read_text("utf-8").startswith("# Embedding the widget")
@@ -66,7 +66,7 @@ def test_the_site_loads_nothing_from_another_host(site: Path) -> None:
     assert found == []
 
 
-def test_the_site_does_not_show_where_it_was_built(site: Path) -> None:
+def test_docs_site_contains_no_path_of_the_machine_that_built_it(site: Path) -> None:
     pages = [*site.rglob("*.html"), site / "search" / "search_index.json"]
     assert [page for page in pages if str(ROOT) in page.read_text("utf-8")] == []
 
@@ -85,7 +85,7 @@ def test_a_broken_link_stops_the_build(tmp_path: Path) -> None:
     assert [x for x in broken if x.strip("()") not in done.stderr] == []
 
 
-def test_the_list_of_decisions_names_each() -> None:
+def test_the_list_of_decisions_names_each_decision() -> None:
     folder = ROOT / "docs" / "decisions"
     listed = set(re.findall(r"\]\(([\w-]+\.md)\)", (folder / "README.md").read_text("utf-8")))
     assert listed == {path.name for path in folder.glob("*.md")} - {"README.md"}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from location_context.gazetteer.cities import Cities
 from tests.gazetteer.city_truth import (
     Row,
     clock,
@@ -22,7 +23,7 @@ def _share(right: int, of: int) -> str:
     return f"{right / of:.3%} of {of:,}"
 
 
-def test_countries_agree_with_known_cities(gazetteer, rows):
+def test_countries_found_at_city_coordinates_agree_with_a_reference_table(gazetteer, rows):
     coded = [row for row in rows if row.country]
     unknown = {row for row in coded if contradicts_itself(row)}
     found = {row: gazetteer.point(row.lat, row.lng).country for row in coded}
@@ -37,7 +38,7 @@ def test_countries_agree_with_known_cities(gazetteer, rows):
     assert 1 - len(wrong) / known >= 0.999
 
 
-def test_zones_agree_with_known_cities(gazetteer, rows):
+def test_time_zones_found_at_city_coordinates_agree_with_a_reference_table(gazetteer, rows):
     zoned = [row for row in rows if row.zone]
     known = [row for row in zoned if not contested_zone(row)]
     found = {row: gazetteer.point(row.lat, row.lng).timezone for row in zoned}
@@ -49,7 +50,7 @@ def test_zones_agree_with_known_cities(gazetteer, rows):
     assert 1 - len(wrong) / len(known) >= 0.995
 
 
-def test_clocks_agree_with_all_cities(gazetteer, rows):
+def test_local_time_at_each_city_of_the_table_is_correct(gazetteer, rows):
     """The zone found shows the same time as the row's through 2027, whatever it is called."""
     zoned = [row for row in rows if row.zone]
     found = {row: gazetteer.point(row.lat, row.lng).timezone for row in zoned}
@@ -60,7 +61,7 @@ def test_clocks_agree_with_all_cities(gazetteer, rows):
     assert 1 - len(wrong) / len(zoned) >= 0.995
 
 
-def test_countries_agree_with_geonames_places(gazetteer):
+def test_countries_found_at_geonames_coordinates_agree_with_geonames(gazetteer):
     """One in 30 of GeoNames' places, which are independent of the boundaries."""
     places = geonames_places()[::30]
     wrong = [
@@ -74,11 +75,13 @@ def test_countries_agree_with_geonames_places(gazetteer):
 
 
 @pytest.mark.parametrize(
-    ("lat", "lng", "name"), [(-89.9, 0, "Puerto Williams"), (-48.9, -123.4, "Hanga Roa")]
+    ("lat", "lng", "name", "country"),
+    [
+        (-89.9, 0, "Puerto Williams", "CL"),
+        (-48.9, -123.4, "Hanga Roa", "CL"),
+        (-16.8, -179.99, "Savusavu", "FJ"),  # across the date line
+    ],
 )
-def test_nearest_city_exists_far_from_everything(gazetteer, lat, lng, name):
-    assert gazetteer.nearest_city(lat, lng).name == name
-
-
-def test_nearest_city_may_lie_across_the_date_line(gazetteer):
-    assert gazetteer.nearest_city(-16.8, -179.99).country == "FJ"
+def test_nearest_city_is_found_far_from_any_settlement(lat, lng, name, country):
+    city = Cities.load().nearest(lat, lng)
+    assert (city.name, city.country) == (name, country)

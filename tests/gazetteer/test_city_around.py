@@ -13,13 +13,11 @@ import pytest
         (46.02, 7.75, "Zermatt"),
     ],
 )
-def test_quarter_belongs_to_its_city_and_a_town_nearby_to_itself(gazetteer, lat, lng, name):
-    assert gazetteer.city_around(lat, lng).name == name
+def test_point_is_named_after_the_city_around_it_or_the_small_town_in_which_it_lies(
+    gazetteer, lat, lng, name
+):
+    assert gazetteer.point(lat, lng).place == name
 
 
-def test_point_between_cities_has_none(gazetteer):
-    assert gazetteer.city_around(-40.5, -120.25) is None
-
-
-def test_repeated_point_is_answered_from_memory(gazetteer):
-    assert gazetteer.city_around(48.8566, 2.3522) is gazetteer.city_around(48.8566, 2.3522)
+def test_point_between_cities_has_no_city(gazetteer):
+    assert gazetteer.point(-40.5, -120.25).place is None

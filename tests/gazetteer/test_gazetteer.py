@@ -79,11 +79,10 @@ TOWNS = {  # a town of each region
     "PH Ploieşti;SJ Zalău;SM Satu Mare;SB Sibiu;SV Suceava;TR Alexandria;TM Timişoara;TL Tulcea;"
     "VS Bârlad;VL Râmnicu Vâlcea;VN Focșani;CL Olteniţa;GR Giurgiu;IF Voluntari",
 }
-SURE_KM = 25
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_place_has_its_zone_country_and_region(gazetteer, name):
+def test_known_place_has_the_expected_time_zone_country_and_region(gazetteer, name):
     lat, lng, zone, country, region = PLACES[name]
     point = gazetteer.point(lat, lng)
     assert (point.timezone, point.country, point.region) == (zone, country, region)
@@ -112,7 +111,7 @@ def test_point_near_a_border_has_several_possible_regions(gazetteer, lat, lng, r
     assert not regions or point.region is None
 
 
-def test_every_zone_of_the_boundaries_is_known(gazetteer):
+def test_every_zone_of_the_boundary_data_is_an_iana_time_zone():
     known = zone_countries()
     assert len(known) > 400
     assert set(known) <= available_timezones()
@@ -122,13 +121,15 @@ def test_every_zone_of_the_boundaries_is_known(gazetteer):
     ("country", "zone"),
     [("DE", "Europe/Berlin"), ("US", "America/New_York"), ("VN", "Asia/Ho_Chi_Minh"), ("ZZ", None)],
 )
-def test_country_has_a_main_zone(country, zone):
+def test_country_has_a_main_time_zone(country, zone):
     assert main_zone(country) == zone
 
 
 @settings(deadline=None, max_examples=300)
 @given(lat=st.floats(-90, 90), lng=st.floats(-180, 180))
-def test_every_point_has_a_zone_and_one_canonical_form(gazetteer, lat, lng):
+def test_every_point_has_a_time_zone_and_normalising_coordinates_twice_changes_nothing(
+    gazetteer, lat, lng
+):
     point = gazetteer.point(lat, lng)
     assert ZoneInfo(point.timezone)
     assert gazetteer.point(point.lat, point.lng) == point
@@ -136,7 +137,7 @@ def test_every_point_has_a_zone_and_one_canonical_form(gazetteer, lat, lng):
         assert point.region.startswith(f"{point.country}-")
 
 
-def test_boundary_zone_agrees_with_the_package_of_boundaries():
+def test_boundary_time_zone_agrees_with_tzfpy():
     for number in range(10_000):
         lat = round(math.degrees(math.asin((2 * number + 1) / 10_000 - 1)), 4)
         lng = 180.0 if number % 50 == 0 else round(number * 222.4922 % 360 - 180, 4)
@@ -145,5 +146,5 @@ def test_boundary_zone_agrees_with_the_package_of_boundaries():
 
 @pytest.mark.parametrize(("lng", "zone"), [(0, "Etc/GMT"), (7.4, "Etc/GMT"), (7.6, "Etc/GMT-1"),
                                            (-179, "Etc/GMT+12"), (180, "Etc/GMT-12")])  # fmt: skip
-def test_zone_at_sea_is_fifteen_degrees_wide(lng, zone):
+def test_time_zone_at_sea_is_fifteen_degrees_wide(lng, zone):
     assert nautical(lng) == zone

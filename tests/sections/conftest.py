@@ -12,17 +12,11 @@ from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Query
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
-from tests.moved_clock import MovedClock
 from tests.web.sections import FakeSection
 
 STAY = Stay(date(2026, 11, 28), date(2026, 12, 1))
 PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR")
 QUERY = Query(PARIS, STAY, "metric", Languages.load().english)
-
-
-@pytest.fixture
-def clock() -> MovedClock:
-    return MovedClock()
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ URI = jsonschema_rs.validator_for({"type": "string", "format": "uri"}, validate_
         (" https://a.example/?q=ö#x ", "https://a.example/?q=%C3%B6#x"),
     ],
 )  # fmt: skip
-def test_address_is_answered_as_a_uri_and_a_uri_is_unchanged(came, sent):
+def test_web_address_is_encoded_as_a_valid_uri_and_a_valid_uri_is_unchanged(came, sent):
     assert web_address(came) == sent
     assert URI.is_valid(sent)
     assert web_address(sent) == sent
@@ -34,5 +34,5 @@ def test_address_is_answered_as_a_uri_and_a_uri_is_unchanged(came, sent):
      "https://a.example/" + 2000 * "a", "https://" + 70 * "ü" + ".example/", 'https://a".example/',
      "https://a.example:port/", "https://ü.example:99999/"],
 )  # fmt: skip
-def test_invalid_address_is_none(text):
+def test_invalid_web_address_is_read_as_none(text):
     assert web_address(text) is None

@@ -17,8 +17,6 @@ from location_context.upstream.deadline import Deadline
 from tests.sections.conftest import QUERY, STAY, failing, soon
 from tests.web.sections import FakeSection, FakeUndatedSection, Slow
 
-pytestmark = pytest.mark.anyio
-
 
 async def landed(cached: CachedSection) -> None:
     while len(cached._cache._in_flight):  # noqa: ASYNC110  the loop itself is what is waited for
@@ -42,7 +40,9 @@ async def test_fresh_answer_is_reused(cached, tides, clock):
     assert tides.reads == 1
 
 
-async def test_stale_answer_is_reused_for_a_minute_while_the_section_is_read(cached, tides, clock):
+async def test_stale_answer_is_reused_for_a_minute_while_a_new_answer_is_fetched(
+    cached, tides, clock
+):
     first = await cached.read(QUERY, soon())
     clock.advance(930)
     assert await cached.read(QUERY, soon()) is first
@@ -51,7 +51,7 @@ async def test_stale_answer_is_reused_for_a_minute_while_the_section_is_read(cac
     assert (await cached.read(QUERY, soon())).body.reads == 2
 
 
-async def test_caller_after_that_minute_gets_the_new_answer(cached, clock):
+async def test_caller_waits_for_a_new_answer_once_it_is_stale_for_a_minute(cached, clock):
     await cached.read(QUERY, soon())
     clock.advance(961)
     assert (await cached.read(QUERY, soon())).body.reads == 2
@@ -60,7 +60,7 @@ async def test_caller_after_that_minute_gets_the_new_answer(cached, clock):
 @pytest.mark.parametrize(
     "error", [UpstreamUnavailable("nothing", 5), ProviderTimeout("x", "y"), StorageError("closed")]
 )
-async def test_stale_answer_is_reused_for_an_hour_when_reading_fails(error, cached, tides, clock):
+async def test_stale_answer_is_reused_for_an_hour_when_fetching_fails(error, cached, tides, clock):
     await cached.read(QUERY, soon())
     failing(tides, error)
     clock.advance(900 + 3599)
@@ -74,7 +74,9 @@ async def test_stale_answer_is_reused_for_an_hour_when_reading_fails(error, cach
     assert cached.last_read_failed
 
 
-async def test_cached_answer_after_a_failure_ends_the_outage(cached, tides):
+async def test_outage_of_a_section_ends_with_the_next_successful_answer_even_from_the_cache(
+    cached, tides
+):
     await cached.read(QUERY, soon())
     failing(tides, UpstreamUnavailable("nothing", 5))
     with pytest.raises(UpstreamUnavailable):
@@ -84,7 +86,7 @@ async def test_cached_answer_after_a_failure_ends_the_outage(cached, tides):
     assert not cached.last_read_failed
 
 
-async def test_outage_ends_a_minute_after_the_last_failure(cached, tides, clock):
+async def test_outage_of_a_section_ends_a_minute_after_the_last_failure(cached, tides, clock):
     failing(tides, UpstreamUnavailable("nothing", 5))
     with pytest.raises(UpstreamUnavailable):
         await cached.read(QUERY, soon())
@@ -94,7 +96,7 @@ async def test_outage_ends_a_minute_after_the_last_failure(cached, tides, clock)
     assert not cached.last_read_failed
 
 
-async def test_stale_answer_does_not_cross_midnight_at_the_point(cached, tides, clock):
+async def test_stale_answer_is_not_reused_after_local_midnight(cached, tides, clock):
     tides.fresh = timedelta(hours=11, seconds=-10)  # until ten seconds before midnight in Paris
     await cached.read(QUERY, soon())
     failing(tides, UpstreamUnavailable("nothing", 5))
@@ -117,7 +119,7 @@ async def test_incomplete_answer_is_refreshed_within_seconds(cached, tides, cloc
     assert tides.reads == 2
 
 
-async def test_keyed_call_is_not_answered_from_a_widgets_incomplete_answer(cached, tides):
+async def test_incomplete_answer_cached_for_a_widget_is_not_served_to_an_api_key(cached, tides):
     tides.lacking = "provider_unavailable"
     await cached.read(replace(QUERY, public=True), soon())
     await cached.read(QUERY, soon())
@@ -126,26 +128,7 @@ async def test_keyed_call_is_not_answered_from_a_widgets_incomplete_answer(cache
     assert tides.reads == 2
 
 
-async def test_two_hundred_callers_share_one_read_that_survives_its_caller(cached_slow, slow):
-    callers = [asyncio.create_task(cached_slow.read(QUERY, soon())) for _ in range(200)]
-    await asyncio.sleep(0)
-    callers[0].cancel()
-    await asyncio.sleep(0)
-    slow.release.set()
-    readings = await asyncio.gather(*callers[1:])
-    assert slow.reads == 1
-    assert len({id(reading) for reading in readings}) == 1
-
-
-async def test_read_continues_for_the_next_caller_after_a_deadline(cached_slow, slow):
-    with pytest.raises(UpstreamUnavailable):
-        await cached_slow.read(QUERY, Deadline.after(0.01))
-    slow.release.set()
-    await cached_slow.read(QUERY, soon())
-    assert slow.reads == 1
-
-
-async def test_point_stay_units_and_language_make_separate_keys(tides, clock):
+async def test_point_dates_units_and_language_are_part_of_the_cache_key(tides, clock):
     cached, german = CachedSection(tides, clock), Languages.load().choose("de-AT")
     for query in (
         QUERY,
@@ -159,7 +142,7 @@ async def test_point_stay_units_and_language_make_separate_keys(tides, clock):
     assert tides.reads == 5
 
 
-async def test_section_without_dates_is_read_once_for_all_stays(clock):
+async def test_answer_of_a_section_without_dates_is_cached_for_all_dates(clock):
     harbour = FakeUndatedSection(clock)
     cached = CachedSection(harbour, clock)
     for days in range(5):
@@ -168,19 +151,7 @@ async def test_section_without_dates_is_read_once_for_all_stays(clock):
     assert harbour.reads == 1
 
 
-async def test_cache_keeps_its_bound_in_bytes_and_drops_the_least_recently_used(clock):
-    tides = FakeSection(clock, words="x" * 1000)
-    cached = CachedSection(tides, clock, max_bytes=100_000)
-    queries = [replace(QUERY, point=Point(lat, 0.0, "UTC")) for lat in range(50)]
-    for query in queries:
-        await cached.read(query, soon())
-        await cached.read(queries[0], soon())
-    entries = cached._cache._entries
-    assert 90_000 < entries.size <= 100_000
-    assert tides.reads == 50
-
-
-async def test_cache_keeps_its_bound_in_memory(clock):
+async def test_cache_does_not_exceed_its_memory_limit(clock):
     """So many distinct points that each drops another: what Python allocated for them stays."""
     tides = FakeSection(clock, words="x" * 1000)
     cached = CachedSection(tides, clock, max_bytes=1_000_000)
@@ -195,7 +166,7 @@ async def test_cache_keeps_its_bound_in_memory(clock):
         tracemalloc.stop()
 
 
-async def test_new_dataset_empties_the_cache_and_keeps_older_reads_out(slow, clock):
+async def test_new_dataset_empties_the_cache_and_running_reads_are_not_cached(slow, clock):
     listeners: list = []
     slow.on_change = listeners.append
     cached = CachedSection(slow, clock)
@@ -209,7 +180,7 @@ async def test_new_dataset_empties_the_cache_and_keeps_older_reads_out(slow, clo
     assert slow.reads == 2
 
 
-async def test_closing_cancels_running_reads(cached_slow):
+async def test_closing_the_cache_cancels_running_reads(cached_slow):
     with pytest.raises(UpstreamUnavailable):
         await cached_slow.read(QUERY, Deadline.after(0.01))
     await cached_slow.close()

@@ -27,11 +27,11 @@ from tests.sections.conftest import QUERY, failing, soon
 from tests.web.sections import FakeSection
 
 
-def test_every_reason_has_a_sentence_and_there_is_no_other():
+def test_each_degraded_reason_has_exactly_one_sentence():
     assert tuple(DEGRADED) == get_args(DegradedReason)
 
 
-def test_degraded_and_complete_follow_from_the_reason():
+def test_degraded_and_complete_flags_follow_from_degraded_reason():
     whole = FakeSection().body(QUERY)
     lesser = msgspec.structs.replace(whole, degraded_reason="late")
     for body, degraded in ((whole, False), (lesser, True)):
@@ -40,7 +40,7 @@ def test_degraded_and_complete_follow_from_the_reason():
         assert msgspec.json.decode(msgspec.json.encode(body))["degraded"] is degraded
 
 
-def test_foremost_reason_is_the_first_in_the_table():
+def test_most_important_of_several_degraded_reasons_is_reported():
     assert foremost([None, "late", "provider_unavailable", None]) == "provider_unavailable"
     assert foremost(reversed(DEGRADED)) == "forecast_unavailable"
     assert foremost(["budget_spent", "late"]) == "late"  # since a retry helps
@@ -57,11 +57,10 @@ def test_foremost_reason_is_the_first_in_the_table():
         (ProviderStatusError("x", 502), "provider_unavailable"),
     ],
 )
-def test_error_has_its_reason(error, reason):
+def test_each_provider_error_maps_to_its_degraded_reason(error, reason):
     assert degraded_by(error) == reason
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("before", [None, "budget_spent"])
 async def test_stale_answer_after_a_failed_read_is_degraded(before, cached, tides, clock):
     tides.lacking = before
@@ -86,7 +85,7 @@ def test_answer_is_cacheable_if_only_a_spent_budget_degrades_it():
     ]  # fmt: skip
 
 
-def test_answer_under_a_spent_budget_is_cached_for_a_minute_and_longer_by_clients():
+def test_answer_with_a_spent_budget_is_cached_for_a_minute_and_longer_by_http_clients():
     body = msgspec.structs.replace(FakeSection().body(QUERY), degraded_reason="budget_spent")
     freshness = Freshness.of([SectionResult(body, NOON + timedelta(days=1))], "public")
     assert freshness.cache_control(86_400).startswith("public, max-age=900, ")

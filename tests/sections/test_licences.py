@@ -32,7 +32,7 @@ ALL = [
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
-def test_licence_has_the_address_of_its_terms(one):
+def test_attribution_has_the_url_of_its_licence_terms(one):
     fields = msgspec.to_builtins(one)
     assert set(fields) == {"name", "url", "license", "text", "license_url", "adapted"}
     terms = {
@@ -54,7 +54,7 @@ def test_licence_is_recognised_by_its_name_and_its_spdx_identifier():
     assert terms_of("All rights reserved") is terms_of("") is terms_of(None) is None
 
 
-def test_explicit_address_of_a_licence_stays():
+def test_explicit_licence_url_is_never_replaced():
     own = Attribution(
         name="A", url=None, license="CC BY 4.0", text="A", license_url="https://a.example/terms"
     )
@@ -62,7 +62,7 @@ def test_explicit_address_of_a_licence_stays():
     assert msgspec.structs.replace(own, text="B").license_url == "https://a.example/terms"
 
 
-def test_nasa_powers_reference_names_the_service_its_version_and_the_date():
+def test_nasa_power_attribution_names_the_service_its_version_and_the_date():
     one = nasa_power(date(2026, 11, 21), "2.9.7")
     assert one.text == (
         "The data was obtained from the National Aeronautics and Space Administration (NASA) "
@@ -73,7 +73,7 @@ def test_nasa_powers_reference_names_the_service_its_version_and_the_date():
     assert one.adapted
 
 
-def test_address_of_a_licence_stands_in_one_file():
+def test_each_licence_url_is_written_in_one_source_file_only():
     addresses = ("creativecommons.org/", "opendatacommons.org/", "opensource.org/")
     package = ROOT / "src/location_context"
     found = {
@@ -94,12 +94,12 @@ OURS = {"database_url", "redis_url", "public_url"}
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
-def test_page_of_providers_names_each_source_with_its_licence(one):
+def test_providers_docs_page_names_each_source_with_its_licence(one):
     terms = f"[{one.license}]({one.license_url})" if one.license_url else one.license or ""
     assert [item for item in ITEMS if one.name in item and terms in item]
 
 
-def test_page_of_providers_names_the_setting_of_each():
+def test_providers_docs_page_names_the_url_and_key_setting_of_each_provider():
     names = {one.name for one in msgspec.structs.fields(Settings)}
     wanted = {name for name in names if name.endswith(("_url", "_api_key"))} - OURS
     assert sorted(name for name in wanted if f"`{name.upper()}`" not in PAGE) == []

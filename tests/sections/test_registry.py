@@ -41,7 +41,7 @@ def loaded() -> list[type]:
     return registry.load(registry.SECTIONS, Section)
 
 
-def test_shipped_parts_are_registered_like_others_and_ordered_as_declared():
+def test_built_in_sections_providers_and_formats_are_registered_as_entry_points_in_order():
     written = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     for group, installed in (
         (registry.SECTIONS, loaded()),
@@ -53,7 +53,7 @@ def test_shipped_parts_are_registered_like_others_and_ordered_as_declared():
         assert orders == sorted(set(orders))
 
 
-def test_section_of_another_package_takes_its_place_by_its_order(install):
+def test_section_of_another_package_is_sorted_by_its_order_number(install):
     before = [one.name for one in loaded()]
     install(CODE, sections={"tides": "Tides"})
     assert [one.name for one in loaded()] == [before[0], "tides", *before[1:]]
@@ -67,7 +67,7 @@ def test_section_of_another_package_takes_its_place_by_its_order(install):
         ("import no_such_part", "Tides", "No module named 'no_such_part'"),
         ("", "Tides", "has no attribute 'Tides'"),
         ("class Tides: name = 'tides'", "Tides", "is not a subclass of"),
-        (CODE.replace('"tides", True', '"other", True'), "Tides", "another `name`: 'other'"),
+        (CODE.replace('"tides", True', '"other", True'), "Tides", "the `name` 'other'"),
     ],
 )
 def test_package_that_cannot_be_loaded_is_named_with_its_error(install, code, target, message):
@@ -78,20 +78,20 @@ def test_package_that_cannot_be_loaded_is_named_with_its_error(install, code, ta
     assert "made_up_0" in raised.value.message
 
 
-def test_code_without_its_metadata_says_that_it_must_be_installed(monkeypatch):
+def test_missing_package_metadata_gives_an_error_that_no_section_is_registered(monkeypatch):
     monkeypatch.setattr(registry, "entry_points", lambda **_: ())
     with pytest.raises(OperatorError, match="No section is registered"):
         registry.build(SectionContext(Settings(), system_clock, None))
 
 
-def test_two_packages_cannot_register_one_name(install):
+def test_two_packages_cannot_register_the_same_section_name(install):
     install(CODE, sections={"tides": "Tides"})
     install(CODE, sections={"tides": "Tides"})
     with pytest.raises(OperatorError, match="Two packages register 'tides'"):
         loaded()
 
 
-def test_section_reads_the_settings_of_its_package_from_its_context(install):
+def test_section_of_a_package_reads_its_settings_from_the_context(install):
     install(CODE, settings={"tides": "TidesSettings"})
     table = import_module("made_up_0").TidesSettings
     given = {"LOCATION_CONTEXT_TIDES_API_KEY": "hunter2"}
@@ -100,7 +100,7 @@ def test_section_reads_the_settings_of_its_package_from_its_context(install):
     assert "hunter2" not in repr(values)
 
 
-def test_settings_that_cannot_be_loaded_are_named(install):
+def test_plugin_settings_that_cannot_be_loaded_are_named_in_the_error(install):
     install("raise ValueError('no tide table')", settings={"tides": "TidesSettings"})
-    with pytest.raises(OperatorError, match=r"settings 'tides' .* no tide table"):
+    with pytest.raises(OperatorError, match=r"settings of package 'tides' .* no tide table"):
         unknown({"LOCATION_CONTEXT_TIDES_URL": ""})

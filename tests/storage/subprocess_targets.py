@@ -90,35 +90,33 @@ def open_once(pipe: Connection, folder: str, url: str) -> None:
     pipe.send(asyncio.run(life()))
 
 
-def migrate_and_die(_: Connection, folder: str, url: str, statements: int) -> None:
-    """Begin to migrate, and be killed after so many statements that change the schema."""
+def die_after(statements: int, *kinds: str) -> None:
+    """Kill this process after so many statements that begin with one of these."""
     seen = 0
 
     def count(*arguments: Any) -> None:
         nonlocal seen
-        seen += arguments[2].lstrip().upper().startswith(("CREATE", "ALTER", "INSERT"))
+        seen += arguments[2].lstrip().upper().startswith(kinds)
         if seen == statements:
             os.kill(os.getpid(), signal.SIGKILL)
 
     event.listen(Engine, "after_cursor_execute", count)
+
+
+def migrate_and_die(_: Connection, folder: str, url: str, statements: int) -> None:
+    """Begin to migrate, and be killed after so many statements that change the schema."""
+    die_after(statements, "CREATE", "ALTER", "INSERT")
     asyncio.run(Database.upgrade(_settings(folder, url)))
 
 
 def prune_and_die(_: Connection, folder: str, url: str, cells: int) -> None:
     """Begin a pass of retention, and be killed before more than so many batches are committed."""
-    seen = 0
-
-    def count(*arguments: Any) -> None:
-        nonlocal seen
-        seen += arguments[2].startswith("DELETE FROM climate_months")
-        if seen == 5 * cells + 3:  # in the midst of a batch
-            os.kill(os.getpid(), signal.SIGKILL)
 
     async def life() -> None:
         settings = _settings(folder, url)
         await Retention(await Database.open(settings), MovedClock()).prune()
 
-    event.listen(Engine, "after_cursor_execute", count)
+    die_after(5 * cells + 3, "DELETE FROM CLIMATE_MONTHS")  # in the midst of a batch
     asyncio.run(life())
 
 

@@ -66,13 +66,13 @@ def test_backup_under_load_is_consistent_and_restores_each_row(
     assert (found["equal"], found["rows compared"] > 600) == (1, True)
 
 
-def test_new_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+def test_new_database_file_is_readable_only_by_its_owner(tmp_path: Path) -> None:
     command(tmp_path, "keys", "create", "first")
     modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob(f"{DATABASE_FILE}*")}
     assert modes == {0o600}
 
 
-def test_backup_and_restore_overwrite_nothing(tmp_path: Path) -> None:
+def test_backup_and_restore_never_overwrite_existing_files(tmp_path: Path) -> None:
     prepared, file = tmp_path / "prepared", tmp_path / "b.tar"
     command(prepared, "keys", "create", "first")
     command(prepared, "backup", str(file))

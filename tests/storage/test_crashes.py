@@ -18,8 +18,6 @@ from location_context.storage.database import Database, WriteLock
 from tests.databases import EMPTY_SCHEMA
 from tests.storage.subprocess_targets import child, migrate_and_die, open_once, plain, write_keys
 
-pytestmark = pytest.mark.anyio
-
 ROUNDS = 25
 
 
@@ -61,7 +59,7 @@ async def test_two_writing_processes_both_succeed(
     await database.close()
 
 
-def test_greedy_writer_lets_another_writer_in(tmp_path: Path) -> None:
+def test_process_that_writes_in_a_tight_loop_does_not_starve_another_writer(tmp_path: Path) -> None:
     path, order = tmp_path / "lock", list[str]()
     greedy, other = WriteLock(path), WriteLock(path)  # as in two processes
     writing = threading.Event()
@@ -105,7 +103,7 @@ async def no_schema(database_settings: Settings) -> Settings:
 
 
 @pytest.mark.parametrize("statements", [1, 2, 3, 4])
-async def test_killed_migration_leaves_nothing_and_reruns(
+async def test_killed_migration_leaves_no_partial_schema_and_can_be_repeated(
     no_schema: Settings, statements: int
 ) -> None:
     with child(migrate_and_die, *plain(no_schema), statements) as (process, _):

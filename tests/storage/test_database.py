@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from location_context.storage import schema
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database, WriteLock
 from location_context.storage.datasets import SqlClimateStore
+from tests.databases import pooled_settings as database_settings  # noqa: F401  a fixture
 from tests.storage.subprocess_targets import (
     a_key,
     child,
@@ -23,15 +25,8 @@ from tests.storage.subprocess_targets import (
     read_and_write_on_a_full_disk,
 )
 
-pytestmark = pytest.mark.anyio
 INSERT = text("INSERT INTO facts VALUES ('a', 'b')")
 SELECT = text("SELECT * FROM facts WHERE name = 'a'")
-
-
-@pytest.fixture
-def database_settings(pooled_settings: Settings) -> Settings:
-    """Through PgBouncer too."""
-    return pooled_settings
 
 
 async def test_error_rolls_a_transaction_back(database: Database) -> None:
@@ -83,7 +78,7 @@ async def test_cancelled_readers_and_writers_leave_the_file_intact(
     await database.close()
 
 
-async def test_reader_sees_a_consistent_state_beside_a_writer(database: Database) -> None:
+async def test_reader_does_not_see_uncommitted_changes_of_a_writer(database: Database) -> None:
     written, looked = threading.Event(), threading.Event()
 
     def work(connection: Connection) -> None:
@@ -99,7 +94,7 @@ async def test_reader_sees_a_consistent_state_beside_a_writer(database: Database
     assert len(await database.rows(SELECT)) == 1
 
 
-async def test_writers_take_turns(database: Database) -> None:
+async def test_concurrent_writers_do_not_lose_updates(database: Database) -> None:
     locked = "" if database.is_sqlite else " FOR UPDATE"
     held = text(f"SELECT value FROM facts WHERE name = 'n'{locked}")
 
@@ -131,7 +126,7 @@ async def test_sqlite_syncs_each_acknowledged_write(
     await database.close()
 
 
-async def test_newer_schema_is_refused(database: Database, database_settings: Settings) -> None:
+async def test_newer_schema_is_refused(database: Database, database_settings: Settings) -> None:  # noqa: F811
     await database.execute(
         (text("UPDATE schema_version SET version_num = '9999_later'"), {}),
         (delete(schema.metadata_kv), {}),
@@ -153,22 +148,21 @@ async def filled(settings: Settings, keys: int = 80) -> Path:
     return Path(settings.database.removeprefix("sqlite:///"))
 
 
-async def test_damaged_database_is_reported_at_start(sqlite_settings: Settings) -> None:
+@pytest.mark.parametrize(
+    "damaged",
+    [lambda whole: whole[:8192] + b"\xa5" * (len(whole) - 8192), lambda whole: whole[:-9000]],
+    ids=["overwritten", "truncated"],
+)
+async def test_damaged_database_is_reported_at_start(
+    sqlite_settings: Settings, damaged: Callable[[bytes], bytes]
+) -> None:
     path = await filled(sqlite_settings)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:8192] + b"\xa5" * (len(whole) - 8192))
+    path.write_bytes(damaged(path.read_bytes()))
     with pytest.raises(StorageError, match="is damaged: restore a backup"):
         await Database.open(sqlite_settings, read_whole=True)
 
 
-async def test_truncated_database_is_reported_at_start(sqlite_settings: Settings) -> None:
-    path = await filled(sqlite_settings)
-    path.write_bytes(path.read_bytes()[:-9000])
-    with pytest.raises(StorageError, match="is damaged: restore a backup"):
-        await Database.open(sqlite_settings, read_whole=True)
-
-
-async def test_only_a_start_reads_the_whole_file(
+async def test_only_the_start_of_the_server_checks_the_whole_database_file(
     sqlite_settings: Settings,
 ) -> None:
     database = await Database.open(sqlite_settings)
@@ -187,7 +181,7 @@ async def test_only_a_start_reads_the_whole_file(
         await Database.open(sqlite_settings, read_whole=True)
 
 
-async def test_file_of_another_format_is_reported_and_unchanged(
+async def test_file_that_is_not_an_sqlite_database_is_reported_and_unchanged(
     sqlite_settings: Settings,
 ) -> None:
     path = Path(sqlite_settings.database.removeprefix("sqlite:///"))
@@ -198,7 +192,7 @@ async def test_file_of_another_format_is_reported_and_unchanged(
     assert path.read_bytes() == before
 
 
-async def test_emptied_file_is_refused_and_unchanged(
+async def test_empty_database_file_is_refused_and_unchanged(
     sqlite_settings: Settings,
 ) -> None:
     path = await filled(sqlite_settings, keys=1)
@@ -209,7 +203,7 @@ async def test_emptied_file_is_refused_and_unchanged(
     assert path.read_bytes() == b""
 
 
-async def test_reads_continue_and_writes_wait_for_a_foreign_lock(
+async def test_reads_continue_and_writes_wait_while_another_process_holds_the_lock(
     sqlite_settings: Settings,
 ) -> None:
     path = await filled(sqlite_settings, keys=3)

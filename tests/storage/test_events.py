@@ -3,23 +3,13 @@
 from datetime import UTC, date, datetime, timedelta
 
 import msgspec
-import pytest
 
 from location_context.point import Point
 from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
-from location_context.settings import Settings
 from location_context.stay import Stay
 from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
-
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def database_settings(pooled_settings: Settings) -> Settings:
-    """Through PgBouncer too."""
-    return pooled_settings
-
+from tests.databases import pooled_settings as database_settings  # noqa: F401  a fixture
 
 PARIS = Point(48.85, 2.35, "Europe/Paris")
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)

@@ -6,18 +6,10 @@ import pytest
 
 from location_context.access.keys import ApiKey
 from location_context.errors import StorageError
-from location_context.settings import Settings
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
+from tests.databases import pooled_settings as database_settings  # noqa: F401  a fixture
 from tests.moved_clock import NOON
-
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def database_settings(pooled_settings: Settings) -> Settings:
-    """Through PgBouncer too."""
-    return pooled_settings
 
 
 def record(number: int) -> ApiKey:
@@ -30,7 +22,9 @@ def record(number: int) -> ApiKey:
     )
 
 
-async def test_stored_key_is_read_unchanged(database: Database) -> None:
+async def test_api_key_record_is_read_from_the_database_as_it_was_stored(
+    database: Database,
+) -> None:
     store = SqlApiKeyStore(database)
     await store.add(record(1))
     [stored] = await store.all()
@@ -38,7 +32,9 @@ async def test_stored_key_is_read_unchanged(database: Database) -> None:
     assert stored.created_at.utcoffset() == timedelta(0)
 
 
-async def test_each_change_renews_the_version(database: Database) -> None:
+async def test_each_change_of_a_key_changes_the_version_of_the_key_store(
+    database: Database,
+) -> None:
     store = SqlApiKeyStore(database)
     versions = [await store.version()]
     await store.add(record(1))
@@ -51,7 +47,7 @@ async def test_each_change_renews_the_version(database: Database) -> None:
     assert await store.version() == versions[-1]
 
 
-async def test_store_refuses_a_duplicate_digest(database: Database) -> None:
+async def test_key_store_refuses_a_second_key_with_the_same_digest(database: Database) -> None:
     store = SqlApiKeyStore(database)
     await store.add(record(1))
     before = await store.version()

@@ -3,20 +3,20 @@
 import asyncio
 import json
 import threading
-import uuid
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
+from benchmarks.copies import empty_database
 from location_context.settings import Settings
 from location_context.storage.database import Database
-from tests.databases import OwnRedis, administer
-from tests.web.commands import command, serving, with_redis
+from tests.databases import SERVER, OwnRedis
+from tests.web.commands import Serving, command, serving, with_redis
 
 CALENDAR = """BEGIN:VCALENDAR
 VERSION:2.0
@@ -34,29 +34,22 @@ END:VCALENDAR
 @pytest.fixture
 def behind(pgbouncer: str, tmp_path: Path) -> Iterator[dict[str, str]]:
     """The settings of a new database behind PgBouncer, as an operator gives them."""
-    name = f"location_context_test_{uuid.uuid4().hex[:12]}"
-    asyncio.run(administer(f"CREATE DATABASE {name}"))
-    yield {
-        "LOCATION_CONTEXT_DATABASE_URL": f"{pgbouncer}/{name}",
-        "LOCATION_CONTEXT_KEY_PEPPER": "a test's pepper",
-    }
-    asyncio.run(administer(f"DROP DATABASE {name} WITH (FORCE)"))
+    with empty_database(SERVER) as address:
+        yield {
+            "LOCATION_CONTEXT_DATABASE_URL": f"{pgbouncer}/{address.rpartition('/')[2]}",
+            "LOCATION_CONTEXT_KEY_PEPPER": "a test's pepper",
+        }
 
 
-def ask(port: int, key: str, count: int, answers: Counter[int]) -> None:
+def ask(served: Serving, key: str, count: int, answers: Counter[int]) -> None:
     for number in range(count):
-        connection = HTTPConnection("127.0.0.1", port, timeout=60)
         place = f"lat={number % 60}.{threading.get_ident() % 9973:04}&lng={number % 170}.5"
         for section in ("guide", "events"):
             path = f"/v1/pulse/{section}?{place}&start=2027-06-01&end=2027-06-03"
-            connection.request("GET", path, headers={"Authorization": f"Bearer {key}"})
-            response = connection.getresponse()
-            response.read()
-            answers[response.status] += 1
-        connection.close()
+            answers[served.status(path, key)] += 1
 
 
-def test_commands_and_workers_work_behind_pgbouncer(
+def test_commands_and_server_work_behind_pgbouncer(
     behind: dict[str, str], tmp_path: Path, own_redis: OwnRedis
 ) -> None:
     folder = tmp_path / "data"
@@ -71,23 +64,18 @@ def test_commands_and_workers_work_behind_pgbouncer(
     assert "1 event" in command(folder, "events", "import", str(calendar), more=behind).stdout
     answers: Counter[int] = Counter()
     with serving(folder, "--workers", "2", more=behind | with_redis(own_redis)) as served:
-        guests = [
-            threading.Thread(target=ask, args=(served.port, key, 15, answers)) for _ in range(8)
-        ]
-        for guest in guests:
-            guest.start()
-        for number in range(3):
-            command(folder, "keys", "create", f"another {number}", more=behind)
-        for guest in guests:
-            guest.join()
+        with ThreadPoolExecutor(8) as pool:
+            guests = [pool.submit(ask, served, key, 15, answers) for _ in range(8)]
+            for number in range(3):
+                command(folder, "keys", "create", f"another {number}", more=behind)
+        assert [guest.exception() for guest in guests] == [None] * 8
     assert answers == {200: 8 * 15 * 2}
     assert len(json.loads(command(folder, "keys", "list", "--json", more=behind).stdout)) == 4
     refused = command(folder, "backup", str(tmp_path / "b.tar"), more=behind, fails=True)
     assert "pg_dump" in refused.stderr
 
 
-@pytest.mark.anyio
-async def test_changing_connections_mix_no_statements(
+async def test_pooled_connections_never_mix_prepared_statements_of_clients(
     pgbouncer_settings: Settings,
 ) -> None:
     """Many clients on two connections, each with other statements, and migrations' locks."""

@@ -3,11 +3,13 @@
 import tracemalloc
 import zlib
 from datetime import UTC, date, datetime
+from functools import partial
 
 import msgspec
 import pytest
 
 from location_context.access.quota import Limit, Limits
+from location_context.errors import DAMAGED
 from location_context.sections.events.providers import base
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.weather.retrieval import archives, elevations
@@ -16,7 +18,6 @@ from location_context.storage.redis import RedisCounter, RedisLink
 from location_context.storage.shared import RedisSharedStore
 from tests.sections.weather.test_store import month
 
-pytestmark = pytest.mark.anyio
 LONG = 60.0  # seconds of patience, so that a busy machine is not taken for a silent Redis
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -40,7 +41,9 @@ async def test_compression_bomb_in_redis_is_ignored(link: RedisLink) -> None:
     assert peak < 50_000_000
 
 
-async def test_wrong_type_in_redis_is_not_a_failure_of_redis(link: RedisLink) -> None:
+async def test_redis_value_of_a_wrong_type_does_not_mark_redis_as_unavailable(
+    link: RedisLink,
+) -> None:
     await link.redis.rpush(f"{link.prefix}value:example:key", b"x")
     assert await RedisSharedStore(link).load("example", "key") is None
     assert not link.degraded
@@ -62,15 +65,26 @@ EVENT = ProviderEvent(
 STORED = {
     "events": (base.unpack, base.pack(base.Page([EVENT]), NOW)),
     "months": (archives._unpack, archives._pack([month(2020, 2)], NOW)),
-    "height": (elevations._unpack, msgspec.msgpack.encode((35.0, NOW))),
+    "height": (
+        partial(msgspec.msgpack.decode, type=elevations._SharedElevation),
+        msgspec.msgpack.encode((35.0, NOW)),
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", STORED)
 @pytest.mark.parametrize("byte", [0x00, 0x7F, 0xA5, 0xFF])
-def test_damaged_stored_value_is_read_or_ignored(kind: str, byte: int) -> None:
+def test_reading_a_damaged_stored_value_gives_a_value_or_reports_the_damage(
+    kind: str, byte: int
+) -> None:
     unpack, data = STORED[kind]
-    assert unpack(data) is not None
-    read = [unpack(data[:at] + bytes([byte]) + data[at + 1 :]) for at in range(len(data))]
-    assert None in read
-    assert all(unpack(data[:at]) is None for at in range(len(data)))
+    unpack(data)
+    damaged = 0
+    for at in range(len(data)):
+        try:
+            unpack(data[:at] + bytes([byte]) + data[at + 1 :])
+        except DAMAGED:
+            damaged += 1
+        with pytest.raises(DAMAGED):
+            unpack(data[:at])
+    assert damaged

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from benchmarks.copies import empty_database
 from location_context.access.key_cache import ApiKeyCache
 from location_context.errors import StorageError
 from location_context.settings import Secret, Settings
@@ -24,8 +25,6 @@ from tests.databases import administer, missing
 from tests.storage.proxy import Proxy
 from tests.storage.subprocess_targets import a_key
 from tests.storage.test_retention import months
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_database_recovers_from_terminated_connections(
@@ -45,7 +44,7 @@ async def test_database_recovers_from_terminated_connections(
     await database.close()
 
 
-async def test_first_query_after_postgresql_s_return_succeeds(
+async def test_first_query_after_a_restart_of_postgresql_succeeds(
     postgresql_settings: Settings, tmp_path: Path
 ) -> None:
     async with Proxy(postgresql_settings.database) as proxy:
@@ -61,7 +60,7 @@ async def test_first_query_after_postgresql_s_return_succeeds(
         await database.close()
 
 
-async def test_refresh_of_keys_ends_while_postgresql_is_silent(
+async def test_refresh_of_api_keys_times_out_when_postgresql_does_not_answer(
     postgresql_settings: Settings, tmp_path: Path
 ) -> None:
     async with Proxy(postgresql_settings.database) as proxy:
@@ -91,10 +90,8 @@ async def test_unreachable_postgresql_is_reported_without_its_password(tmp_path:
 @pytest.fixture
 def empty_url(postgresql_url: str) -> Iterator[str]:
     """The address of another database, without a schema."""
-    name = f"location_context_test_{uuid.uuid4().hex[:12]}"
-    asyncio.run(administer(f"CREATE DATABASE {name}"))
-    yield f"{postgresql_url.rpartition('/')[0]}/{name}"
-    asyncio.run(administer(f"DROP DATABASE {name} WITH (FORCE)"))
+    with empty_database(postgresql_url.rpartition("/")[0]) as address:
+        yield address
 
 
 async def test_documented_dump_restores_each_row(

@@ -4,7 +4,6 @@ import asyncio
 from datetime import UTC, date, datetime, timedelta
 
 import msgspec
-import pytest
 from sqlalchemy import text
 
 from location_context.point import Point
@@ -19,8 +18,6 @@ from location_context.storage.retention import Deleted, Retention
 from tests.logs import captured_logs
 from tests.moved_clock import NOON, MovedClock
 from tests.storage.subprocess_targets import child, plain, prune_and_die
-
-pytestmark = pytest.mark.anyio
 
 TODAY = NOON.date()
 PARIS = Point(48.8566, 2.3522, "Europe/Paris")
@@ -38,8 +35,8 @@ async def stored_cells(database: Database) -> set[str]:
     return set(await database.scalars(text("SELECT DISTINCT cell FROM climate_months")))
 
 
-async def test_retention_deletes_unused_cells_with_all_their_months(
-    database: Database, database_settings: Settings
+async def test_retention_deletes_unused_cells_with_their_data_of_all_months(
+    database: Database,
 ) -> None:
     clock = MovedClock()
     store = SqlClimateStore(database)
@@ -58,7 +55,7 @@ async def test_retention_deletes_unused_cells_with_all_their_months(
     assert await Retention(database, clock).prune() == Deleted()
 
 
-async def test_use_of_a_cell_is_written_once_a_week(
+async def test_last_use_of_a_cell_is_recorded_at_most_once_a_week(
     database: Database,
 ) -> None:
     clock, written = MovedClock(), list[object]()
@@ -91,9 +88,7 @@ def event(number: int, first: date, days: int) -> ProviderEvent:
     )  # fmt: skip
 
 
-async def test_retention_deletes_old_events(
-    database: Database, database_settings: Settings
-) -> None:
+async def test_retention_deletes_old_events(database: Database) -> None:
     store, stored = SqlEventStore(database), TODAY - timedelta(31)
     lengths = (1, 2, 8, 9, 64, 100, 600)
     events = [
@@ -108,7 +103,7 @@ async def test_retention_deletes_old_events(
     assert [calendar.rows for calendar in await store.calendars()] == [len(left)]
 
 
-async def test_retention_logs_its_counts(database: Database, database_settings: Settings) -> None:
+async def test_retention_logs_its_counts(database: Database) -> None:
     await SqlClimateStore(database).save(months("old", datetime(2000, 1, 1, tzinfo=UTC), years=1))
     with captured_logs() as lines:
         assert await Retention(database, MovedClock()).prune() == Deleted(climate_months=12)
@@ -118,7 +113,7 @@ async def test_retention_logs_its_counts(database: Database, database_settings: 
     ]  # fmt: skip
 
 
-async def test_killed_retention_leaves_whole_cells(
+async def test_retention_killed_midway_leaves_no_partly_deleted_cell(
     database: Database, database_settings: Settings
 ) -> None:
     store = SqlClimateStore(database)
@@ -134,9 +129,7 @@ async def test_killed_retention_leaves_whole_cells(
     assert deleted == Deleted(climate_months=12 * len(left))
 
 
-async def test_retention_blocks_no_reader_and_writer(
-    database: Database, database_settings: Settings
-) -> None:
+async def test_retention_blocks_neither_readers_nor_writers(database: Database) -> None:
     store = SqlClimateStore(database)
     for number in range(30):
         await store.save(months(f"cell {number}", datetime(2000, 1, 1, tzinfo=UTC)))
@@ -151,9 +144,7 @@ async def test_retention_blocks_no_reader_and_writer(
     assert await stored_cells(database) == {f"new {number}" for number in range(min(3, writes))}
 
 
-async def test_cell_stored_during_retention_is_complete(
-    database: Database, database_settings: Settings
-) -> None:
+async def test_cell_stored_during_retention_is_complete(database: Database) -> None:
     store = SqlClimateStore(database)
     for number in range(20):
         await store.save(months(f"cell {number}", datetime(2000, 1, 1, tzinfo=UTC), years=1))

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -12,8 +11,6 @@ from sqlalchemy import Connection
 from location_context.storage import schema
 from location_context.storage.database import Database
 from location_context.storage.schema import metadata
-
-pytestmark = pytest.mark.anyio
 
 
 def differences(connection: Connection) -> list[object]:

@@ -11,14 +11,14 @@ from location_context import errors
 from location_context.settings import Secret
 from location_context.storage.redis import RedisLink
 from location_context.storage.shared import LOCK_MS, MAX_LIFE_MS, RedisSharedStore
-from location_context.upstream.cached import Cached, Sharing
+from location_context.upstream.cached import Cached
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.shared_cache import SharedCache
 from tests.databases import OwnRedis
 from tests.patience import wait_in_loop_until
 from tests.storage.proxy import Proxy
+from tests.upstream.test_cached import sharing
 
-pytestmark = pytest.mark.anyio
 LONG = 60.0  # seconds of patience, so that a busy machine is not taken for a silent Redis
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DOWN = errors.ProviderUnreachable("example", "the connection failed")
@@ -37,15 +37,7 @@ class Process:
             fresh=timedelta(minutes=30),
             stale=timedelta(hours=6),
             max_size=100,
-            sharing=Sharing(
-                self.cache,
-                lambda key: ("example", key),
-                lambda value, at: f"{at.isoformat()} {value}".encode(),
-                lambda data: (
-                    data.decode().partition(" ")[2],
-                    datetime.fromisoformat(data.decode().partition(" ")[0]),
-                ),
-            ),
+            sharing=sharing(self.cache),
             **more,
         )
 
@@ -79,7 +71,9 @@ async def process(redis_url: str, redis_prefix: str) -> AsyncIterator[Make]:
         await link.close()
 
 
-async def test_a_single_process_fetches_and_the_others_receive_its_value(process: Make) -> None:
+async def test_one_process_fetches_a_value_and_the_other_processes_receive_it(
+    process: Make,
+) -> None:
     one, *others = (process() for _ in range(4))
     asking = [asyncio.create_task(one.get())]
     await wait_in_loop_until(lambda: one.calls == [False])
@@ -99,7 +93,7 @@ async def test_a_single_process_fetches_and_the_others_receive_its_value(process
     ],
     ids=["a failure", "a public budget refusal"],
 )
-async def test_process_with_a_key_fetches_itself_when_the_fetch_it_awaits_fails(
+async def test_keyed_caller_does_its_own_fetch_when_the_fetch_of_another_process_fails(
     process: Make, error: Exception, *, public: bool
 ) -> None:
     one, other = process(), process()
@@ -116,7 +110,7 @@ async def test_process_with_a_key_fetches_itself_when_the_fetch_it_awaits_fails(
     assert one.calls == [public, False]
 
 
-async def test_lock_of_a_dead_holder_expires(
+async def test_lock_held_by_a_dead_process_expires(
     process: Make, redis_url: str, redis_prefix: str
 ) -> None:
     lock = f"{redis_prefix}lock:example:key"
@@ -135,7 +129,7 @@ async def test_lock_of_a_dead_holder_expires(
         await asking
 
 
-async def test_late_holder_does_not_release_another_s_lock(
+async def test_process_whose_lock_expired_does_not_release_the_next_holder_s_lock(
     process: Make, redis_url: str, redis_prefix: str
 ) -> None:
     lock = f"{redis_prefix}lock:example:key"
@@ -149,7 +143,9 @@ async def test_late_holder_does_not_release_another_s_lock(
         assert await client.get(lock) == b"another's"
 
 
-async def test_waiting_process_fetches_after_a_cancellation(process: Make) -> None:
+async def test_waiting_process_fetches_when_the_fetch_of_another_is_cancelled(
+    process: Make,
+) -> None:
     one, other = process(), process()
     asking = asyncio.create_task(one.get())
     await wait_in_loop_until(lambda: one.calls)
@@ -161,7 +157,7 @@ async def test_waiting_process_fetches_after_a_cancellation(process: Make) -> No
     await asyncio.gather(asking, return_exceptions=True)
 
 
-async def test_each_process_fetches_alone_without_redis(process: Make, redis_url: str) -> None:
+async def test_each_process_fetches_for_itself_without_redis(process: Make, redis_url: str) -> None:
     async with Proxy(redis_url) as proxy:
         one = process(proxy.url)
         one.goes.set()
@@ -173,7 +169,7 @@ async def test_each_process_fetches_alone_without_redis(process: Make, redis_url
             await one.get(f"meanwhile {number}")
         assert len(one.cache._unshared) <= 20  # nothing piles up for when it is back
         await proxy.start()
-        one.store._link.retry_now()
+        one.store._link._retry_at = 0.0
         assert await one.get("after") == "answer 103"
     assert await process().get("after") == "answer 103"
 
@@ -205,7 +201,7 @@ async def test_nearly_full_redis_stores_no_values(own_redis: OwnRedis) -> None:
         await link.close()
 
 
-async def test_values_are_shared_without_the_right_to_read_redis_memory(
+async def test_values_are_shared_even_if_redis_denies_reading_its_memory_usage(
     own_redis: OwnRedis,
 ) -> None:
     async with redis.asyncio.Redis.from_url(own_redis.url) as client:

@@ -15,7 +15,7 @@ lats, lngs = st.floats(-90, 90), st.floats(-180, 180)
 @given(
     lats, lngs, st.floats(0, 2 * math.pi), st.floats(0, 0.999), st.sampled_from([5.0, 25.0, 80.0])
 )
-def test_cells_cover_each_point_within_the_radius(lat, lng, turn, share, radius):
+def test_cells_of_a_circle_contain_each_point_within_its_radius(lat, lng, turn, share, radius):
     reach = radius * share / 111.2
     other_lat = max(-90.0, min(90.0, lat + reach * math.sin(turn)))
     width = reach * math.cos(turn) / max(0.01, math.cos(math.radians(lat)))
@@ -25,14 +25,14 @@ def test_cells_cover_each_point_within_the_radius(lat, lng, turn, share, radius)
 
 
 @given(lats, lngs)
-def test_circle_touches_few_cells(lat, lng):
+def test_circle_is_covered_by_few_index_cells(lat, lng):
     around = cells_within(lat, lng, 25)
     assert cell_of(lat, lng) in around
     if abs(lat) < 85:
         assert len(around) <= 16
 
 
-def test_countries_have_cells_of_their_own():
+def test_each_country_code_maps_to_its_own_negative_cell_number():
     cells = {country_cell(a + b) for a in "ABCXYZ" for b in "ABCXYZ"}
     assert len(cells) == 36
     assert max(cells) < 0

@@ -7,7 +7,6 @@ import signal
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from http.client import HTTPConnection
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -59,7 +58,7 @@ def tables(target: str) -> list[str]:
         return [name for (name,) in found]
 
 
-def test_copies_under_write_load_equal_the_source_row_by_row(
+def test_database_copied_during_writes_equals_its_source_row_by_row(
     postgresql_url: str, tmp_path: Path
 ) -> None:
     done = run(tmp_path, rounds=2, months=1200, server=SERVER)["copies"]
@@ -67,7 +66,9 @@ def test_copies_under_write_load_equal_the_source_row_by_row(
     assert done["transactions during copies"] > 0
 
 
-def test_copy_of_a_serving_source_serves_its_keys(source: Settings, target: str) -> None:
+def test_database_copied_while_serving_accepts_the_api_keys_of_its_source(
+    source: Settings, target: str
+) -> None:
     folder, made = source.data_dir, list[str]()
 
     def advance(_: int) -> None:
@@ -83,11 +84,8 @@ def test_copy_of_a_serving_source_serves_its_keys(source: Settings, target: str)
     }
     with serving(folder, more=more) as served:
         for key in (made_before["key"], *made):
-            connection = HTTPConnection("127.0.0.1", served.port, timeout=20)
             path = "/v1/pulse/astronomy?lat=48.85&lng=2.35&start=2027-01-01&end=2027-01-02"
-            connection.request("GET", path, headers={"Authorization": f"Bearer {key}"})
-            assert connection.getresponse().status == 200
-            connection.close()
+            assert served.status(path, key) == 200
 
 
 def test_copy_command_counts_the_rows_of_each_table(source: Settings, target: str) -> None:
@@ -105,14 +103,16 @@ def test_copy_command_counts_the_rows_of_each_table(source: Settings, target: st
     assert "hidden-word" not in again.stdout + again.stderr
 
 
-def test_copy_command_prints_the_rows_as_json(source: Settings, target: str) -> None:
+def test_copy_command_prints_the_row_counts_as_json(source: Settings, target: str) -> None:
     done = json.loads(command(source.data_dir, "copy", "--to", target, "--json").stdout)
     assert done["from"] == str(source.data_dir / DATABASE_FILE)
     assert done["to"] == target.partition("@")[2]
     assert done["rows"].keys() == schema.metadata.tables.keys()
 
 
-def test_copy_overwrites_the_pepper_check_of_an_empty_target(source: Settings, target: str) -> None:
+def test_copy_overwrites_the_stored_pepper_check_of_an_otherwise_empty_target(
+    source: Settings, target: str
+) -> None:
     more = {"LOCATION_CONTEXT_DATABASE_URL": target, "LOCATION_CONTEXT_KEY_PEPPER": "another"}
     command(source.data_dir, "keys", "list", more=more)
     command(source.data_dir, "keys", "list")
@@ -120,7 +120,9 @@ def test_copy_overwrites_the_pepper_check_of_an_empty_target(source: Settings, t
     compare_all(source, target)
 
 
-def test_second_pass_inserts_updates_and_deletes(source: Settings, target: str) -> None:
+def test_second_pass_of_a_copy_applies_inserts_updates_and_deletes(
+    source: Settings, target: str
+) -> None:
     """The source is changed in each of the three ways after the first pass has read it."""
     transfer = Transfer(source, Secret(target))
     left = transfer.count()
@@ -168,7 +170,7 @@ def test_killed_copy_leaves_the_target_empty(source: Settings, target: str, call
     compare_all(source, target)
 
 
-def test_copy_refuses_a_target_with_tables_of_something_else(source: Settings, target: str) -> None:
+def test_copy_refuses_a_target_with_foreign_tables(source: Settings, target: str) -> None:
     with psycopg.connect(target) as there:
         there.execute("CREATE TABLE bookings (id integer)")
     with pytest.raises(OperatorError, match="has tables of something else; nothing was copied"):
@@ -183,7 +185,9 @@ def test_copy_refuses_a_source_of_another_schema(sqlite_settings: Settings, targ
     assert tables(target) == []
 
 
-def test_copy_names_a_damaged_row_and_changes_nothing(source: Settings, target: str) -> None:
+def test_copy_reports_a_damaged_row_and_leaves_the_target_unchanged(
+    source: Settings, target: str
+) -> None:
     with closing(sqlite3.connect(source.data_dir / DATABASE_FILE)) as connection:
         connection.execute("UPDATE api_keys SET created_at = 'soon' WHERE id = 'hotel'")
         connection.commit()
@@ -201,7 +205,7 @@ def test_copy_names_a_damaged_row_and_changes_nothing(source: Settings, target: 
         ("postgresql://me:hidden-word@127.0.0.1:9/y", "The database 127.0.0.1:9/y cannot be used"),
     ],
 )
-def test_copy_masks_an_address_that_it_cannot_use(
+def test_copy_masks_the_password_of_an_unusable_database_url(
     source: Settings, address: str, expected: str
 ) -> None:
     done = command(source.data_dir, "copy", "--to", address, fails=True)

@@ -49,9 +49,8 @@ def upgrade():
 """
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("revision", sorted(folder.name for folder in OLDER.iterdir()))
-async def test_old_database_is_converted_once_and_unchanged(
+async def test_old_database_is_converted_once_and_keeps_its_data_unchanged(
     database_settings: Settings, revision: str
 ) -> None:
     make_older(database_settings, revision)
@@ -213,7 +212,7 @@ def prepared(tmp_path: Path) -> tuple[Path, str]:
     return folder, json.loads(made.stdout)["key"]
 
 
-def test_upgrade_with_two_versions_loses_no_request(
+def test_upgrade_loses_no_request_while_two_versions_run_at_the_same_time(
     prepared: tuple[Path, str], tmp_path: Path
 ) -> None:
     folder, key = prepared
@@ -247,4 +246,4 @@ def test_old_version_refuses_a_newer_schema(prepared: tuple[Path, str], tmp_path
     for refused in (("serve",), ("keys", "list"), ("migrate",), ("migrate", "--check")):
         report = command(folder, *refused, fails=True).stderr.replace("\n", " ")
         assert "has schema 0099_newer, which this version cannot use" in report, refused
-        assert "Install that version, or restore a backup from before its migration." in report
+        assert "Install that version, or restore a backup made before the migration." in report

@@ -25,7 +25,7 @@ def test_breaker_opens_after_three_failures_in_a_row(clock):
     assert not breaker.allows()
 
 
-def test_success_resets_the_failures(clock):
+def test_success_resets_the_failure_count_of_the_breaker(clock):
     breaker = Breaker()
     for _ in range(5):
         breaker.fail()
@@ -34,7 +34,7 @@ def test_success_resets_the_failures(clock):
     assert breaker.state == "closed"
 
 
-def test_half_open_breaker_admits_a_probe_and_closes_on_success(clock):
+def test_half_open_breaker_admits_one_probe_and_closes_on_success(clock):
     breaker = Breaker(pause=5, threshold=1)
     breaker.fail()
     clock[0] += 5
@@ -44,7 +44,7 @@ def test_half_open_breaker_admits_a_probe_and_closes_on_success(clock):
     assert breaker.state == "closed"
 
 
-def test_failed_probe_doubles_the_pause_up_to_the_longest(clock):
+def test_failed_probe_doubles_the_pause_of_the_breaker_up_to_its_maximum(clock):
     breaker = Breaker(pause=5, longest=18, threshold=1)
     breaker.fail()
     waits = []
@@ -56,7 +56,7 @@ def test_failed_probe_doubles_the_pause_up_to_the_longest(clock):
     assert waits == [5, 10, 18, 18]
 
 
-def test_lost_probe_is_replaced(clock):
+def test_breaker_admits_another_probe_if_the_first_never_reports(clock):
     breaker = Breaker(pause=5, threshold=1)
     breaker.fail()
     clock[0] += 5

@@ -11,7 +11,6 @@ from location_context.upstream.deadline import Deadline
 from location_context.upstream.shared_cache import SharedCache
 from tests.moved_clock import NOON, MovedClock
 
-pytestmark = pytest.mark.anyio
 DOWN = ProviderUnreachable("example", "the connection failed")
 SPENT = ProviderBudgetSpent("example", "the budget of calls is spent")
 
@@ -43,6 +42,11 @@ class Provider:
         yield "b"
 
 
+@pytest.fixture
+def provider() -> Provider:
+    return Provider()
+
+
 def made(clock: MovedClock, **options) -> Cached[str, str]:
     given = {"fresh": timedelta(minutes=30), "stale": timedelta(hours=6), "max_size": 100}
     return Cached(clock, **{**given, **options})
@@ -61,8 +65,7 @@ async def until_under_way(source: Cached, provider: Provider) -> None:
         await asyncio.sleep(0)
 
 
-async def test_fresh_value_is_reused_and_a_stale_value_replaced():
-    clock, provider = MovedClock(), Provider()
+async def test_fresh_value_is_reused_and_a_stale_value_replaced(clock, provider):
     source = made(clock)
     for minutes, expected in ((0, "answer 1"), (29, "answer 1"), (2, "answer 2")):
         clock.advance(minutes=minutes)
@@ -71,8 +74,7 @@ async def test_fresh_value_is_reused_and_a_stale_value_replaced():
     assert (await source.get("other", provider.whole, soon())).value == "answer 3"
 
 
-async def test_stale_value_is_returned_with_the_error():
-    clock, provider = MovedClock(), Provider()
+async def test_failed_fetch_returns_the_stale_value_with_the_error(clock, provider):
     source = made(clock)
     await source.get("key", provider.whole, soon())
     provider.error = DOWN
@@ -86,8 +88,7 @@ async def test_stale_value_is_returned_with_the_error():
         await source.get("key", provider.whole, soon())
 
 
-async def test_lifetime_may_depend_on_the_value():
-    clock, provider = MovedClock(), Provider()
+async def test_cache_lifetime_may_depend_on_the_value(clock, provider):
     source = made(clock, fresh=lambda _, value, at: at + timedelta(hours=value == "answer 1"))
     for minutes in (0, 59, 1):
         clock.advance(minutes=minutes)
@@ -95,8 +96,7 @@ async def test_lifetime_may_depend_on_the_value():
     assert provider.calls == 2
 
 
-async def test_callers_share_a_fetch_that_outlives_them():
-    clock, provider = MovedClock(), Provider()
+async def test_callers_share_a_fetch_that_outlives_them(clock, provider):
     source = made(clock)
     provider.go.clear()
     for _ in range(3):
@@ -111,8 +111,7 @@ async def test_callers_share_a_fetch_that_outlives_them():
     assert provider.calls == 1
 
 
-async def test_partial_value_is_returned_at_the_deadline():
-    clock, provider = MovedClock(), Provider()
+async def test_partial_value_is_returned_at_the_deadline(clock, provider):
     source = made(clock, merge=joined)
     provider.go.clear()
     hasty = await source.get("key", provider.parts, Deadline.after(0.05))
@@ -123,8 +122,9 @@ async def test_partial_value_is_returned_at_the_deadline():
     assert (later.value, later.complete, provider.calls) == ("ab", True, 1)
 
 
-async def test_incomplete_value_is_refetched_soon_and_has_its_error():
-    clock, provider = MovedClock(), Provider()
+async def test_incomplete_value_carries_the_error_of_its_fetch_and_is_refetched_soon(
+    clock, provider
+):
     source = made(clock, merge=joined)
     provider.error = DOWN
     for _ in range(2):
@@ -136,8 +136,9 @@ async def test_incomplete_value_is_refetched_soon_and_has_its_error():
     assert (await source.get("key", provider.parts, soon())).value == "ab"
 
 
-async def test_partial_value_is_merged_into_a_complete_value():
-    clock, provider = MovedClock(), Provider()
+async def test_part_of_a_value_received_before_a_failure_is_merged_into_the_cached_value(
+    clock, provider
+):
     source = made(clock, merge=joined)
     source.put("key", "bc")
     clock.advance(hours=1)
@@ -146,8 +147,7 @@ async def test_partial_value_is_merged_into_a_complete_value():
     assert (entry.value, entry.fetched_at, entry.complete) == ("abc", NOON, False)
 
 
-async def test_incomplete_value_does_not_replace_a_fresh_complete_value():
-    clock, provider = MovedClock(), Provider()
+async def test_incomplete_value_does_not_replace_a_fresh_complete_value(clock, provider):
     source = made(clock, is_complete=lambda value: value != "answer 1", apart=True)
     provider.go.clear()
     public = asyncio.ensure_future(source.get("key", provider.whole, soon(), public=True))
@@ -158,8 +158,9 @@ async def test_incomplete_value_does_not_replace_a_fresh_complete_value():
     assert (await source.get("key", provider.whole, soon())).value == "whole"
 
 
-async def test_keyed_callers_do_not_inherit_refusals_of_public_traffic():
-    clock, provider = MovedClock(), Provider()
+async def test_keyed_callers_do_not_receive_budget_refusals_of_callers_without_a_key(
+    clock, provider
+):
     source = made(clock)
     provider.go.clear()
     provider.error = SPENT
@@ -176,8 +177,9 @@ async def test_keyed_callers_do_not_inherit_refusals_of_public_traffic():
     assert own.calls == 1
 
 
-async def test_keyed_callers_refetch_incomplete_values_of_public_traffic():
-    clock, provider = MovedClock(), Provider()
+async def test_keyed_callers_refetch_values_left_incomplete_by_callers_without_a_key(
+    clock, provider
+):
     source = made(clock, merge=joined)
     provider.error = SPENT
     assert (await source.get("key", provider.parts, soon(), public=True)).value == "a"
@@ -187,8 +189,7 @@ async def test_keyed_callers_refetch_incomplete_values_of_public_traffic():
     assert (await source.get("key", provider.parts, soon())).value == "ab"
 
 
-async def test_public_callers_share_a_keyed_fetch():
-    clock, provider = MovedClock(), Provider()
+async def test_callers_without_a_key_share_the_fetch_of_a_keyed_caller(clock, provider):
     source = made(clock)
     provider.go.clear()
     keyed = asyncio.ensure_future(source.get("key", provider.whole, soon()))
@@ -199,16 +200,14 @@ async def test_public_callers_share_a_keyed_fetch():
     assert (await keyed).value == (await public).value == "answer 1"
 
 
-async def test_cache_drops_the_least_recently_used_value():
-    clock, provider = MovedClock(), Provider()
+async def test_cache_drops_the_least_recently_used_value(clock, provider):
     source = made(clock, max_size=20, size_of=len)
     for key in ("a", "b", "a", "c"):
         await source.get(key, provider.whole, soon())
     assert [key for key in "abc" if source.peek(key)] == ["a", "c"]
 
 
-async def test_fetch_running_during_clear_is_not_cached():
-    clock, provider = MovedClock(), Provider()
+async def test_fetch_running_during_clear_is_not_cached(clock, provider):
     source = made(clock)
     provider.go.clear()
     waiting = asyncio.ensure_future(source.get("key", provider.whole, soon()))
@@ -238,9 +237,9 @@ class Store:
         self.records |= {(r.provider, r.key): (r.expires_at, r.data) for r in records}
 
 
-def sharing(store: Store, clock: MovedClock) -> Sharing[str, str]:
+def sharing(cache: SharedCache) -> Sharing[str, str]:
     return Sharing(
-        SharedCache(store, clock),
+        cache,
         name=lambda key: ("example", key),
         pack=lambda value, at: f"{at.isoformat()} {value}".encode(),
         unpack=lambda data: (
@@ -252,32 +251,32 @@ def sharing(store: Store, clock: MovedClock) -> Sharing[str, str]:
 
 async def test_fresh_value_of_another_process_costs_no_call():
     clock, provider, store = MovedClock(), Provider(), Store()
-    first = made(clock, sharing=sharing(store, clock))
+    first = made(clock, sharing=sharing(SharedCache(store, clock)))
     await first.get("key", provider.whole, soon())
     await first.close()
     clock.advance(minutes=29)
-    second = made(clock, sharing=sharing(store, clock))
+    second = made(clock, sharing=sharing(SharedCache(store, clock)))
     entry = await second.get("key", provider.whole, soon())
     assert (entry.value, entry.fetched_at, provider.calls) == ("answer 1", NOON, 1)
     clock.advance(hours=5)
     provider.error = DOWN
-    third = made(clock, sharing=sharing(store, clock))
+    third = made(clock, sharing=sharing(SharedCache(store, clock)))
     assert (await third.get("key", provider.whole, soon())).value == "answer 1"
     assert provider.calls == 2
 
 
 async def test_incomplete_value_is_not_shared():
     clock, provider, store = MovedClock(), Provider(), Store()
-    source = made(clock, sharing=sharing(store, clock), merge=joined)
+    source = made(clock, sharing=sharing(SharedCache(store, clock)), merge=joined)
     provider.error = DOWN
     await source.get("key", provider.parts, soon())
     await source.close()
     assert not store.records
 
 
-async def test_failing_store_costs_a_call_and_no_answer():
+async def test_failing_shared_store_causes_a_fetch_instead_of_an_error():
     clock, provider, store = MovedClock(), Provider(), Store()
     store.broken = True
-    source = made(clock, sharing=sharing(store, clock))
+    source = made(clock, sharing=sharing(SharedCache(store, clock)))
     assert (await source.get("key", provider.whole, soon())).value == "answer 1"
     await source.close()

@@ -16,7 +16,6 @@ from location_context.upstream.download import download, is_public
 from location_context.upstream.http import HttpClient
 from tests.fakes.server import FakeResponse, FakeServer
 
-pytestmark = pytest.mark.anyio
 MEGABYTE = 1_000_000
 
 
@@ -62,7 +61,9 @@ async def test_download_refuses_an_invalid_port(port: str):
 
 
 @pytest.mark.parametrize("private", ["10.0.0.1", "fd00::1", "::ffff:127.0.0.1", "fe80::1%2"])
-async def test_download_refuses_a_name_with_any_private_address(monkeypatch, private: str):
+async def test_download_refuses_a_host_name_if_at_least_one_of_its_addresses_is_private(
+    monkeypatch, private: str
+):
     """Whichever of them would be taken: the next look-up may order them otherwise."""
 
     def both(*_, **__):
@@ -86,7 +87,7 @@ async def test_download_sends_credentials_only_to_their_host():
         assert "authorization" not in other.requests[0].headers
 
 
-async def test_download_refuses_a_name_with_a_private_address_before_any_request(monkeypatch):
+async def test_download_refuses_a_host_name_with_a_private_address_before_any_request(monkeypatch):
     def inside(*_, **__):
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80))]
 
@@ -201,10 +202,10 @@ INSIDE = """
 
 
 @pytest.mark.parametrize("address", PUBLIC.split())
-def test_address_is_public(address: str):
+def test_ip_address_is_public(address: str):
     assert is_public(address)
 
 
 @pytest.mark.parametrize("address", INSIDE.split())
-def test_address_is_private(address: str):
+def test_ip_address_is_not_public(address: str):
     assert not is_public(address)

@@ -1,4 +1,4 @@
-"""FallbackChain: the best result in time, whatever the sources do."""
+"""`best_of`: the best result in time, whatever the sources do."""
 
 import asyncio
 import gc
@@ -7,10 +7,8 @@ import pytest
 
 from location_context.errors import ProviderUnreachable
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.fallback_chain import FallbackChain
+from location_context.upstream.fallback_chain import best_of
 from tests.moved_clock import skipped_waits
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +41,7 @@ class Source:
 
 async def race(*sources: Source, seconds: float = 0.3, settle_window: float = 0.05) -> str | None:
     fetches = [source.fetch for source in sources]
-    return await FallbackChain(fetches, Deadline.after(seconds), settle_window).run()
+    return (await best_of(fetches, Deadline.after(seconds), settle_window))[0]
 
 
 async def test_chain_takes_the_first_answer_and_requests_no_other_source():
@@ -52,7 +50,7 @@ async def test_chain_takes_the_first_answer_and_requests_no_other_source():
     assert second.requests == 0
 
 
-async def test_chain_requests_the_next_source_after_a_failure_or_nothing():
+async def test_chain_requests_the_next_source_after_an_error_or_an_empty_answer():
     failing = Source("a").says(ProviderUnreachable("a", "down"))
     empty, last = Source("b").says(None), Source("c").says("c")
     assert await race(failing, empty, last, seconds=5) == "c"
@@ -65,17 +63,17 @@ async def test_failing_source_leaves_no_unretrieved_exception():
     )
     first, second = Source("first"), Source("second")
     fetches = [first.fetch, second.fetch]
-    running = asyncio.ensure_future(FallbackChain(fetches, Deadline.after(0.5), 20.0).run())
+    running = asyncio.ensure_future(best_of(fetches, Deadline.after(0.5), 20.0))
     await second.started.wait()
     second.says(ProviderUnreachable("second", "down"))
     first.says("first")
-    assert await running == "first"
+    assert await running == ("first", None)
     del fetches, running, second
     gc.collect()
     assert not said
 
 
-async def test_chain_waits_for_a_better_source_within_its_settle_window():
+async def test_chain_waits_at_most_its_settle_window_for_the_answer_of_a_better_source():
     slow, quick = Source("slow"), Source("quick").says("quick")
     asyncio.get_running_loop().call_later(0.25, slow.says, "slow")
     assert await race(slow, quick, seconds=0.5, settle_window=20) == "slow"
@@ -83,11 +81,11 @@ async def test_chain_waits_for_a_better_source_within_its_settle_window():
     assert await race(other, Source("quick").says("quick"), seconds=0.5) == "quick"
 
 
-async def test_chain_starts_the_next_source_after_its_stagger(clock):
+async def test_chain_requests_the_next_source_if_the_first_is_silent_for_the_stagger_time(clock):
     silent, second = Source("silent"), Source("second").says("second")
     began = clock()
-    chain = FallbackChain([silent.fetch, second.fetch], Deadline.after(30), 0.0, stagger=1.5)
-    assert await chain.run() == "second"
+    found, _ = await best_of([silent.fetch, second.fetch], Deadline.after(30), 0.0, stagger=1.5)
+    assert found == "second"
     assert clock() - began == pytest.approx(1.5)
 
 
@@ -105,14 +103,13 @@ async def test_chain_reports_its_first_failure():
     failing, silent = Source("a").says(ProviderUnreachable("a", "down")), Source("b")
     for first, kind in ((failing, ProviderUnreachable), (silent, TimeoutError)):
         fetches = [first.fetch, Source("c").says("c").fetch]
-        chain = FallbackChain(fetches, Deadline.after(0.3), 0.05)
-        assert await chain.run() == "c"
-        assert isinstance(chain.first_failure, kind)
-    chain = FallbackChain([Source("d").says("d").fetch], Deadline.after(30), 0.05)
-    assert await chain.run() == "d"
-    assert chain.first_failure is None
+        found, failure = await best_of(fetches, Deadline.after(0.3), 0.05)
+        assert found == "c"
+        assert isinstance(failure, kind)
+    fetches = [Source("d").says("d").fetch]
+    assert await best_of(fetches, Deadline.after(30), 0.05) == ("d", None)
 
 
-async def test_bug_in_a_source_costs_no_answer(capsys):
+async def test_exception_in_one_source_does_not_prevent_an_answer_of_another():
     broken, well = Source("broken").says(ValueError("ours")), Source("well").says("well")
     assert await race(broken, well, seconds=30) == "well"

@@ -8,8 +8,6 @@ from location_context.upstream.budget import SECOND
 from location_context.upstream.host import MAX_TURN_SECONDS, Hosts, Pace, Slots
 from tests.moved_clock import skipped_waits
 
-pytestmark = pytest.mark.anyio
-
 
 class Crowd:
     """Callers that hold their slot until they are cancelled.
@@ -45,14 +43,14 @@ class Crowd:
                 self.held -= 1
 
 
-async def test_slots_bound_concurrent_callers():
+async def test_slots_of_a_host_limit_concurrent_callers():
     crowd = Crowd(Slots(3))
     assert await crowd.come(12, public=False) == 3
     await crowd.go()
 
 
 @pytest.mark.parametrize(("count", "held"), [(1, 1), (2, 1), (3, 2), (4, 2), (8, 5), (32, 21)])
-async def test_public_callers_hold_two_thirds_of_the_slots_at_most(count, held):
+async def test_callers_without_a_key_hold_at_most_two_thirds_of_the_slots(count, held):
     crowd = Crowd(Slots(count))
     assert await crowd.come(50, public=True) == held
     assert await crowd.come(50, public=False) == count
@@ -78,7 +76,7 @@ async def test_workers_divide_the_slots_of_a_host(workers, held):
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-async def test_calls_are_spaced_by_the_share_of_a_process(processes):
+async def test_each_process_spaces_its_calls_by_its_share_of_the_rate_limit(processes):
     host = Hosts(processes=processes).get("host", {SECOND: 40.0})
     with skipped_waits() as clock:
         began = clock()
@@ -87,7 +85,7 @@ async def test_calls_are_spaced_by_the_share_of_a_process(processes):
     assert not host.budgets()
 
 
-async def test_host_with_a_distant_next_turn_is_crowded():
+async def test_host_is_overloaded_if_the_next_free_call_slot_is_too_far_ahead():
     pace = Pace(MAX_TURN_SECONDS + 1)
     assert not pace.is_crowded
     await pace.wait()

@@ -7,7 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
 from sqlalchemy import text
 
 from location_context.settings import Secret, Settings
@@ -19,7 +18,6 @@ from location_context.upstream.host import Host, Hosts
 from tests.logs import captured_logs
 from tests.storage.proxy import Proxy
 
-pytestmark = pytest.mark.anyio
 LIMIT, UNITS = 480, 7
 CHILD = """
 import asyncio, json, sys, time
@@ -55,7 +53,7 @@ def granted(process: "subprocess.Popen[bytes]") -> int:
     return int(json.loads(out.splitlines()[-1]))  # behind lines of the log
 
 
-async def test_four_processes_spend_exactly_the_budget(
+async def test_four_processes_together_spend_exactly_the_budget(
     database: Database, database_settings: Settings
 ) -> None:
     """On PostgreSQL the clock of one process is 90 s ahead, and minutes count."""
@@ -69,7 +67,7 @@ async def test_four_processes_spend_exactly_the_budget(
     assert LIMIT - UNITS < total <= LIMIT * windows
 
 
-async def test_restarted_process_continues_the_budget(database_settings) -> None:
+async def test_restarted_process_continues_with_the_remaining_budget(database_settings) -> None:
     before = await asyncio.to_thread(granted, child(database_settings, calls=40))
     after = await asyncio.to_thread(granted, child(database_settings, calls=60))
     assert before * UNITS == 280
@@ -81,7 +79,7 @@ def host(database: Database, limits: dict[float, float], now=time.time) -> Host:
     return Hosts(lambda name: SqlLedger(database, name), now).get("host", limits)
 
 
-async def test_process_counts_alone_without_the_database(
+async def test_process_counts_its_budget_in_memory_without_the_database(
     postgresql_settings: Settings, tmp_path: Path, monkeypatch
 ) -> None:
     monkeypatch.setattr(budgets, "RETRY_SECONDS", 0.0)
@@ -99,7 +97,9 @@ async def test_process_counts_alone_without_the_database(
             assert not await host(database, {HOUR: 10.0}).spend(1, public=False)
 
 
-async def test_spent_budget_is_logged_once_a_window(sqlite_settings: Settings) -> None:
+async def test_spent_budget_shared_in_the_database_is_logged_once_per_window(
+    sqlite_settings: Settings,
+) -> None:
     now = [1_800_000_000.0]  # PostgreSQL counts by its own clock
     async with await Database.open(sqlite_settings) as database:
         one = host(database, {MINUTE: 10.0}, lambda: now[0])
@@ -113,7 +113,9 @@ async def test_spent_budget_is_logged_once_a_window(sqlite_settings: Settings) -
     assert logs[0]["free_in"] == 61
 
 
-async def test_process_reads_what_others_spent_and_returned(database: Database) -> None:
+async def test_process_reads_the_budget_spent_and_returned_by_other_processes(
+    database: Database,
+) -> None:
     one, other = (host(database, {HOUR: 10.0}) for _ in range(2))
     assert await one.spend(6, public=True) is False  # the public half is 5
     assert await one.spend(6, public=False)
@@ -141,7 +143,9 @@ async def test_old_budget_rows_are_deleted(database: Database) -> None:
     assert rows == [(HOUR, 3.0, 3.0)]
 
 
-async def test_clock_that_was_ahead_frees_no_budget(sqlite_settings: Settings) -> None:
+async def test_process_with_a_clock_ahead_makes_no_extra_budget_available(
+    sqlite_settings: Settings,
+) -> None:
     async with await Database.open(sqlite_settings) as database:
         ahead = host(database, {MINUTE: 10.0}, lambda: time.time() + HOUR)
         assert await ahead.spend(10, public=False)

@@ -6,8 +6,6 @@ import pytest
 
 from location_context.upstream.deadline import Deadline, SingleFlight
 
-pytestmark = pytest.mark.anyio
-
 
 class Fetch:
     """A fetch that waits until it is let go, and counts how often it was begun."""
@@ -22,7 +20,7 @@ class Fetch:
         return "answer"
 
 
-async def test_two_hundred_callers_share_a_fetch():
+async def test_concurrent_callers_share_one_fetch():
     flights, fetch = SingleFlight[str](), Fetch()
     waiting = [
         asyncio.ensure_future(flights.run("cell", fetch, Deadline.after(30))) for _ in range(200)
@@ -34,7 +32,7 @@ async def test_two_hundred_callers_share_a_fetch():
     assert len(flights) == 0
 
 
-async def test_cancelled_leader_leaves_the_others_served():
+async def test_cancelling_the_first_caller_does_not_cancel_the_shared_fetch():
     flights, fetch = SingleFlight[str](), Fetch()
     leader = asyncio.ensure_future(flights.run("cell", fetch, Deadline.after(30)))
     await asyncio.sleep(0)

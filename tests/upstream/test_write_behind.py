@@ -2,12 +2,9 @@
 
 import asyncio
 
-import pytest
-
 from location_context.upstream.deadline import WriteBehind
 from tests.patience import wait_in_loop_until
 
-pytestmark = pytest.mark.anyio
 NEVER = 3600.0  # seconds: a write that nobody asks for does not come in a test
 
 

@@ -11,8 +11,9 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import IO
 from unittest.mock import patch
@@ -115,6 +116,15 @@ class Serving:
 
     def signal(self, number: int) -> None:
         self.process.send_signal(number)
+
+    def status(self, path: str, key: str = "") -> int:
+        """Request a path on a connection of its own; return the answer's status."""
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
+            connection.request("GET", path, headers=headers)
+            response = connection.getresponse()
+            response.read()
+            return response.status
 
     def written(self) -> str:
         """What it has printed so far; reading leaves the place where it writes."""

@@ -1,15 +1,19 @@
 """What tests of the web share: a server with small sections, a key, and a plain client."""
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
+from location_context.sections.section import Section
 from location_context.settings import Settings
-from location_context.stay import system_clock
+from location_context.stay import Clock, system_clock
 from location_context.storage.access import open_api_keys
 from location_context.storage.database import Database
 from tests.serving import Served, serve
@@ -59,6 +63,23 @@ class Client:
         return HTTP.request(method, address, params=params, headers=sent)
 
 
+@contextmanager
+def served_client(
+    settings: Settings, *sections: Section, clock: Clock = system_clock, **of_key: Any
+) -> Iterator[Client]:
+    """A client with a new key of a server with these sections, or with the real ones."""
+    key = make_key(settings, **of_key)
+    with serve(settings, clock=clock, sections=sections or None) as served:
+        yield Client(served, key)
+
+
+def remaining(answer: httpx2.Response) -> int:
+    """How many requests of the minute the key has left after this answer."""
+    found = re.search(r'"minute";r=(\d+)', answer.headers["ratelimit"])
+    assert found
+    return int(found[1])
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _connections() -> Iterator[None]:
     yield
@@ -78,6 +99,14 @@ def tides() -> FakeSection:
 
 @pytest.fixture(scope="session")
 def client(web_settings: Settings, tides: FakeSection) -> Iterator[Client]:
-    key = make_key(web_settings)
-    with serve(web_settings, sections=[tides, FakeUndatedSection(), Broken(), Empty()]) as served:
-        yield Client(served, key)
+    with served_client(web_settings, tides, FakeUndatedSection(), Broken(), Empty()) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """The service with the sections of this package, over stand-ins of every provider."""
+    from tests.web.full_app import full_app  # noqa: PLC0415  it imports this module
+
+    with full_app(tmp_path_factory.mktemp("whole")) as client:
+        yield client

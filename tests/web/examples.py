@@ -10,8 +10,8 @@ import inspect
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,9 @@ from location_context.sections.contract import Applicable, Query
 from location_context.sections.section import Section
 from location_context.settings import Settings
 from tests.moved_clock import MovedClock
-from tests.serving import serve
-from tests.web.conftest import Client, make_key
+from tests.web.conftest import Client, served_client
 from tests.web.full_app import OFF, STAY, full_app, load_sample_guide
-from tests.web.sections import Broken, FakeSection, Slow
+from tests.web.sections import Broken, FakeSection, Slow, occupied
 
 FOLDER = Path(__file__).parents[2] / "src" / "location_context" / "web" / "examples"
 PUBLIC = "http://127.0.0.1:8000"
@@ -177,9 +176,8 @@ def _serving(
     folder: Path, *sections: Any, per_minute: int = 100, **changed: Any
 ) -> Iterator[Client]:
     settings = Settings(data_dir=folder, log_level="critical", **{**OFF, **changed})
-    key = make_key(settings, per_minute=per_minute)
-    with serve(settings, clock=MovedClock(), sections=sections or None) as served:
-        yield Client(served, key)
+    with served_client(settings, *sections, clock=MovedClock(), per_minute=per_minute) as client:
+        yield client
 
 
 def _errors(folder: Path) -> Iterator[tuple[str, Any]]:
@@ -209,11 +207,10 @@ def _errors(folder: Path) -> Iterator[tuple[str, Any]]:
 def _overloaded(folder: Path) -> Iterator[Client]:
     """A server that works on one request, and takes one at a time."""
     slow = Slow(MovedClock())
-    with _serving(folder / "full", slow, max_in_flight=1) as client, ThreadPoolExecutor(1) as pool:
-        first = pool.submit(client.get, "/v1/pulse/slow", STAY)
-        assert slow.entered.wait(20)
-        yield client
-        slow.let_go()
+    with _serving(folder / "full", slow, max_in_flight=1) as client:
+        with occupied(slow, partial(client.get, "/v1/pulse/slow", STAY)) as (first,):
+            assert slow.entered.wait(20)
+            yield client
         assert first.result().status_code == 200
 
 

@@ -3,8 +3,11 @@
 import asyncio
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
 from location_context.errors import UpstreamUnavailable
 from location_context.sections.contract import (
@@ -129,6 +132,17 @@ class Slow(FakeSection):
         assert self.entered.wait(PATIENCE_SECONDS)
         assert self.loop is not None
         self.loop.call_soon_threadsafe(self.release.set)
+
+
+@contextmanager
+def occupied(slow: Slow, *requests: Callable[[], Any]) -> Iterator[list[Future[Any]]]:
+    """Make these requests, each in a thread; `slow` answers them at the end of the block."""
+    with ThreadPoolExecutor(len(requests)) as pool:
+        answers = [pool.submit(request) for request in requests]
+        try:
+            yield answers
+        finally:
+            slow.let_go()
 
 
 class Busy(FakeSection):

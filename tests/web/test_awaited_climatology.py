@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.sections.weather.conftest import clock, fakes, weather_settings  # noqa: F401  fixtures
-from tests.serving import serve
-from tests.web.conftest import Client, make_key
+from tests.sections.weather.conftest import fakes, weather_settings  # noqa: F401  fixtures
+from tests.web.conftest import served_client
 from tests.web.full_app import load_sample_guide
 
 NEAR = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-24", "end": "2026-11-28"}
@@ -24,16 +23,19 @@ def max_age(answer: Any) -> int:
     ("path", "held"),
     [("/v1/pulse/weather", "max-age=60, stale-while-revalidate"), ("/v1/pulse", "max-age=3")],
 )
-def test_next_caller_receives_climatology_after_its_fetch(weather_settings, clock, path, held):  # noqa: F811
+def test_caller_receives_climatology_once_its_background_fetch_is_done(
+    weather_settings,  # noqa: F811  the fixture
+    clock,
+    path,
+    held,
+):
     settings = msgspec.structs.replace(
         weather_settings, open_holidays_url="", widget_per_minute=10 * MANY
     )
     asyncio.run(
         load_sample_guide(settings, clock)
     )  # without one a page is cached for a minute only
-    key = make_key(settings, per_minute=10 * MANY)
-    with serve(settings, clock=clock) as served:
-        client = Client(served, key)
+    with served_client(settings, clock=clock, per_minute=10 * MANY) as client:
         first = client.get(path, NEAR)
         assert held in first.headers["cache-control"]
         answers = (client.get(path, NEAR) for _ in range(MANY))

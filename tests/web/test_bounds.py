@@ -2,11 +2,11 @@
 
 import gc
 import math
-import threading
 import time
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import msgspec
 import pytest
@@ -15,20 +15,19 @@ from location_context.stay import Clock, system_clock
 from location_context.upstream.deadline import Deadline
 from location_context.web.application import REFUSAL_SECONDS
 from tests.patience import wait_until
-from tests.serving import serve
-from tests.web.conftest import HTTP, STAY, Client, make_key
-from tests.web.sections import Busy, FakeSection, Slow
+from tests.web.conftest import HTTP, STAY, Client, served_client
+from tests.web.sections import Busy, FakeSection, Slow, occupied
 
 LONG = 40_000  # bytes of a header that the server lets through
-MANY = 30
+MANY = 12  # each waits for one refusal
 
 
 @pytest.fixture(scope="module")
 def generous(web_settings) -> Iterator[Client]:
     """A server that refuses no address."""
     settings = msgspec.structs.replace(web_settings, widget_per_minute=100_000)
-    with serve(settings, sections=[FakeSection()]) as served:
-        yield Client(served, make_key(settings))
+    with served_client(settings, FakeSection()) as client:
+        yield client
 
 
 @pytest.mark.parametrize("name", ["Host", "Accept-Encoding", "Accept-Language", "query"])
@@ -56,20 +55,24 @@ def test_long_headers_and_queries_are_not_retained(generous: Client, name: str) 
 def strict(web_settings) -> Iterator[Client]:
     """A server that gives each address two requests a minute."""
     settings = msgspec.structs.replace(web_settings, widget_per_minute=2)
-    with serve(settings, sections=[FakeSection()]) as served:
-        yield Client(served, make_key(settings))
+    with served_client(settings, FakeSection()) as client:
+        yield client
 
 
 @pytest.mark.parametrize(
     "path", ["/", "/v1/oembed?url=x", "/v1/docs", "/v1/docs/embedding", "/v1/openapi.json"]
 )
-def test_page_without_a_key_counts_against_the_address_quota(strict, path: str) -> None:
+def test_page_request_without_a_key_counts_against_the_quota_of_its_ip_address(
+    strict, path: str
+) -> None:
     statuses = [strict.get(path, key=None).status_code for _ in range(3)]
     assert 429 not in statuses[:2]
     assert statuses[2] == 429
 
 
-def test_reference_documents_429_for_each_limited_path(strict, client: Client) -> None:
+def test_api_reference_describes_status_429_for_each_rate_limited_path(
+    strict, client: Client
+) -> None:
     paths = client.get("/v1/openapi.json").json()["paths"]
     documented = {path for path, one in paths.items() if "429" in one["get"]["responses"]}
     counted = {path for path in paths if [strict.get(path).status_code for _ in range(3)][2] == 429}
@@ -78,54 +81,38 @@ def test_reference_documents_429_for_each_limited_path(strict, client: Client) -
 
 
 @pytest.mark.parametrize("path", ["/v1/health", "/v1/status", "/v1/embed.js"])
-def test_probes_status_and_script_are_not_limited(strict, path: str) -> None:
+def test_health_and_status_and_embed_script_have_no_rate_limit(strict, path: str) -> None:
     assert [strict.get(path, key=None).status_code for _ in range(4)] == [200] * 4
 
 
-def test_guests_leave_a_quarter_of_the_slots_to_keyed_callers(web_settings) -> None:
+def test_callers_without_a_key_leave_a_quarter_of_the_slots_to_keyed_callers(web_settings) -> None:
     settings = msgspec.structs.replace(web_settings, max_in_flight=4, widget_deadline=30.0)
-    slow, key = Slow(), make_key(settings)
-    with serve(settings, sections=[slow, FakeSection()]) as served:
-        client = Client(served, key)
+    slow = Slow()
+    with served_client(settings, slow, FakeSection()) as client:
 
         def visit(lat: int) -> int:
             return client.get("/v1/pulse", {**STAY, "lat": f"{lat}"}, key=None).status_code
 
-        guests = [threading.Thread(target=visit, args=(lat,)) for lat in range(3)]
-        for guest in guests:
-            guest.start()
-        try:
-            wait_until(lambda: served.app.limiter.in_flight == 3)
+        with occupied(slow, *(partial(visit, lat) for lat in range(3))):
+            wait_until(lambda: client.served.app.limiter.in_flight == 3)
             assert visit(9) == 503
             assert client.get("/v1/pulse/tides", STAY).status_code == 200
-        finally:
-            slow.let_go()
-            for guest in guests:
-                guest.join()
 
 
-def test_refused_caller_takes_no_slot(web_settings) -> None:
+def test_refused_caller_takes_no_concurrency_slot(web_settings) -> None:
     """An address over its quota and an unknown key are refused as such, with all slots taken."""
     settings = msgspec.structs.replace(web_settings, max_in_flight=4, widget_per_minute=1)
-    slow, key = Slow(), make_key(settings)
-    with serve(settings, sections=[slow]) as served:
-        client = Client(served, key)
+    slow = Slow()
+    with served_client(settings, slow) as client:
         assert client.get("/v1/docs", key=None).status_code == 200
-        callers = [
-            threading.Thread(target=client.get, args=("/v1/pulse/slow", {**STAY, "lat": f"{n}"}))
-            for n in range(4)
-        ]
-        for caller in callers:
-            caller.start()
-        try:
-            wait_until(lambda: served.app.limiter.in_flight == 4)
+        requests = (
+            partial(client.get, "/v1/pulse/slow", {**STAY, "lat": f"{n}"}) for n in range(4)
+        )
+        with occupied(slow, *requests):
+            wait_until(lambda: client.served.app.limiter.in_flight == 4)
             assert client.get("/v1/pulse", STAY, key=None).status_code == 429
             unknown = "lc_live_" + "A" * 43
             assert client.get("/v1/pulse/slow", STAY, key=unknown).status_code == 401
-        finally:
-            slow.let_go()
-            for caller in callers:
-                caller.join()
 
 
 class Hurried(Busy):
@@ -141,18 +128,16 @@ class Hurried(Busy):
 
 
 def test_deadline_begins_when_the_request_arrives(web_settings) -> None:
-    hurried, key = Hurried(), make_key(web_settings)
-    with serve(web_settings, sections=[hurried]) as served:
-        client = Client(served, key)
-        with ThreadPoolExecutor(40) as pool:
-            request = [{**STAY, "lat": f"{lat}"} for lat in range(40)]
-            answers = list(pool.map(lambda one: client.get("/v1/pulse/busy", one), request))
+    hurried = Hurried()
+    with served_client(web_settings, hurried) as client, ThreadPoolExecutor(40) as pool:
+        request = [{**STAY, "lat": f"{lat}"} for lat in range(40)]
+        answers = list(pool.map(lambda one: client.get("/v1/pulse/busy", one), request))
     assert {answer.status_code for answer in answers} == {200}
     # forty of 0.05 s, of which sixteen at most start at once: the last has waited for the others
     assert min(hurried.left) < web_settings.json_deadline - 0.4
 
 
-def test_refusals_are_delayed(strict) -> None:
+def test_repeated_refused_requests_are_answered_with_a_delay(strict) -> None:
     """Each connection that repeats refused requests at once gets four of them a second."""
 
     def refused(key: str | None) -> float:
@@ -166,7 +151,7 @@ def test_refusals_are_delayed(strict) -> None:
     assert min(refused(key) for key in (unknown, *[None] * 4)) >= REFUSAL_SECONDS
 
 
-def test_refused_widget_page_is_rendered_once(strict) -> None:
+def test_widget_page_for_refused_requests_is_rendered_only_once(strict) -> None:
     pages = [strict.get("/v1/pulse", STAY, key=None) for _ in range(4)][2:]
     ids = [page.headers["x-request-id"] for page in pages]
     assert [page.status_code for page in pages] == [429, 429]

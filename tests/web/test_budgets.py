@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from location_context.stay import system_clock
+from tests.cli.test_commands import far_places, open_meteo_at
 from tests.databases import OwnRedis
-from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
+from tests.fakes.open_meteo import OpenMeteo
 from tests.patience import wait_until
 from tests.sections.weather.conftest import write_grid
 from tests.web.commands import COMMAND, Serving, command, environment, serving, with_redis
 from tests.web.conftest import HTTP
-from tests.web.test_commands import far_places
 
 LIMIT, PLACES = 400, 12  # units a day; each place costs 98, so that four can be paid for
 FAR = {"start": "2030-12-30", "end": "2031-01-03"}
@@ -46,21 +46,18 @@ def is_spent(served: Serving, spent: float) -> bool:
     return bool(day["limit"] == LIMIT and day["used"] == pytest.approx(spent, abs=0.06))
 
 
-def test_workers_command_and_restart_share_a_budget(tmp_path: Path, own_redis: OwnRedis) -> None:
+def test_workers_and_warm_command_and_restarted_server_share_a_provider_budget(
+    tmp_path: Path, own_redis: OwnRedis
+) -> None:
     data_dir = tmp_path / "house"
     command(data_dir, "setup", "--without-fallback")
     write_grid(data_dir)
     key = json.loads(command(data_dir, "keys", "create", "test", "--json").stdout)["key"]
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, PLACES)
     with standin.server.running():
-        more = {
-            "LOCATION_CONTEXT_OPEN_METEO_FORECAST_URL": standin.server.url + FORECAST,
-            "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL": standin.server.url + ARCHIVE,
-            "LOCATION_CONTEXT_OPEN_METEO_BUDGET": f"{LIMIT}/day",
-            "LOCATION_CONTEXT_JSON_DEADLINE": "60",  # a busy machine is not late
-            "LOCATION_CONTEXT_NASA_POWER_URL": "",
-            "LOCATION_CONTEXT_OPEN_HOLIDAYS_URL": "",
-        }
+        deadline = {"JSON_DEADLINE": "60"}  # a busy machine is not late
+        off = {"NASA_POWER_URL": "", "OPEN_HOLIDAYS_URL": ""}
+        more = open_meteo_at(standin, OPEN_METEO_BUDGET=f"{LIMIT}/day", **deadline, **off)
         with serving(data_dir, "--workers", "2", more=more | with_redis(own_redis)) as served:
             warm = subprocess.Popen(
                 [*COMMAND, "warm", str(file), "--no-wait", "--json"],

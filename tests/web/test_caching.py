@@ -9,8 +9,7 @@ import pytest
 from location_context.settings import Settings
 from location_context.web.response_cache import choose_coding
 from tests.moved_clock import MovedClock
-from tests.serving import serve
-from tests.web.conftest import STAY, Client, make_key
+from tests.web.conftest import STAY, Client, remaining, served_client
 from tests.web.sections import FakeSection, FakeUndatedSection
 
 TIDES = "/v1/pulse/tides"
@@ -42,7 +41,7 @@ def test_malformed_if_none_match_is_ignored(client: Client, junk) -> None:
     assert client.get(TIDES, STAY, headers=headers).status_code == 200
 
 
-def test_304_requires_key_and_valid_parameters(client: Client) -> None:
+def test_not_modified_answer_requires_an_api_key_and_valid_parameters(client: Client) -> None:
     etag = {"If-None-Match": "*"}
     assert client.get(TIDES, STAY, key=None, headers=etag).status_code == 401
     assert client.get(TIDES, {**STAY, "lat": "x"}, headers=etag).status_code == 400
@@ -78,7 +77,7 @@ def test_each_content_coding_has_its_own_etag_and_the_same_content(client: Clien
     assert len(bodies) == 1
 
 
-def test_etag_of_a_coding_does_not_match_another_coding(client: Client) -> None:
+def test_etag_of_one_content_coding_does_not_match_another(client: Client) -> None:
     response, _ = raw(client, "gzip")
     etag = response.headers["etag"]
     assert client.get(TIDES, STAY, headers={"If-None-Match": etag}).status_code == 200
@@ -118,11 +117,9 @@ def test_json_caching_headers_are_private_and_follow_the_data(client: Client) ->
     assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_max_age_is_the_remaining_time_or_a_minute_when_degraded(web_settings):
+def test_max_age_is_the_remaining_freshness_or_a_minute_when_degraded(web_settings):
     tides = FakeSection(clock := MovedClock(), fresh=900)
-    key = make_key(web_settings)
-    with serve(web_settings, clock=clock, sections=[tides]) as served:
-        client = Client(served, key)
+    with served_client(web_settings, tides, clock=clock) as client:
         assert "max-age=900" in client.get(TIDES, STAY).headers["cache-control"]
         clock.advance(300)
         assert "max-age=600" in client.get(TIDES, STAY).headers["cache-control"]
@@ -135,9 +132,7 @@ def test_max_age_is_the_remaining_time_or_a_minute_when_degraded(web_settings):
 def test_head_has_the_headers_of_get_and_no_body(web_settings: Settings) -> None:
     # max-age counts seconds, so both are requested at one moment.
     tides = FakeSection(clock := MovedClock(), fresh=900)
-    key = make_key(web_settings)
-    with serve(web_settings, clock=clock, sections=[tides]) as served:
-        client = Client(served, key)
+    with served_client(web_settings, tides, clock=clock) as client:
         for path, params in ((TIDES, STAY), ("/v1/health", {}), ("/v1/docs", {}), ("/nothing", {})):
             got, head = client.get(path, params), client.get(path, params, method="HEAD")
             assert head.status_code == got.status_code
@@ -147,11 +142,8 @@ def test_head_has_the_headers_of_get_and_no_body(web_settings: Settings) -> None
 
 
 def test_head_counts_against_the_quota(client: Client) -> None:
-    def left(response) -> int:
-        return int(response.headers["ratelimit"].partition("r=")[2].partition(";")[0])
-
-    before = left(client.get(TIDES, STAY))
-    assert left(client.get(TIDES, STAY, method="HEAD")) == before - 1
+    before = remaining(client.get(TIDES, STAY))
+    assert remaining(client.get(TIDES, STAY, method="HEAD")) == before - 1
 
 
 def test_json_follows_lang_and_ignores_accept_language(client: Client) -> None:
@@ -172,7 +164,7 @@ def test_undated_section_ignores_dates(client: Client) -> None:
     assert FakeUndatedSection.dated is False
 
 
-def test_equal_points_share_an_answer(client: Client) -> None:
+def test_equal_coordinates_written_differently_share_an_answer(client: Client) -> None:
     bodies = {
         client.get(TIDES, {**STAY, "lat": lat, "lng": lng}).content
         for lat, lng in (("90", "5"), ("90.0", "-180"), ("9e1", "0"))

@@ -65,7 +65,7 @@ def result(fresh: float, shared: float | None = None, **more) -> SectionResult:
         ([result(900, 4500, lacks="budget_spent")], "public, max-age=900"),
     ],
 )
-def test_page_lifetime_is_that_of_its_shortest_lived_part(results, said):
+def test_page_is_cached_as_long_as_its_shortest_lived_section(results, said):
     freshness = Freshness.of(results, "public")
     control = freshness.cache_control(freshness.seconds_left(NOW.timestamp()))
     assert control == f"{said}, stale-while-revalidate=60, stale-if-error=3600"
@@ -76,7 +76,7 @@ def test_incomplete_page_is_cached_for_a_minute():
         assert Freshness.of(lacking, "public").cache_control(900) == "public, max-age=60"
 
 
-def test_answer_behind_a_key_has_no_shared_caching(whole: Client):
+def test_answer_that_requires_a_key_is_not_cached_by_shared_caches(whole: Client):
     response = whole.get("/v1/pulse/guide", PARIS)
     assert response.headers["cache-control"].startswith("private, max-age=3600, stale")
     assert "cdn-cache-control" not in response.headers
@@ -92,7 +92,7 @@ def test_304_has_the_caching_headers_of_the_page(whole: Client):
     assert directives(again)["s-maxage"] == 3600
 
 
-def test_page_with_lang_is_shared_by_all_readers(whole: Client):
+def test_page_with_the_lang_parameter_is_cached_for_all_readers(whole: Client):
     german = page(whole, FAR, **{"Accept-Language": "de"})
     assert german.headers["vary"] == "Accept-Encoding"
     assert german.headers["content-language"] == "en"

@@ -13,9 +13,9 @@ from tests.sections.weather.conftest import write_grid
 from tests.serving import serve
 from tests.web.commands import command
 from tests.web.conftest import STAY, Client
+from tests.web.full_app import OFF
 
 FILE = "location-context.sqlite3"
-OFFLINE = {"open_meteo_forecast_url": "", "open_meteo_archive_url": "", "nasa_power_url": ""}
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def change(folder: Path, statement: str) -> None:
 
 
 def settings(folder: Path) -> Settings:
-    return Settings(data_dir=folder, log_level="error", open_holidays_url="", **OFFLINE)
+    return Settings(data_dir=folder, log_level="error", **OFF)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_damaged_key_row_disables_only_its_key_and_is_reported(prepared, damage:
     assert any("record of API key key_" in notice for notice in report["notices"])
 
 
-def test_keys_and_doctor_report_a_damaged_row(prepared) -> None:
+def test_keys_command_and_doctor_command_report_a_damaged_row(prepared) -> None:
     folder, _, _ = prepared
     write_grid(folder)
     change(folder, "UPDATE api_keys SET created_at = '?' WHERE name = 'damaged'")
@@ -101,7 +101,7 @@ def test_damage_in_the_guide_disables_only_the_guide_and_is_reported(
     assert any(notice in one for one in report["notices"])
 
 
-def test_guide_of_damaged_provenance_cannot_be_replaced(prepared) -> None:
+def test_guide_whose_provenance_is_damaged_cannot_be_replaced_by_an_import(prepared) -> None:
     folder, _, _ = prepared
     change(folder, "UPDATE guide_versions SET provenance = '?'")
     command(folder, "guide", "import", "--sample", fails=True)

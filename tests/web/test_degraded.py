@@ -23,13 +23,11 @@ from tests.sections.guide.samples import PROVENANCE
 from tests.sections.guide.test_section import around
 from tests.sections.guide.test_travel import Osrm
 from tests.sections.weather.conftest import (  # noqa: F401  fixtures
-    clock,
     fakes,
     weather_settings,
     write_grid,
 )
-from tests.serving import serve
-from tests.web.conftest import HTTP, Client, make_key
+from tests.web.conftest import HTTP, Client, served_client
 
 POINT = {"lat": "48.8566", "lng": "2.3522"}
 NEAR, FAR = (
@@ -89,9 +87,8 @@ def real(settings, clock, fakes, fault: FakeResponse | None) -> Iterator[Client]
         )  # fmt: skip
         write_grid(settings.data_dir)
         load_guide(settings)
-        key = make_key(settings)
-        with serve(settings, clock=clock) as served:
-            yield Client(served, key)
+        with served_client(settings, clock=clock) as client:
+            yield client
 
 
 @pytest.mark.parametrize(
@@ -135,7 +132,7 @@ def test_answer_is_degraded_exactly_when_its_max_age_is_short(
         assert widget.headers["cache-control"].startswith("public, max-age=900, ")
 
 
-def test_documented_example_across_the_horizon_is_true(
+def test_documented_example_of_a_stay_beyond_the_forecast_matches_the_service(
     weather_settings, clock, fakes  # noqa: F811
 ):  # fmt: skip
     with real(weather_settings, clock, fakes, None) as client:
@@ -157,11 +154,12 @@ def test_documented_example_across_the_horizon_is_true(
     assert [part["degraded"] for part in (*parts, whole)] == [False] * 3
 
 
-def test_each_reason_is_explained_in_schema_and_page(client: Client):
-    document, page = client.get("/v1/openapi.json").json(), client.get("/v1/docs").text
+def test_each_degraded_reason_is_explained_in_schema_and_documentation(whole: Client):
+    document, page = whole.get("/v1/openapi.json").json(), whole.get("/v1/docs").text
     schemas = document["components"]["schemas"]
-    reason = schemas["FakeBody"]["properties"]["degraded_reason"]
+    reason = schemas["WeatherBody"]["properties"]["degraded_reason"]
     refusal = schemas["NotApplicable"]["properties"]["reason"]
+    assert schemas["NoEvents"]["properties"]["reason"]["enum"] == refusal["enum"]
     for field, enum, codes in (
         (reason, [code for code in reason["enum"] if code], DEGRADED),
         (refusal, refusal["enum"], NOT_APPLICABLE),

@@ -2,16 +2,14 @@
 
 import html
 import re
-from collections.abc import Iterator
-from html.parser import HTMLParser
 
 import pytest
 
 from location_context.errors import PUBLIC_ERRORS, PublicError
 from location_context.web.docs import from_markdown
+from tests.parsed import Parsed
 from tests.serving import serve
 from tests.web.conftest import HTTP, STAY, Client
-from tests.web.full_app import full_app
 from tests.web.sections import FakeSection
 
 PATHS = {"/", "/v1/openapi.json", "/v1/docs/embedding"}  # of ours, that pages link to
@@ -39,7 +37,7 @@ class Late(FakeSection):
         return self.loaded
 
 
-def test_ready_is_503_until_each_section_has_its_data(web_settings) -> None:
+def test_readiness_probe_answers_503_until_each_section_has_its_data(web_settings) -> None:
     late = Late()
     with serve(web_settings, sections=[FakeSection(), late]) as served:
         waiting = HTTP.get(f"{served.url}/v1/ready")
@@ -80,7 +78,7 @@ def test_status_has_sections_datasets_and_notices(client: Client) -> None:
     assert response.headers["access-control-allow-origin"] == "*"
 
 
-def test_failing_section_is_an_outage_and_the_service_degraded(client) -> None:
+def test_failing_section_is_reported_as_an_outage_and_the_service_as_degraded(client) -> None:
     assert client.get("/v1/pulse/empty", STAY).status_code == 503
     body = client.get("/v1/status", key=None).json()
     assert body["sections"]["empty"]["status"] == "outage"
@@ -101,7 +99,7 @@ def resolved(document: dict, value: dict) -> dict:
     return value
 
 
-def test_references_of_the_document_resolve(document) -> None:
+def test_openapi_references_resolve(document) -> None:
     def walk(value) -> int:
         if isinstance(value, list):
             return sum(map(walk, value))
@@ -114,16 +112,13 @@ def test_references_of_the_document_resolve(document) -> None:
     assert walk(document) > 200
 
 
-def test_schemas_are_described_and_require_each_field(document) -> None:
+def test_openapi_schemas_have_descriptions_and_no_defaults(document) -> None:
     for name, schema in document["components"]["schemas"].items():
         assert schema.get("description"), name
         assert "default" not in str(schema), name
-    for name in ("FakeBody", "PlainBody", "NotApplicable", "StatusBody", "ErrorBody"):
-        schema = document["components"]["schemas"][name]
-        assert set(schema["required"]) == set(schema["properties"]), name
 
 
-def test_document_lists_each_public_error_with_its_type(document) -> None:
+def test_openapi_document_lists_each_public_error_with_its_type(document) -> None:
     codes = {c.code: c for c in subclasses(PublicError) if "code" in vars(c)}
     report = {one.code: (one.status, one.type) for one in PUBLIC_ERRORS}
     assert report == {code: (c.status, c.type) for code, c in codes.items()}
@@ -132,7 +127,7 @@ def test_document_lists_each_public_error_with_its_type(document) -> None:
         assert status in {404, 405, 501} or code in text
 
 
-def test_document_lists_the_headers_of_each_status(document) -> None:
+def test_openapi_document_lists_the_headers_of_each_status(document) -> None:
     responses = document["paths"]["/v1/pulse/tides"]["get"]["responses"]
     assert set(responses) == {"200", "304", "400", "401", "429", "500", "503"}
     for status, response in responses.items():
@@ -141,27 +136,10 @@ def test_document_lists_the_headers_of_each_status(document) -> None:
         assert ("Retry-After" in headers) == (status in {"429", "503"})
 
 
-class Page(HTMLParser):
-    """The tags of a page, and where it links to."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        self.tags.append(tag)
-        self.ids += [str(given["id"])] if "id" in given else []
-        self.links += [str(given[n]) for n in ("href", "src") if n in given]
-
-
-def test_reference_page_loads_nothing_and_may_not_be_framed(client: Client) -> None:
+def test_api_reference_page_loads_no_other_file_and_may_not_be_framed(client: Client) -> None:
     response = client.get("/v1/docs", key=None)
-    page, policy = Page(response.text), response.headers["content-security-policy"]
-    assert not {"script", "link", "img", "iframe", "object", "form"} & set(page.tags)
+    page, policy = Parsed(response.text), response.headers["content-security-policy"]
+    assert not {"script", "link", "img", "iframe", "object", "form"} & {tag for tag, _ in page.tags}
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy
@@ -170,25 +148,18 @@ def test_reference_page_loads_nothing_and_may_not_be_framed(client: Client) -> N
 
 
 def test_links_of_the_reference_page_resolve(client) -> None:
-    page = Page(client.get("/v1/docs", key=None).text)
+    page = Parsed(client.get("/v1/docs", key=None).text)
     assert len(set(page.ids)) == len(page.ids)
     for link in page.links:
         assert link.removeprefix("#") in page.ids or link in PATHS, link
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """The service with the sections of this package."""
-    with full_app(tmp_path_factory.mktemp("whole")) as client:
-        yield client
 
 
 def test_reference_and_accuracy_page_link_to_each_other(whole: Client) -> None:
     reference = whole.get("/v1/docs", key=None)
     score = whole.get("/v1/docs/accuracy", key=None)
     assert (reference.status_code, score.status_code) == (200, 200)
-    assert "/v1/docs/accuracy" in Page(reference.text).links
-    assert {"/v1/docs", "/v1/docs/accuracy"} <= set(Page(score.text).links)
+    assert "/v1/docs/accuracy" in Parsed(reference.text).links
+    assert {"/v1/docs", "/v1/docs/accuracy"} <= set(Parsed(score.text).links)
     for name in ("x-frame-options", "referrer-policy"):
         assert score.headers[name] == reference.headers[name]
     assert score.headers["cache-control"] == "public, max-age=600"
@@ -203,14 +174,16 @@ def test_embedding_page_names_this_service_and_its_links_resolve(
     assert "your.host" not in page.text.replace("<em>your.host</em>", "")
     service = whole.get("/v1/openapi.json", key=None).json()["servers"][0]["url"]
     assert f"&lt;script src=&#34;{service}/v1/embed.js&#34;" in page.text
-    inside = {link for link in Page(page.text).links if link.startswith("#")}
+    inside = {link for link in Parsed(page.text).links if link.startswith("#")}
     assert len(inside) > 15
     assert {link for link in inside if f'id="{link[1:]}"' not in page.text} == set()
-    assert "/v1/docs/embedding" in Page(whole.get("/v1/docs", key=None).text).links
+    assert "/v1/docs/embedding" in Parsed(whole.get("/v1/docs", key=None).text).links
 
 
 @pytest.mark.parametrize("path", ["/v1/docs", "/v1/docs/embedding", "/v1/docs/accuracy"])
-def test_page_is_markdown_with_md_after_its_path(whole: Client, path: str) -> None:
+def test_documentation_page_is_served_as_markdown_with_md_after_its_path(
+    whole: Client, path: str
+) -> None:
     page, text = whole.get(path, key=None), whole.get(f"{path}.md", key=None)
     assert text.headers["content-type"] == "text/markdown; charset=utf-8"
     assert text.headers["cache-control"] == page.headers["cache-control"]
@@ -239,7 +212,7 @@ def test_llms_txt_lists_pages_that_exist(whole: Client) -> None:
         assert whole.get(link.removeprefix(service), key=None).status_code == 200, link
 
 
-def test_document_has_the_head_of_the_accuracy_page(whole: Client) -> None:
+def test_openapi_example_has_the_title_of_the_accuracy_page(whole: Client) -> None:
     document = whole.get("/v1/openapi.json", key=None).json()
     operation = document["paths"]["/v1/docs/accuracy"]["get"]
     content = operation["responses"]["200"]["content"]["text/html"]
@@ -248,7 +221,9 @@ def test_document_has_the_head_of_the_accuracy_page(whole: Client) -> None:
     assert head[0] in whole.get("/v1/docs/accuracy", key=None).text
 
 
-def test_reference_page_names_each_endpoint_parameter_code_and_schema(client, document) -> None:
+def test_reference_page_names_each_endpoint_and_parameter_and_error_code_and_schema(
+    client, document
+) -> None:
     text = client.get("/v1/docs", key=None).text
     wanted = [
         *document["paths"],
@@ -260,7 +235,7 @@ def test_reference_page_names_each_endpoint_parameter_code_and_schema(client, do
     assert not missing
 
 
-def test_markdown_page_that_ends_with_a_table_is_closed_and_captioned() -> None:
+def test_table_at_the_end_of_a_markdown_page_has_closed_tags_and_a_caption() -> None:
     made = from_markdown("## What breaks it\n\n| You see | Cause |\n|---|---|\n| a | b |\n")
     assert made.count("<div") == made.count("</div>") == 1
     assert "<caption>What breaks it</caption>" in made

@@ -4,6 +4,7 @@ import resource
 import socket
 import threading
 from contextlib import closing
+from functools import partial
 
 import msgspec
 import pytest
@@ -11,9 +12,9 @@ import pytest
 from location_context.upstream.host import Hosts
 from tests.patience import PATIENCE_SECONDS, wait_until
 from tests.serving import serve
-from tests.web.conftest import STAY, Client, make_key
+from tests.web.conftest import STAY, Client, served_client
 from tests.web.load import load
-from tests.web.sections import Busy, FakeSection, Slow
+from tests.web.sections import Busy, FakeSection, Slow, occupied
 
 QUERY = "&".join(f"{name}={value}" for name, value in STAY.items())
 
@@ -42,7 +43,7 @@ def status_of(answer: bytes) -> int:
     [b"", b"Host: x/../?@#\r\n", b"Host: a b\r\n", b"Host: a\r\nHost: b\r\n", b"Host: <x>\r\n",
      b"Host: a:port\r\n", b"Host: user@a\r\n", b"Host: \r\n"],
 )  # fmt: skip
-def test_missing_or_bad_host_is_malformed(client: Client, headers) -> None:
+def test_missing_or_malformed_host_header_is_refused(client: Client, headers) -> None:
     sent = b"GET /v1/health HTTP/1.1\r\n" + headers + b"Connection: close\r\n\r\n"
     answer = exchange(client.served.port, sent)
     assert status_of(answer) == 400
@@ -60,7 +61,7 @@ def test_health_answers_http_1_0_without_a_host(client: Client) -> None:
 
 
 @pytest.mark.parametrize("host", [b"a.example", b"127.0.0.1:8000", b"[::1]:80", b"A_b-c.d"])
-def test_host_name_or_address_is_accepted(client: Client, host) -> None:
+def test_host_header_with_a_name_or_an_ip_address_is_accepted(client: Client, host) -> None:
     sent = b"GET /v1/health HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n"
     assert status_of(exchange(client.served.port, sent)) == 200
 
@@ -84,7 +85,7 @@ def test_broken_escapes_in_the_path_are_malformed(client: Client, path) -> None:
     ],
     ids=["long address", "long header", "many headers"],
 )
-def test_too_long_request_is_414_or_431(client: Client, sent) -> None:
+def test_too_long_url_or_headers_are_answered_414_or_431(client: Client, sent) -> None:
     try:
         answer = exchange(client.served.port, sent)
     except ConnectionError:
@@ -129,33 +130,34 @@ def test_two_authorization_headers_are_an_invalid_api_key(client: Client) -> Non
     assert key not in answer
 
 
-def test_key_in_the_url_is_ignored_beside_a_header(client: Client) -> None:
+def test_key_in_the_url_is_ignored_if_the_header_has_a_valid_key(client: Client) -> None:
     assert client.get("/v1/pulse/tides", {**STAY, "key": "abc"}).status_code == 200
 
 
-def test_full_queue_is_503_while_health_answers(web_settings) -> None:
+def test_overloaded_server_refuses_requests_with_503_but_answers_health(web_settings) -> None:
     settings = msgspec.structs.replace(web_settings, max_in_flight=4)
-    slow, key = Slow(), make_key(settings)
-    with serve(settings, sections=[slow]) as served:
-        client = Client(served, key)
-        threads = [
-            threading.Thread(target=client.get, args=("/v1/pulse/slow", {**STAY, "lat": str(n)}))
-            for n in range(4)
-        ]
-        for thread in threads:
-            thread.start()
-        wait_until(lambda: served.app.limiter.in_flight == 4)
-        refused = client.get("/v1/pulse/slow", {**STAY, "lat": "9"})
-        assert refused.status_code == 503
-        assert refused.json()["error"]["code"] == "service_overloaded"
-        assert refused.headers["retry-after"] == "1"
-        assert "ratelimit" not in refused.headers
-        assert client.get("/v1/health", key=None).status_code == 200
-        slow.let_go()
-        for thread in threads:
-            thread.join()
+    slow = Slow()
+    with served_client(settings, slow) as client:
+        requests = (
+            partial(client.get, "/v1/pulse/slow", {**STAY, "lat": f"{n}"}) for n in range(4)
+        )
+        limiter = client.served.app.limiter
+        with occupied(slow, *requests):
+            wait_until(lambda: limiter.in_flight == 4)
+            refused = client.get("/v1/pulse/slow", {**STAY, "lat": "9"})
+            assert refused.status_code == 503
+            assert refused.json()["error"]["code"] == "service_overloaded"
+            assert refused.headers["retry-after"] == "1"
+            assert "ratelimit" not in refused.headers
+            assert client.get("/v1/health", key=None).status_code == 200
         assert client.get("/v1/pulse/slow", {**STAY, "lat": "9"}).status_code == 200
-        wait_until(lambda: not served.app.limiter.in_flight)
+        wait_until(lambda: not limiter.in_flight)
+
+
+def request_of(section: str, key: str) -> bytes:
+    """A request for a section, as it goes over the wire."""
+    headers = f"Host: a\r\nAuthorization: Bearer {key}"
+    return f"GET /v1/pulse/{section}?{QUERY} HTTP/1.1\r\n{headers}\r\n\r\n".encode()
 
 
 def _many(wanted: int) -> int:
@@ -167,18 +169,15 @@ def _many(wanted: int) -> int:
     return min(wanted, soft // 4)
 
 
-def test_disconnected_clients_leave_no_task_and_a_shared_read(
+def test_disconnected_clients_leave_no_task_and_do_not_cancel_the_shared_read(
     web_settings,
 ) -> None:
-    slow, key = Slow(), make_key(web_settings)
-    with serve(web_settings, sections=[slow]) as served:
-        request = (
-            f"GET /v1/pulse/slow?{QUERY} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\r\n"
-        ).encode()
+    slow = Slow()
+    with served_client(web_settings, slow) as client:
+        served, answers = client.served, []
         leavers = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(_many(1000))]
         for connection in leavers:
-            connection.sendall(request)
-        client, answers = Client(served, key), []
+            connection.sendall(request_of("slow", client.key))
         waiting = threading.Thread(
             target=lambda: answers.append(client.get("/v1/pulse/slow", STAY, headers={}))
         )
@@ -193,18 +192,13 @@ def test_disconnected_clients_leave_no_task_and_a_shared_read(
         wait_until(lambda: client.get("/v1/pulse/slow", STAY).status_code == 200)
 
 
-def test_idle_readers_block_no_other_request(web_settings) -> None:
+def test_clients_that_do_not_read_their_answer_block_no_other_request(web_settings) -> None:
     tides = FakeSection(words="spring tide " * 400_000)  # 5 MB
-    key = make_key(web_settings)
-    request = (
-        f"GET /v1/pulse/tides?{QUERY} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\r\n"
-    ).encode()
-    with serve(web_settings, sections=[tides]) as served:
-        client = Client(served, key)
+    with served_client(web_settings, tides) as client:
         client.get("/v1/pulse/tides", STAY)
-        idle = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(20)]
+        idle = [socket.create_connection(("127.0.0.1", client.served.port)) for _ in range(20)]
         for connection in idle:
-            connection.sendall(request)
+            connection.sendall(request_of("tides", client.key))
         for _ in range(20):  # a server that waits for a reader never gets to them
             assert client.get("/v1/health", key=None).status_code == 200
         for connection in idle:
@@ -213,9 +207,8 @@ def test_idle_readers_block_no_other_request(web_settings) -> None:
 
 def test_overloaded_server_answers_health_before_admitted_requests(web_settings) -> None:
     settings = msgspec.structs.replace(web_settings, max_in_flight=16)
-    busy, key = Busy(0.004), make_key(settings)
-    with serve(settings, sections=[busy]) as served:
-        loaded = load(served.url, "busy", key, clients=48, seconds=1.5)
+    with served_client(settings, Busy(0.004)) as client:
+        loaded = load(client.served.url, "busy", client.key, clients=48, seconds=1.5)
     assert loaded.statuses["503"] > loaded.statuses["200"] > 0
     assert 0 < loaded.health_p50 < loaded.admitted_p50
 

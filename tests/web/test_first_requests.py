@@ -5,7 +5,6 @@ import gc
 from collections import Counter
 
 import msgspec
-import pytest
 
 from location_context.app import ALONE, create_app
 from location_context.settings import Secret, Settings
@@ -13,9 +12,8 @@ from tests.serving import serve
 from tests.storage.proxy import Proxy
 from tests.web.commands import command
 from tests.web.conftest import STAY, Client, make_key
+from tests.web.full_app import OFF
 from tests.web.sections import FakeSection
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_server_reads_keys_and_guide_before_it_listens(
@@ -33,13 +31,7 @@ async def test_server_reads_keys_and_guide_before_it_listens(
 
     async with Proxy(url) as proxy:
         settings = msgspec.structs.replace(
-            postgresql_settings,
-            database_url=Secret(proxy.url),
-            open_holidays_url="",
-            open_meteo_forecast_url="",
-            open_meteo_archive_url="",
-            nasa_power_url="",
-            log_level="error",
+            postgresql_settings, database_url=Secret(proxy.url), log_level="error", **OFF
         )
 
         def ask() -> Counter[str]:

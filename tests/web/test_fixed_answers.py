@@ -22,7 +22,7 @@ from location_context.web.fixed_answers import CASES, DEFAULT_NOW, YEARS
 from tests.fakes.server import FakeResponse, FakeServer
 from tests.moved_clock import MovedClock
 from tests.serving import free_port, serve
-from tests.web.conftest import Client, make_key
+from tests.web.conftest import Client, make_key, remaining, served_client
 from tests.web.full_app import AT_SEA, PARIS
 from tests.web.sections import FakeSection
 
@@ -76,7 +76,7 @@ def _nothing_upstream(service: Installation) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_test_key_receives_an_applicable_answer_marked_as_test_data(
+def test_test_key_gets_an_answer_marked_as_test_data_from_each_section(
     service: Installation, section: str
 ) -> None:
     answer = service.get(section)
@@ -95,7 +95,7 @@ def mode(answer: httpx2.Response) -> tuple[str, str]:
     ("last", "expected"),
     [("2027-03-16", ("forecast", "forecast")), ("2027-03-17", ("climatology", "reanalysis"))],
 )
-def test_seam_lies_between_day_16_and_17_of_the_chosen_date(
+def test_test_forecast_ends_on_day_16_from_the_chosen_date(
     service: Installation, last: str, expected: tuple[str, str]
 ) -> None:
     answer = service.get("weather", {"start": "2027-03-10", "end": last})
@@ -104,7 +104,9 @@ def test_seam_lies_between_day_16_and_17_of_the_chosen_date(
     assert all(day["temperature_max"] is not None for day in answer.json()["days"])
 
 
-def test_forecast_has_ranges_and_the_climatology_of_its_dates(service: Installation) -> None:
+def test_forecast_has_ranges_of_its_values_and_the_climatology_of_its_dates(
+    service: Installation,
+) -> None:
     body = service.get("weather").json()
     day = body["days"][0]
     assert day["temperature_max_p10"] < day["temperature_max"] < day["temperature_max_p90"]
@@ -112,14 +114,16 @@ def test_forecast_has_ranges_and_the_climatology_of_its_dates(service: Installat
     assert body["basis"]["provider"] == "Test data"
 
 
-def test_clock_follows_the_zone_of_the_point(service: Installation) -> None:
+def test_times_of_test_answers_are_in_the_time_zone_of_the_coordinates(
+    service: Installation,
+) -> None:
     late = service.get("weather", now="2027-03-01T23:30:00Z")  # already the 2nd in Paris
     assert late.json()["forecast_until"] == "2027-03-17"
     same = service.get("weather", now="2027-03-02T00:30:00+01:00")
     assert same.content == late.content
 
 
-def test_clock_stands_at_a_documented_moment_by_default(service: Installation) -> None:
+def test_answers_for_test_keys_use_the_documented_default_time(service: Installation) -> None:
     answer = service.test.get(
         "/v1/pulse/weather", {**PARIS, "start": "2026-11-25", "end": "2026-11-26"}
     )
@@ -135,7 +139,7 @@ def test_clock_stands_at_a_documented_moment_by_default(service: Installation) -
         ("guide", AT_SEA, "no_restaurants_in_range"),
     ],
 )
-def test_section_is_not_applicable_where_a_live_one_is_not(
+def test_section_not_applicable_to_a_live_key_is_not_applicable_to_a_test_key(
     service: Installation, section: str, params: dict[str, str], reason: str
 ) -> None:
     body = service.get(section, params).json()
@@ -143,7 +147,9 @@ def test_section_is_not_applicable_where_a_live_one_is_not(
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_case_stale_marks_the_answer_as_stale(service: Installation, section: str) -> None:
+def test_test_case_named_stale_marks_the_answer_as_stale(
+    service: Installation, section: str
+) -> None:
     answer = service.get(section, case="stale")
     assert answer.json()["stale"] is True
     if as_of := answer.json()["as_of"]:
@@ -161,18 +167,20 @@ def test_case_stale_marks_the_answer_as_stale(service: Installation, section: st
         ("events", "provider_unavailable"),
     ],
 )
-def test_case_degraded_gives_a_reason_and_the_fallback(
+def test_test_case_named_degraded_returns_each_section_with_its_degraded_reason(
     service: Installation, section: str, reason: str
 ) -> None:
     body = service.get(section, EASTER, now="2027-03-25T12:00:00Z", case="degraded").json()
     assert (body["degraded"], body["degraded_reason"]) == (True, reason)
 
 
-def test_degraded_weather_within_the_forecast_is_climatology(service: Installation) -> None:
+def test_degraded_weather_of_dates_within_the_forecast_range_is_climatology(
+    service: Installation,
+) -> None:
     assert mode(service.get("weather", case="degraded")) == ("climatology", "reanalysis")
 
 
-def test_degraded_events_name_the_provider_without_an_answer(service: Installation) -> None:
+def test_degraded_events_name_the_provider_that_did_not_answer(service: Installation) -> None:
     body = service.get("events", EASTER, case="degraded").json()
     assert {"provider": "test", "status": "unavailable"} in body["coverage"]
     assert {one["sources"][0] for one in body["events"]} == {"holidays"}
@@ -188,7 +196,7 @@ def test_degraded_events_name_the_provider_without_an_answer(service: Installati
         ("internal_error", 500, "api_error", set()),
     ],
 )  # fmt: skip
-def test_case_of_an_error_has_its_status_envelope_and_headers(
+def test_test_case_of_an_error_returns_status_and_envelope_and_headers_of_that_error(
     service: Installation, case: str, status: int, kind: str, headers: set[str]
 ) -> None:
     answer = service.get("weather", case=case)
@@ -200,11 +208,7 @@ def test_case_of_an_error_has_its_status_envelope_and_headers(
     assert answer.headers["X-Test"] == "true"
 
 
-def remaining(answer: httpx2.Response) -> int:
-    return int(answer.headers["RateLimit"].partition("r=")[2].partition(";")[0])
-
-
-def test_refusals_of_a_test_do_not_use_the_quota(service: Installation) -> None:
+def test_refused_requests_with_test_keys_do_not_use_the_quota(service: Installation) -> None:
     before = remaining(service.get("guide"))
     refused = service.get("guide", case="rate_limit_exceeded")
     assert remaining(refused) == 0
@@ -223,7 +227,7 @@ def test_refusals_of_a_test_do_not_use_the_quota(service: Installation) -> None:
         ({"X-Test-Case": "on_fire"}, ", ".join(CASES)),
     ],
 )
-def test_wrong_header_is_refused_with_what_is_accepted(
+def test_wrong_test_header_is_refused_with_the_accepted_values(
     service: Installation, headers: dict[str, str], words: str
 ) -> None:
     answer = service.test.get("/v1/pulse/guide", PARIS, headers=headers)
@@ -234,7 +238,9 @@ def test_wrong_header_is_refused_with_what_is_accepted(
 
 @pytest.mark.parametrize("now", [f"{YEARS[0]}-01-01T00:00:00Z", f"{YEARS[-1]}-12-31T23:59:59Z"])
 @pytest.mark.parametrize("section", SECTIONS)
-def test_first_and_last_time_are_answered(service: Installation, section: str, now: str) -> None:
+def test_request_for_the_earliest_or_latest_time_that_a_test_may_choose_is_answered(
+    service: Installation, section: str, now: str
+) -> None:
     stay = {"start": now[:10], "end": str(date.fromisoformat(now[:10]) + timedelta(91))}
     answer = service.get(section, stay, now=now)
     assert answer.json()["type"] == section
@@ -249,7 +255,7 @@ def test_live_key_with_a_test_header_is_refused(service: Installation, header: s
     assert "X-Test" not in answer.headers
 
 
-def test_parameters_are_checked_as_for_a_live_key(service: Installation) -> None:
+def test_parameters_of_a_test_key_are_checked_as_for_a_live_key(service: Installation) -> None:
     for params in ({"lat": "91"}, {"units": "kelvin"}, {"end": "2027-03-01"}):
         test = service.get("weather", params).json()["error"]
         live = service.live.get("/v1/pulse/weather", {**STAY, **params}).json()["error"]
@@ -271,7 +277,7 @@ def test_answers_of_test_and_live_keys_never_mix(service: Installation) -> None:
     assert service.live.get(path, STAY, headers={"If-None-Match": etag}).status_code == 200
 
 
-def test_times_of_two_requests_never_mix(service: Installation) -> None:
+def test_requests_with_different_chosen_times_never_share_an_answer(service: Installation) -> None:
     seen = [service.get("weather", now=now).json()["mode"] for now in (NOW, "2027-01-01T00:00:00Z")]
     assert seen == ["forecast", "climatology"]
     assert service.get("weather").json()["mode"] == "forecast"
@@ -290,13 +296,17 @@ def test_unchanged_answer_is_not_sent_again(service: Installation) -> None:
 
 @pytest.mark.parametrize("section", SECTIONS)
 @pytest.mark.parametrize("case", ["", "stale", "degraded"])
-def test_two_processes_answer_alike(service: Installation, section: str, case: str) -> None:
+def test_two_processes_give_identical_answers_to_a_test_key(
+    service: Installation, section: str, case: str
+) -> None:
     headers = {"X-Test-Now": NOW} | ({"X-Test-Case": case} if case else {})
     other = service.other.get(f"/v1/pulse/{section}", STAY, headers=headers)
     assert other.content == service.get(section, case=case).content
 
 
-def test_year_differs_by_place_and_not_by_the_stay(service: Installation) -> None:
+def test_year_section_depends_on_the_coordinates_and_not_on_the_dates(
+    service: Installation,
+) -> None:
     paris, south = service.get("year"), service.get("year", {"lat": "-33.87", "lng": "151.21"})
     highs = [[month["temperature_max"] for month in one.json()["months"]] for one in (paris, south)]
     assert highs[0][6] > highs[0][0]
@@ -312,7 +322,9 @@ def test_each_route_with_a_key_answers_a_test_key(service: Installation) -> None
         assert (path, answer.status_code, answer.headers["X-Test"]) == (path, 200, "true")
 
 
-def test_one_call_gives_the_answers_of_the_sections(service: Installation) -> None:
+def test_one_pulse_call_with_a_test_key_gives_the_same_answers_as_the_sections(
+    service: Installation,
+) -> None:
     """The answers of one call are those of the endpoints, also in a case."""
     headers = {"X-Test-Now": NOW, "X-Test-Case": "stale"}
     body = service.test.get("/v1/pulse.json", STAY, headers=headers).json()
@@ -326,7 +338,7 @@ def test_one_call_gives_the_answers_of_the_sections(service: Installation) -> No
     assert remaining(service.get("guide")) == before - 1
 
 
-def test_key_of_another_installation_is_refused(service: Installation) -> None:
+def test_test_key_of_another_installation_is_refused(service: Installation) -> None:
     other = mint("lc_test_")
     answer = service.test.get("/v1/pulse/guide", PARIS, key=other)
     assert (answer.status_code, answer.json()["error"]["code"]) == (401, "invalid_api_key")
@@ -341,23 +353,22 @@ def test_key_in_the_query_is_refused_and_not_repeated(service: Installation) -> 
     assert secret not in answer.text
 
 
-def test_requests_with_test_keys_are_counted_apart_from_live_ones(tmp_path: Path) -> None:
+def test_metrics_count_requests_with_test_keys_separately_from_live_keys(tmp_path: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
     settings = Settings(data_dir=tmp_path, log_level="error", metrics_address=address)
-    test, live = make_key(settings, test=True, per_minute=3), make_key(settings)
-    with serve(settings, sections=[Sampled()]) as served:
-        client = Client(served, test)
+    live = make_key(settings)
+    with served_client(settings, Sampled(), test=True, per_minute=3) as client:
         for _ in range(4):
             last = client.get("/v1/pulse/tides", STAY)
         assert last.status_code == 429
         client.get("/v1/pulse/tides", {**STAY, "lat": "91"}, key=live)
-        requests = served.app.log.requests
+        requests = client.served.app.log.requests
     paths = {path: sum(n for key, n in requests.items() if key[0] == path) for path, *_ in requests}
     assert paths["test"] == 3
     assert paths["/v1/pulse/tides"] == 2  # the refusal is one before the key's kind counts
 
 
-def test_widget_ignores_the_headers_of_tests(service: Installation) -> None:
+def test_widget_ignores_the_test_key_headers(service: Installation) -> None:
     params = {**STAY, "sections": "astronomy"}
     plain = service.test.get("/v1/pulse", params, key=None)
     moved = service.test.get("/v1/pulse", params, key=None, headers={"X-Test-Now": NOW})
@@ -366,14 +377,14 @@ def test_widget_ignores_the_headers_of_tests(service: Installation) -> None:
     assert "X-Test" not in moved.headers
 
 
-def test_reference_shows_a_call_for_each_case(service: Installation) -> None:
+def test_api_reference_shows_a_call_for_each_test_case(service: Installation) -> None:
     page = service.test.get("/v1/docs", key=None).text
     assert all(f"X-Test-Case: {case}" in page for case in CASES)
     assert DEFAULT_NOW.strftime("%Y-%m-%dT%H:%M:%SZ") in page
     assert f"from {YEARS[0]} to {YEARS[-1]}" in page
 
 
-def test_no_provider_was_called_in_any_of_these_tests(service: Installation) -> None:
+def test_test_keys_never_cause_a_provider_call(service: Installation) -> None:
     sections = service.live.get("/v1/status", key=None).json()["sections"]
     providers = [one for section in sections.values() for one in section["providers"]]
     called = [one for one in providers if one["breaker"] is not None]
@@ -399,10 +410,9 @@ class Sampled(FakeSection):
         raise AssertionError("it was read")
 
 
-def test_section_of_another_package_repeats_its_sample(tmp_path: Path) -> None:
+def test_third_party_section_answers_a_test_key_with_its_sample(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, log_level="error")
-    key = make_key(settings, test=True)
-    with serve(settings, sections=[Sampled()]) as served:
-        body = Client(served, key).get("/v1/pulse/tides", STAY).json()
+    with served_client(settings, Sampled(), test=True) as client:
+        body = client.get("/v1/pulse/tides", STAY).json()
     assert body["attribution"][0]["name"] == "Test data"
     assert body["words"] == "as in the sample"

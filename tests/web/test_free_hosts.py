@@ -5,8 +5,6 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-
 from location_context.app import Worker, open_service
 from location_context.point import Point
 from location_context.sections.contract import Query, SectionResult
@@ -18,8 +16,6 @@ from location_context.upstream.deadline import Deadline
 from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST, OpenMeteo
 from tests.moved_clock import MovedClock
 from tests.web.full_app import OFF
-
-pytestmark = pytest.mark.anyio
 
 
 async def weather(service: Service, lat: float) -> SectionResult:
@@ -33,7 +29,7 @@ async def weather(service: Service, lat: float) -> SectionResult:
     return await section.read(query, Deadline.after(60))
 
 
-async def test_workers_share_the_limit_of_calls_in_flight(
+async def test_workers_share_the_provider_s_limit_of_concurrent_calls(
     tmp_path: Path,
 ) -> None:
     clock = MovedClock()

@@ -60,7 +60,7 @@ def test_log_never_holds_a_key(lines) -> None:
     assert key[8:30] not in written
 
 
-def test_log_line_holds_no_query_and_no_address_but_rounded_coordinates(lines) -> None:
+def test_log_line_has_rounded_coordinates_but_no_query_and_no_ip_address(lines) -> None:
     _, written = lines
     assert "2026-11-28" not in written
     assert "48.8566" not in written
@@ -76,7 +76,7 @@ def test_log_line_is_json_with_request_id_and_path(lines) -> None:
     assert all(event["request_id"].startswith("req_") for event in answered)
 
 
-def test_log_names_an_exception_by_type_and_place_without_its_message(lines) -> None:
+def test_log_names_type_and_code_line_of_an_exception_without_its_message(lines) -> None:
     _, written = lines
     failed = [json.loads(line) for line in written.splitlines() if "RuntimeError" in line]
     assert failed
@@ -115,7 +115,7 @@ def answers(settings: Settings, sections: list, work, **more) -> list[dict]:
     return [line for line in lines if line["event"] == "answered"]
 
 
-def test_log_line_has_error_cache_and_process(tmp_path) -> None:
+def test_log_line_has_the_error_and_the_cache_state_and_the_process(tmp_path) -> None:
     clock = MovedClock()
     tides, lacking = FakeSection(clock), Empty(clock)
 
@@ -143,7 +143,7 @@ def test_log_line_has_error_cache_and_process(tmp_path) -> None:
     assert {line["worker"] for line in lines} == {os.getpid()}
 
 
-def test_log_says_joined_for_a_caller_that_waits_for_a_running_read(tmp_path) -> None:
+def test_log_says_joined_for_a_caller_that_shares_a_running_read(tmp_path) -> None:
     slow = Slow()
 
     def work(client: Client) -> None:
@@ -162,7 +162,7 @@ def test_log_says_joined_for_a_caller_that_waits_for_a_running_read(tmp_path) ->
     assert sorted(line["cache"] for line in lines) == ["joined", "miss"]
 
 
-def test_log_line_has_the_trace_of_a_valid_header(tmp_path) -> None:
+def test_log_line_has_the_trace_id_of_a_valid_traceparent_header(tmp_path) -> None:
     wrong = (
         "",
         TRACE,
@@ -225,7 +225,7 @@ def test_probes_are_logged_at_debug(tmp_path, level: str, report: list[str], for
     assert "/v1/status" in written.getvalue()
 
 
-def test_import_is_logged_with_its_rows(tmp_path) -> None:
+def test_guide_import_is_logged_with_its_row_count(tmp_path) -> None:
     with captured_logs() as lines:
         asyncio.run(load_sample_guide(Settings(data_dir=tmp_path)))
     done = [(line["kind"], line["rows"]) for line in lines if line["event"] == "import_done"]

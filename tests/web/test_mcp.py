@@ -23,8 +23,7 @@ from location_context.sections.weather.records import ROW
 from location_context.settings import Settings
 from location_context.web import application
 from tests.sections.weather.climate.stores import seasons, write_store
-from tests.serving import serve
-from tests.web.conftest import HTTP, Client, make_key
+from tests.web.conftest import HTTP, Client, make_key, remaining, served_client
 from tests.web.full_app import full_app
 from tests.web.sections import Broken, Empty, FakeSection
 
@@ -68,10 +67,6 @@ def post(client: Client, method: str = "tools/list", headers=None, key="", **par
         sent["Authorization"] = f"Bearer {key or client.key}"
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     return HTTP.post(f"{client.served.url}/mcp", json=body, headers=sent)
-
-
-def remaining(answer) -> int:
-    return int(re.search(r'"minute";r=(\d+)', answer.headers["RateLimit"])[1])
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +145,7 @@ def test_agent_plans_a_dry_week_in_spring_in_one_of_three_towns_in_at_most_four_
     assert len(calls) <= 4
 
 
-def test_stay_across_the_horizon_says_which_days_have_a_forecast(stays):
+def test_stay_tool_says_which_days_of_a_stay_have_a_forecast(stays):
     text, _ = call(stays, "stay", place="48.8566, 2.3522", sections=["weather"], **CROSSING)
     forecast, climatology = text.split("## weather ")[1:3]
     assert forecast.startswith("2026-12-03 to 2026-12-06: forecast; as of 2026-11-21T12:00Z\n")
@@ -161,14 +156,14 @@ def test_stay_across_the_horizon_says_which_days_have_a_forecast(stays):
     assert "today is 2026-11-21 there" in text
 
 
-def test_name_in_another_language_names_the_towns_that_are_written_so(stays):
+def test_town_name_in_another_language_also_lists_towns_with_that_exact_name(stays):
     text, _ = call(stays, "stay", place="Roma", sections=["astronomy"], **WEEK)
     heading, others = text.splitlines()[:2]
     assert heading.startswith("# Rome · IT-62 · ")
     assert "Roma, AU-QLD (" in others
 
 
-def test_name_of_several_towns_means_the_most_populous_and_names_the_others(stays):
+def test_shared_town_name_means_the_most_populous_town_and_lists_the_others(stays):
     text, _ = call(stays, "stay", place="Paris", sections=["astronomy"], **WEEK)
     assert text.startswith("# Paris · FR-IDF · 48.8534,2.3488 · Europe/Paris")
     assert "also: Paris, US-TX (" in text
@@ -195,13 +190,13 @@ def test_name_of_several_towns_means_the_most_populous_and_names_the_others(stay
         ("weather", {}, "tool is 'weather'; accepted: stay, year, places."),
     ],
 )  # fmt: skip
-def test_wrong_call_is_told_what_is_accepted(stays, tool, arguments, said):
+def test_wrong_tool_call_is_refused_with_the_accepted_values(stays, tool, arguments, said):
     text, is_error = call(stays, tool, **arguments)
     assert is_error
     assert said in text
 
 
-def test_places_lists_at_most_eight_of_a_name(stays):
+def test_places_tool_lists_at_most_eight_towns_of_the_same_name(stays):
     text, _ = call(stays, "places", name="Springfield")
     head, *rows, source = text.splitlines()
     assert head.split(" | ")[:3] == ["name", "country", "region"]
@@ -210,7 +205,7 @@ def test_places_lists_at_most_eight_of_a_name(stays):
     assert "GeoNames, CC BY 4.0" in source
 
 
-def test_call_counts_once_for_each_section_of_a_place(stays):
+def test_tool_call_uses_one_quota_unit_per_section_and_place(stays):
     before = remaining(post(stays))
     answer = post(stays, "tools/call", name="stay", arguments={"place": "Paris", **WEEK})
     assert remaining(answer) == before - 4
@@ -219,11 +214,9 @@ def test_call_counts_once_for_each_section_of_a_place(stays):
     assert remaining(answer) == before - 7
 
 
-def test_call_beyond_the_quota_is_refused_as_http_and_counts_nothing(web_settings):
-    key = make_key(web_settings, per_minute=3)
+def test_tool_call_beyond_the_quota_is_answered_429_and_uses_no_quota(web_settings):
     sections = [FakeSection(), *(type(n, (FakeSection,), {"name": n})() for n in ("a", "b", "c"))]
-    with serve(web_settings, sections=sections) as served:
-        client = Client(served, key)
+    with served_client(web_settings, *sections, per_minute=3) as client:
         arguments = {"place": "Paris", **WEEK}
         refused = post(client, "tools/call", name="stay", arguments=arguments)
         assert refused.status_code == 429
@@ -235,9 +228,7 @@ def test_call_beyond_the_quota_is_refused_as_http_and_counts_nothing(web_setting
         assert remaining(post(client)) == 1
 
 
-def test_client_reads_the_sentence_of_a_refusal_and_connects_without_a_quota(web_settings):
-    key = make_key(web_settings, per_minute=1)
-
+def test_mcp_client_connects_with_a_spent_quota_and_reads_the_refusal_message(web_settings):
     async def work(client: Client) -> MCPError:
         async with connected(client) as agent:
             await agent.call_tool("stay", {"place": "Paris", **WEEK})
@@ -246,15 +237,13 @@ def test_client_reads_the_sentence_of_a_refusal_and_connects_without_a_quota(web
                 await agent.call_tool("stay", {"place": "Paris", **WEEK})
             return refused.value
 
-    with serve(web_settings, sections=[FakeSection()]) as served:
-        refused = asyncio.run(work(Client(served, key)))
+    with served_client(web_settings, FakeSection(), per_minute=1) as client:
+        refused = asyncio.run(work(client))
     assert refused.error.data["code"] == "rate_limit_exceeded"
 
 
-def test_failed_sections_are_named_and_a_call_without_any_is_refunded(web_settings):
-    key, sections = make_key(web_settings), [FakeSection(words="calm"), Broken(), Empty()]
-    with serve(web_settings, sections=sections) as served:
-        client = Client(served, key)
+def test_tool_names_failed_sections_and_refunds_a_call_that_returned_no_section(web_settings):
+    with served_client(web_settings, FakeSection(words="calm"), Broken(), Empty()) as client:
         text, is_error = call(client, "stay", place="Paris", **WEEK)
         assert not is_error
         assert "## broken: failed, no data now" in text
@@ -266,14 +255,13 @@ def test_failed_sections_are_named_and_a_call_without_any_is_refunded(web_settin
         assert remaining(post(client)) == before
 
 
-def test_unexpected_error_is_answered_without_its_words(web_settings, monkeypatch):
+def test_unexpected_error_is_answered_without_its_message(web_settings, monkeypatch):
     def broken(*_: object) -> None:
         raise RuntimeError("the inside of the house")
 
     monkeypatch.setattr("location_context.web.tools.answer", broken)
-    key = make_key(web_settings)
-    with serve(web_settings, sections=[FakeSection()]) as served:
-        answer = post(Client(served, key), "tools/call", name="stay", arguments={})
+    with served_client(web_settings, FakeSection()) as client:
+        answer = post(client, "tools/call", name="stay", arguments={})
     assert answer.status_code == 500
     assert answer.json()["error"]["data"]["code"] == "internal_error"
     assert "house" not in answer.text
@@ -286,7 +274,7 @@ def test_test_key_receives_fixed_answers(stays, folder):
     assert "Test data" in text
 
 
-def test_case_of_a_test_key_is_the_outcome_of_a_tool_and_not_of_the_connection(stays, folder):
+def test_test_case_header_changes_the_result_of_a_tool_and_not_the_connection(stays, folder):
     fixed = Client(stays.served, make_key(Settings(data_dir=folder), test=True))
     week = {"place": "Paris", "sections": ["weather"], **WEEK}
     stale, _ = call(fixed, "stay", case="stale", **week)
@@ -298,7 +286,7 @@ def test_case_of_a_test_key_is_the_outcome_of_a_tool_and_not_of_the_connection(s
         call(fixed, "stay", case="rate_limit_exceeded", **week)
 
 
-def test_stay_says_of_when_its_data_are_and_what_is_incomplete(stays, folder):
+def test_stay_tool_reports_the_age_of_data_and_what_is_incomplete(stays, folder):
     fixed = Client(stays.served, make_key(Settings(data_dir=folder), test=True))
     week = {"start": "2026-11-26", "end": "2026-11-28"}
     text, _ = call(fixed, "stay", case="degraded", place="Paris", **week)
@@ -308,7 +296,7 @@ def test_stay_says_of_when_its_data_are_and_what_is_incomplete(stays, folder):
     assert "\n## weather: forecast; as of 2026-11-25T00:00Z\n" in text
 
 
-def test_program_of_the_docs_calls_a_tool(stays):
+def test_documented_example_program_calls_an_mcp_tool(stays):
     page = stays.get("/v1/docs", key=None).text
     program = html.unescape(re.search(r'<code id="mcp-call">(.*?)</code>', page, re.DOTALL)[1])
     program = re.sub(r'"http[^"]*/mcp"', f'"{stays.served.url}/mcp"', program)
@@ -324,37 +312,36 @@ def test_request_without_a_key_is_answered_401(stays):
     assert post(stays, key="lc_live_unknown").status_code == 401
 
 
-def test_get_is_answered_405(stays):
+def test_get_request_to_mcp_is_answered_405(stays):
     answer = stays.get("/mcp")
     assert answer.status_code == 405
     assert answer.headers["Allow"] == "POST"
     assert answer.json()["error"]["message"].endswith("accepted: POST.")
 
 
-def test_page_of_another_origin_is_refused(stays):
+def test_mcp_request_from_a_web_page_of_another_origin_is_refused(stays):
     assert post(stays, headers={"Origin": "https://evil.example"}).status_code == 403
 
 
-def test_large_body_is_refused(stays):
+def test_too_large_mcp_request_body_is_refused(stays):
     answer = post(stays, "tools/call", name="places", arguments={"name": "x" * 70_000})
     assert answer.status_code == 413
 
 
-def test_answer_has_a_request_id_and_is_not_cached(stays):
+def test_mcp_answer_has_a_request_id_and_is_not_cached(stays):
     answer = post(stays)
     assert answer.status_code == 200
     assert answer.headers["X-Request-Id"].startswith("req_")
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_path_is_absent_without_the_extra(web_settings, monkeypatch):
+def test_mcp_path_is_not_found_without_the_optional_dependency(web_settings, monkeypatch):
     monkeypatch.setattr(application, "find_spec", lambda _: None)
-    key = make_key(web_settings)
-    with serve(web_settings, sections=[FakeSection()]) as served:
-        assert post(Client(served, key)).status_code == 404
+    with served_client(web_settings, FakeSection()) as client:
+        assert post(client).status_code == 404
 
 
-def test_start_imports_no_sdk():
+def test_importing_the_app_does_not_import_the_mcp_sdk():
     code = "import sys, location_context.app; print('mcp' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -4,8 +4,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,8 +18,8 @@ from tests.databases import OwnRedis
 from tests.patience import wait_until
 from tests.serving import free_port, serve
 from tests.web.commands import Serving, command, serving, with_redis
-from tests.web.conftest import HTTP, STAY, Client, make_key
-from tests.web.sections import Broken, Empty, FakeSection, Slow
+from tests.web.conftest import HTTP, STAY, Client, served_client
+from tests.web.sections import Broken, Empty, FakeSection, Slow, occupied
 
 Samples = dict[tuple[str, frozenset[str]], float]
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
@@ -52,8 +52,8 @@ def address() -> str:
 def measured(tmp_path: Path, address: str) -> Iterator[Client]:
     """A server whose metrics are at `address`."""
     settings = Settings(data_dir=tmp_path, log_level="error", metrics_address=address)
-    with serve(settings, sections=[FakeSection(), Broken(), Empty()]) as served:
-        yield Client(served, make_key(settings))
+    with served_client(settings, FakeSection(), Broken(), Empty()) as client:
+        yield client
 
 
 def test_metrics_count_answers_by_route_status_code_and_cache(measured, address) -> None:
@@ -90,8 +90,7 @@ def test_metrics_count_used_up_quotas_by_window(tmp_path, address) -> None:
     settings = Settings(
         data_dir=tmp_path, log_level="error", metrics_address=address, widget_per_minute=1
     )
-    with serve(settings, sections=[FakeSection()]) as served:
-        client = Client(served, make_key(settings, per_minute=2))
+    with served_client(settings, FakeSection(), per_minute=2) as client:
         statuses = [client.get("/v1/pulse/tides", STAY).status_code for _ in range(3)]
         pages = [client.get("/v1/pulse", STAY, key=None).status_code for _ in range(3)]
         found = scrape(address)
@@ -102,25 +101,23 @@ def test_metrics_count_used_up_quotas_by_window(tmp_path, address) -> None:
     assert at(found, "quotas_counted_alone") == 0
 
 
-def test_metrics_show_requests_in_flight_and_draining(tmp_path, address) -> None:
+def test_metrics_show_requests_in_flight_and_whether_the_server_is_draining(
+    tmp_path, address
+) -> None:
     settings = Settings(data_dir=tmp_path, log_level="error", metrics_address=address)
     slow = Slow()
-    with serve(settings, sections=[slow]) as served:
-        client = Client(served, make_key(settings))
+    with served_client(settings, slow) as client:
         assert at(scrape(address), "requests_in_flight") == 0
         assert at(scrape(address), "workers_ready") == 1
-        asking = threading.Thread(target=client.get, args=("/v1/pulse/slow", STAY))
-        asking.start()
-        assert slow.entered.wait(10)
-        assert at(scrape(address), "requests_in_flight") == 1
-        slow.let_go()
-        asking.join()
-        served.app.draining = True
+        with occupied(slow, partial(client.get, "/v1/pulse/slow", STAY)):
+            assert slow.entered.wait(10)
+            assert at(scrape(address), "requests_in_flight") == 1
+        client.served.app.draining = True
         assert at(scrape(address), "workers_ready") == 0
         assert at(scrape(address), "workers") == 1
 
 
-def test_metrics_are_served_only_at_their_own_address(measured, address) -> None:
+def test_metrics_are_served_only_at_the_configured_metrics_address(measured, address) -> None:
     assert measured.get("/metrics", key=None).status_code == 404
     for path in ("/", "/v1/health", "/metrics/"):
         assert HTTP.get(f"http://{address}{path}").status_code == 404
@@ -136,7 +133,7 @@ def test_metrics_are_valid_in_both_formats_of_prometheus(measured, address) -> N
         assert kinds == {(PREFIX + one.name).removesuffix("_total"): one.kind for one in METRICS}
 
 
-def test_metrics_library_is_not_loaded_without_an_address(tmp_path) -> None:
+def test_metrics_library_is_not_loaded_without_a_metrics_address(tmp_path) -> None:
     code = (
         "import asyncio, sys, pathlib; from location_context.app import create_app;"
         "from location_context.settings import Settings\n"
@@ -160,13 +157,6 @@ def test_serve_refuses_a_wrong_or_used_metrics_address(tmp_path, address) -> Non
         taken = {"LOCATION_CONTEXT_METRICS_ADDRESS": address}
         done = command(tmp_path, "serve", "--port", str(free_port()), more=taken, fails=True)
     assert f"Cannot listen on {address}" in done.stderr
-
-
-def test_serve_without_the_metrics_library_names_the_extra(tmp_path, address, monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "prometheus_client", None)  # as if not installed
-    more = {"LOCATION_CONTEXT_METRICS_ADDRESS": address}
-    done = command(tmp_path, "serve", "--port", str(free_port()), more=more, fails=True)
-    assert "pip install 'location-context[metrics]'" in done.stderr
 
 
 def test_metrics_ignore_an_empty_file_of_a_killed_worker(tmp_path: Path) -> None:

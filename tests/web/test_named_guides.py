@@ -3,9 +3,9 @@
 import asyncio
 import random
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -31,8 +31,7 @@ from location_context.storage.events import SqlEventStore
 from tests.moved_clock import NOON, MovedClock
 from tests.patience import wait_until
 from tests.sections.guide.samples import PROVENANCE, restaurant
-from tests.serving import serve
-from tests.web.conftest import STAY, Client, make_key
+from tests.web.conftest import STAY, Client, remaining, served_client
 from tests.web.full_app import OFF
 
 T = TypeVar("T")
@@ -66,11 +65,8 @@ class Installation:
         provenance = msgspec.structs.replace(PROVENANCE, attribution=f"Notice of {owner}")
         return self.on_guides(lambda guides: guides.replace(provenance, rows, NOON, name))
 
-    @contextmanager
-    def served(self) -> Iterator[Client]:
-        key = make_key(self.settings)
-        with serve(self.settings, clock=MovedClock()) as served:
-            yield Client(served, key)
+    def served(self) -> AbstractContextManager[Client]:
+        return served_client(self.settings, clock=MovedClock())
 
 
 @pytest.fixture
@@ -119,7 +115,7 @@ def test_widget_shows_the_notice_of_its_guide(installation: Installation) -> Non
             assert notices == {f"Notice of {name or 'unnamed'}"}
 
 
-def test_links_of_a_widget_lead_to_its_guide(installation: Installation) -> None:
+def test_links_of_a_widget_keep_its_guide_parameter(installation: Installation) -> None:
     with installation.served() as client:
         params = {**WIDGET, "guide": "house", "layout": "compact"}
         page = client.get("/v1/pulse", params, key=None).text
@@ -129,7 +125,7 @@ def test_links_of_a_widget_lead_to_its_guide(installation: Installation) -> None
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_guides_are_never_mixed_in_any_order_of_requests(
+def test_answers_never_mix_guides_in_any_order_of_requests(
     installation: Installation, seed: int
 ) -> None:
     chance = random.Random(seed)
@@ -146,7 +142,7 @@ def test_guides_are_never_mixed_in_any_order_of_requests(
             assert dishes(answer) == {(name or "unnamed", 1)}
 
 
-def test_answers_follow_imports_and_rollbacks_of_their_guide_alone(
+def test_answers_change_only_with_imports_and_rollbacks_of_their_own_guide(
     installation: Installation,
 ) -> None:
     """Eight clients ask all the time; none ever sees another guide, or goes back an edition."""
@@ -183,14 +179,12 @@ def test_answers_follow_imports_and_rollbacks_of_their_guide_alone(
 
 def test_requests_for_any_guide_count_under_one_quota(installation: Installation) -> None:
     with installation.served() as client:
-        left = []
-        for name in ("", "house", "house", "rooftop", "unknown"):
-            quota = ask(client, name).headers["ratelimit"]
-            left.append(int(re.findall(r"r=(\d+)", quota)[0]))
+        names = ("", "house", "house", "rooftop", "unknown")
+        left = [remaining(ask(client, name)) for name in names]
         assert left == list(range(left[0], left[0] - 5, -1))
 
 
-def test_unknown_guide_is_refused_with_the_names_until_it_is_imported(
+def test_guide_not_yet_imported_is_refused_with_the_names_of_the_known_guides(
     installation: Installation,
 ) -> None:
     sentence = "guide is 'annex'; accepted: house, rooftop."
@@ -216,13 +210,13 @@ def test_unknown_guide_is_refused_with_the_names_until_it_is_imported(
         assert "guide=annex" in found
 
 
-def test_sections_without_guides_ignore_the_parameter(installation: Installation) -> None:
+def test_sections_that_need_no_guide_ignore_the_guide_parameter(installation: Installation) -> None:
     with installation.served() as client:
         params = {**STAY, "guide": "unknown"}
         assert client.get("/v1/pulse/astronomy", params).status_code == 200
 
 
-def test_guides_serve_the_same_after_a_restart(installation: Installation) -> None:
+def test_guides_give_the_same_answers_after_a_restart(installation: Installation) -> None:
     installation.store("house", 2)
     seen = []
     for _ in range(2):
@@ -233,7 +227,9 @@ def test_guides_serve_the_same_after_a_restart(installation: Installation) -> No
     assert seen[0] == seen[1]
 
 
-def test_builder_offers_the_guides_and_writes_the_chosen_one(installation: Installation) -> None:
+def test_builder_offers_the_guides_and_puts_the_chosen_one_into_the_code(
+    installation: Installation,
+) -> None:
     with installation.served() as client:
         page = client.get("/", key=None).text
         offered = re.search(r'<select id="guide".*?</select>', page, re.DOTALL)

@@ -15,7 +15,7 @@ from tests.web.sections import FakeSection
 LINE = "LOCATION_CONTEXT_TRUSTED_PROXIES=127.0.0.1/32"
 
 
-def test_log_status_and_doctor_name_the_trusted_proxies_setting(tmp_path: Path) -> None:
+def test_log_and_status_and_doctor_each_mention_the_trusted_proxies_setting(tmp_path: Path) -> None:
     command(tmp_path, "setup", "--without-fallback")
     settings, written = Settings(data_dir=tmp_path, log_level="warning"), io.StringIO()
     with contextlib.redirect_stderr(written), serve(settings, sections=[FakeSection()]) as served:

@@ -1,7 +1,5 @@
 """`/v1/pulse.json`: several sections in one call, over real HTTP."""
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,8 +7,7 @@ import pytest
 from location_context.settings import Settings
 from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST, OpenMeteo
 from tests.moved_clock import MovedClock
-from tests.serving import serve
-from tests.web.conftest import STAY, Client, make_key
+from tests.web.conftest import STAY, Client, remaining, served_client
 from tests.web.full_app import full_app
 from tests.web.sections import FakeSection, FakeUndatedSection, Slow
 
@@ -20,22 +17,11 @@ TWO = {"points": "48.8566,2.3522;43.3,-1.98", "start": STAY["start"], "end": STA
 BOTH = {**STAY, "sections": "tides,harbour"}
 
 
-def left(answer) -> int:
-    """How many requests of the minute are left."""
-    return int(re.search(r'"minute";r=(\d+)', answer.headers["ratelimit"])[1])
-
-
 def error(answer) -> str:
     return answer.json()["error"]["code"]
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with full_app(tmp_path_factory.mktemp("pulse")) as client:
-        yield client
-
-
-def test_section_of_a_pulse_is_what_its_endpoint_sends(whole: Client) -> None:
+def test_section_within_a_pulse_equals_the_answer_of_its_own_endpoint(whole: Client) -> None:
     pulse = whole.get(PULSE, STAY)
     assert pulse.status_code == 200
     body = pulse.json()
@@ -48,7 +34,9 @@ def test_section_of_a_pulse_is_what_its_endpoint_sends(whole: Client) -> None:
         assert f'"{name}":{alone.text}' in pulse.text
 
 
-def test_section_that_is_not_applicable_stands_apart_with_its_reason(whole: Client) -> None:
+def test_pulse_lists_sections_that_are_not_applicable_separately_with_a_reason(
+    whole: Client,
+) -> None:
     at_sea = {**STAY, "lat": "-45", "lng": "-130", "sections": "guide,astronomy,events"}
     body = whole.get(PULSE, at_sea).json()
     assert list(body["sections"]) == ["astronomy"]
@@ -57,14 +45,14 @@ def test_section_that_is_not_applicable_stands_apart_with_its_reason(whole: Clie
     assert body["point"]["place"] is None
 
 
-def test_points_are_answered_in_their_order(client: Client) -> None:
+def test_pulses_are_listed_in_the_order_of_the_requested_points(client: Client) -> None:
     body = client.get(PULSE, {**TWO, "sections": "tides"}).json()
     assert body["type"] == "pulses"
     assert [one["point"]["lat"] for one in body["results"]] == [48.8566, 43.3]
     assert {one["type"] for one in body["results"]} == {"pulse"}
 
 
-def test_sections_without_dates_need_none(client: Client) -> None:
+def test_pulse_of_undated_sections_alone_needs_no_dates(client: Client) -> None:
     body = client.get(PULSE, {**HERE, "sections": "harbour"}).json()
     assert body["stay"] is None
     assert list(body["sections"]) == ["harbour"]
@@ -72,12 +60,12 @@ def test_sections_without_dates_need_none(client: Client) -> None:
     assert error(refused) == "missing_parameter"
 
 
-def test_days_begin_today_at_each_point(client: Client) -> None:
+def test_days_parameter_of_a_pulse_counts_from_the_local_date_of_the_point(client: Client) -> None:
     body = client.get(PULSE, {**HERE, "days": "3", "sections": "tides"}).json()
     assert body["stay"] == body["sections"]["tides"]["stay"]
 
 
-def test_section_that_fails_is_named_beside_the_others(client: Client) -> None:
+def test_pulse_lists_a_failed_section_as_unavailable_and_returns_the_others(client: Client) -> None:
     answer = client.get(PULSE, {**STAY, "sections": "tides,broken,empty"})
     assert answer.status_code == 200
     assert list(answer.json()["sections"]) == ["tides"]
@@ -85,51 +73,48 @@ def test_section_that_fails_is_named_beside_the_others(client: Client) -> None:
     assert "max-age=60" in answer.headers["cache-control"]
 
 
-def test_pulse_without_any_answer_is_503_and_costs_nothing(client: Client) -> None:
-    before = left(client.get(PULSE, {**BOTH, "lang": "de"}))
+def test_pulse_whose_sections_all_failed_is_answered_503_and_uses_no_quota(client: Client) -> None:
+    before = remaining(client.get(PULSE, {**BOTH, "lang": "de"}))
     refused = client.get(PULSE, {**STAY, "sections": "broken,empty"})
     assert (refused.status_code, error(refused)) == (503, "upstream_unavailable")
     assert refused.headers["retry-after"]
     assert refused.json()["error"]["message"].startswith("No section has data")
-    assert left(client.get(PULSE, {**STAY, "sections": "tides"})) == before - 1
+    assert remaining(client.get(PULSE, {**STAY, "sections": "tides"})) == before - 1
 
 
-def test_section_not_ready_by_the_deadline_is_late(tmp_path: Path) -> None:
+def test_pulse_reports_a_section_that_misses_the_deadline_as_late(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, log_level="error", json_deadline=0.5)
     slow = Slow(MovedClock())
-    key = make_key(settings)
-    with serve(settings, clock=MovedClock(), sections=[FakeSection(MovedClock()), slow]) as served:
-        answer = Client(served, key).get(PULSE, STAY)
-        alone = Client(served, key).get(PULSE, {**STAY, "sections": "slow"})
+    with served_client(settings, FakeSection(MovedClock()), slow, clock=MovedClock()) as client:
+        answer = client.get(PULSE, STAY)
+        alone = client.get(PULSE, {**STAY, "sections": "slow"})
         slow.let_go()
     assert alone.json()["error"]["message"].startswith("No section was ready in time")
     assert answer.json()["unavailable"] == {"slow": "late"}
     assert list(answer.json()["sections"]) == ["tides"]
 
 
-def test_each_section_of_each_point_counts_once(client: Client) -> None:
-    before = left(client.get(PULSE, BOTH))
+def test_each_section_of_each_point_uses_one_quota_unit(client: Client) -> None:
+    before = remaining(client.get(PULSE, BOTH))
     three = {**TWO, "points": f"{TWO['points']};48.8566,2.35220", "sections": "tides,harbour"}
     answer = client.get(PULSE, three)
     assert len(answer.json()["results"]) == 3
-    assert left(answer) == before - 4
-    assert left(client.get(PULSE, {**BOTH, "lat": "x"})) == before - 5
+    assert remaining(answer) == before - 4
+    assert remaining(client.get(PULSE, {**BOTH, "lat": "x"})) == before - 5
 
 
-def test_pulse_that_exceeds_the_quota_counts_nothing(tmp_path: Path) -> None:
+def test_pulse_that_exceeds_the_quota_is_refused_and_uses_none(tmp_path: Path) -> None:
     settings, clock = Settings(data_dir=tmp_path, log_level="error"), MovedClock()
-    key = make_key(settings, per_minute=5)
     sections = [FakeSection(clock), FakeUndatedSection(clock)]
-    with serve(settings, clock=clock, sections=sections) as served:
-        client = Client(served, key)
-        assert left(client.get(PULSE, BOTH)) == 3
+    with served_client(settings, *sections, clock=clock, per_minute=5) as client:
+        assert remaining(client.get(PULSE, BOTH)) == 3
         refused = client.get(PULSE, {**TWO, "sections": "tides,harbour"})
         assert (refused.status_code, error(refused)) == (429, "rate_limit_exceeded")
         assert "counts as 4" in refused.json()["error"]["message"]
-        assert left(refused) == 3
-        assert left(client.get(PULSE, {**STAY, "sections": "tides"})) == 2
+        assert remaining(refused) == 3
+        assert remaining(client.get(PULSE, {**STAY, "sections": "tides"})) == 2
         clock.advance(int(refused.headers["retry-after"]))
-        assert left(client.get(PULSE, {**TWO, "sections": "tides,harbour"})) == 1
+        assert remaining(client.get(PULSE, {**TWO, "sections": "tides,harbour"})) == 1
 
 
 def test_unchanged_pulse_is_304_and_head_has_no_body(client: Client) -> None:
@@ -142,15 +127,14 @@ def test_unchanged_pulse_is_304_and_head_has_no_body(client: Client) -> None:
     assert head.headers["etag"] == first.headers["etag"]
 
 
-def test_pulse_is_fresh_as_long_as_its_first_section(tmp_path: Path) -> None:
+def test_pulse_is_fresh_until_the_first_of_its_sections_expires(tmp_path: Path) -> None:
     settings, clock = Settings(data_dir=tmp_path, log_level="error"), MovedClock()
     sections = [FakeSection(clock, fresh=900), FakeUndatedSection(clock, fresh=300)]
-    key = make_key(settings)
-    with serve(settings, clock=clock, sections=sections) as served:
-        answer = Client(served, key).get(PULSE, BOTH)
+    with served_client(settings, *sections, clock=clock) as client:
+        answer = client.get(PULSE, BOTH)
         assert answer.headers["cache-control"].startswith("private, max-age=300,")
         clock.advance(299)
-        Client(served, key).get(PULSE, BOTH)
+        client.get(PULSE, BOTH)
         assert sections[0].reads == sections[1].reads == 1
 
 
@@ -167,12 +151,12 @@ def test_pulse_is_fresh_as_long_as_its_first_section(tmp_path: Path) -> None:
         ({"points": "1,1", "sections": "wether"}, "invalid_sections"),
     ],
 )
-def test_wrong_points_are_refused(client: Client, changed, code) -> None:
+def test_pulse_with_malformed_points_is_refused(client: Client, changed, code) -> None:
     answer = client.get(PULSE, {**TWO, **changed})
     assert (answer.status_code, error(answer)) == (400, code)
 
 
-def test_points_of_one_city_cost_the_calls_of_its_cells(
+def test_nearby_points_of_a_pulse_share_the_provider_calls_of_their_cell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """25 points in one cell: one forecast and one archive; an elevation each, as a spot has one."""

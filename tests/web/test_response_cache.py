@@ -16,8 +16,8 @@ from location_context.sections.contract import SectionResult
 from location_context.settings import Settings
 from location_context.widget.render import Renderer
 from tests.moved_clock import MovedClock
-from tests.serving import Served, serve
-from tests.web.conftest import STAY, Client, make_key
+from tests.serving import Served
+from tests.web.conftest import STAY, Client, served_client
 from tests.web.sections import FakeSection
 
 TIDES = "/v1/pulse/tides"
@@ -53,11 +53,6 @@ def handlers_closed(served: Served) -> Iterator[None]:
 
 
 @pytest.fixture
-def clock() -> MovedClock:
-    return MovedClock()
-
-
-@pytest.fixture
 def tides(clock: MovedClock) -> Changing:
     return Changing(clock, fresh=900, words="ebb and flow " * 200)
 
@@ -65,24 +60,23 @@ def tides(clock: MovedClock) -> Changing:
 @pytest.fixture
 def own(web_settings: Settings, clock: MovedClock, tides: Changing) -> Iterator[Client]:
     """A server of this test alone, whose clock and section it may change."""
-    with serve(web_settings, clock=clock, sections=[tides]) as served:
-        yield Client(served, make_key(web_settings))
+    with served_client(web_settings, tides, clock=clock) as client:
+        yield client
 
 
-@pytest.mark.parametrize("coding", ["identity", "gzip", "br", "br;q=0.5, gzip"])
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_cached_response_equals_the_first_but_for_its_own_headers(
-    own: Client, path, coding
-) -> None:
-    headers = {"Accept-Encoding": coding, "Accept-Language": "de"}
-    first = own.get(path, STAY, headers=headers)
-    with handlers_closed(own.served):
-        again = own.get(path, STAY, headers=headers)
-    assert (again.status_code, again.content) == (200, first.content)
-    assert first.headers.keys() == again.headers.keys()
-    differing = {name for name in first.headers if first.headers[name] != again.headers[name]}
-    assert differing <= OWN
-    assert first.headers["x-request-id"] != again.headers["x-request-id"]
+def test_cached_response_equals_the_first_except_for_per_request_headers(own: Client, path) -> None:
+    for lat, coding in enumerate(("identity", "gzip", "br", "br;q=0.5, gzip")):
+        headers = {"Accept-Encoding": coding, "Accept-Language": "de"}
+        given = {**STAY, "lat": f"{lat}"}  # each the first of its place
+        first = own.get(path, given, headers=headers)
+        with handlers_closed(own.served):
+            again = own.get(path, given, headers=headers)
+        assert (again.status_code, again.content) == (200, first.content), coding
+        assert first.headers.keys() == again.headers.keys()
+        differing = {name for name in first.headers if first.headers[name] != again.headers[name]}
+        assert differing <= OWN, coding
+        assert first.headers["x-request-id"] != again.headers["x-request-id"]
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
@@ -113,18 +107,19 @@ def test_cached_response_ages_and_expires(own: Client, clock, tides) -> None:
 @pytest.mark.parametrize(
     ("lacking", "seconds"), [("provider_unavailable", 5), ("budget_spent", 60)]
 )
-@pytest.mark.parametrize("path", [TIDES, WIDGET, "/v1/pulse.svg", "/v1/pulse.png"])
-def test_incomplete_response_is_cached_until_a_retry_may_help(  # noqa: PLR0917  fixtures
-    own: Client, clock, tides: Changing, path, lacking, seconds
+def test_incomplete_response_is_cached_until_a_retry_may_help(
+    own: Client, clock, tides: Changing, lacking, seconds
 ) -> None:
     tides.lacking = lacking
-    first = own.get(path, STAY)
+    paths = (TIDES, WIDGET, "/v1/pulse.svg", "/v1/pulse.png")
+    first = {path: own.get(path, STAY).content for path in paths}
     with handlers_closed(own.served):
         clock.advance(seconds - 1)
-        again = own.get(path, STAY)
-        assert (again.status_code, again.content) == (200, first.content)
+        for path in paths:
+            again = own.get(path, STAY)
+            assert (again.status_code, again.content) == (200, first[path]), path
         clock.advance(2)
-        assert own.get(path, STAY).status_code == 418
+        assert [own.get(path, STAY).status_code for path in paths] == [418] * 4
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
@@ -150,7 +145,7 @@ def test_stale_response_is_not_cached_again(own: Client, clock, tides: Changing,
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_revalidating_client_fills_the_cache(own: Client, path) -> None:
+def test_request_with_a_matching_etag_also_fills_the_cache(own: Client, path) -> None:
     etag = {"If-None-Match": own.get(path, STAY, method="HEAD").headers["etag"]}
     first = own.get(path, STAY, headers=etag)
     with handlers_closed(own.served):
@@ -161,7 +156,7 @@ def test_revalidating_client_fills_the_cache(own: Client, path) -> None:
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_changed_data_clear_the_cache(own: Client, tides: Changing, path) -> None:
+def test_changed_data_clear_the_response_cache(own: Client, tides: Changing, path) -> None:
     own.get(path, STAY)
     for listener in tides.listeners:
         listener()
@@ -203,7 +198,7 @@ def test_cached_response_requires_a_key(own: Client) -> None:
         ("a=%ff", 400, "UTF-8"),
     ],
 )
-def test_query_without_a_key_gets_its_own_error(
+def test_key_in_the_url_or_broken_escapes_are_reported_before_a_missing_key(
     own: Client, query: str, status: int, message: str
 ) -> None:
     answer = own.get(f"{TIDES}?{query}", key=None)
@@ -212,9 +207,7 @@ def test_query_without_a_key_gets_its_own_error(
 
 
 def test_quotas_count_cached_responses(web_settings: Settings) -> None:
-    key = make_key(web_settings, per_minute=5)
-    with serve(web_settings, sections=[FakeSection()]) as served:
-        client = Client(served, key)
+    with served_client(web_settings, FakeSection(), per_minute=5) as client:
         answers = [client.get(TIDES, STAY) for _ in range(8)]
     assert [answer.status_code for answer in answers] == [200] * 5 + [429] * 3
     left = [answer.headers["ratelimit"].split(";")[1] for answer in answers]
@@ -224,8 +217,7 @@ def test_quotas_count_cached_responses(web_settings: Settings) -> None:
 
 def test_widget_limit_counts_cached_responses(web_settings: Settings) -> None:
     settings = Settings(data_dir=web_settings.data_dir, log_level="error", widget_per_minute=3)
-    with serve(settings, sections=[FakeSection()]) as served:
-        client = Client(served, "")
+    with served_client(settings, FakeSection()) as client:
         answers = [client.get(WIDGET, STAY, key=None) for _ in range(5)]
     assert [answer.status_code for answer in answers] == [200] * 3 + [429] * 2
     assert "<html" in answers[-1].text
@@ -246,7 +238,7 @@ def test_each_language_is_cached_separately(own: Client) -> None:
         assert "Accept-Language" not in answer.headers["vary"]
 
 
-def test_cached_response_obeys_a_bad_host_and_draining(own: Client) -> None:
+def test_cached_response_still_depends_on_the_host_header_and_draining(own: Client) -> None:
     own.get(TIDES, STAY)
     assert own.get(TIDES, STAY, headers={"Host": "a b"}).status_code == 400
     own.served.app.draining = True
@@ -256,7 +248,7 @@ def test_cached_response_obeys_a_bad_host_and_draining(own: Client) -> None:
         own.served.app.draining = False
 
 
-def test_card_is_rendered_once_for_its_results_and_language(
+def test_card_is_rendered_once_per_result_and_language(
     own: Client, tides: Changing, monkeypatch
 ) -> None:
     rendered = []
@@ -273,7 +265,7 @@ def test_card_is_rendered_once_for_its_results_and_language(
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_failing_admission_is_answered_with_a_500(own: Client, path) -> None:
+def test_exception_in_the_admission_check_is_answered_with_a_500(own: Client, path) -> None:
     own.get(path, STAY)
 
     class Broken:
@@ -304,8 +296,7 @@ class Splitting(Changing):
 def test_page_whose_forecast_part_failed_is_cached_for_a_minute(
     web_settings: Settings, clock
 ) -> None:
-    with serve(web_settings, clock=clock, sections=[Splitting(clock)]) as served:
-        client = Client(served, "")
+    with served_client(web_settings, Splitting(clock), clock=clock) as client:
         answer = client.get(WIDGET, {**STAY, "end": "2026-12-20"}, key=None)
     assert answer.status_code == 200
     assert answer.headers["cache-control"] == "public, max-age=60"

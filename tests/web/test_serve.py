@@ -20,8 +20,8 @@ from location_context.localisation.language import Languages
 from location_context.widget import png
 from tests.databases import OwnRedis
 from tests.patience import wait_until
-from tests.serving import serve
-from tests.web.commands import command, serving, starting, with_redis
+from tests.serving import free_port, serve
+from tests.web.commands import Serving, command, serving, starting, with_redis
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 QUERY = "lat=48.8566&lng={lng}&start=2026-11-28&end=2026-12-01"
@@ -70,7 +70,7 @@ class Asker(threading.Thread):
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_sigterm_cuts_no_request_of_clients_that_follow_health(
+def test_sigterm_interrupts_no_request_of_clients_that_watch_the_health_check(
     prepared, workers: str, own_redis: OwnRedis
 ) -> None:
     folder, key = prepared
@@ -114,19 +114,19 @@ def wait_until_it_drains(port: int) -> None:
     assert health(port) == (503, "close", {"status": "draining"})
 
 
-def test_draining_server_serves_for_the_configured_time(prepared) -> None:
+def test_draining_server_answers_requests_for_the_configured_time(prepared) -> None:
     folder, _ = prepared
-    longer = {"LOCATION_CONTEXT_DRAIN_AT_LEAST": "3"}  # the default is 1 s
+    longer = {"LOCATION_CONTEXT_DRAIN_AT_LEAST": "2"}  # the default is 1 s
     with serving(folder, more=longer) as served:
         began = time.monotonic()
         served.signal(signal.SIGTERM)
         wait_until_it_drains(served.port)
         printed = served.printed()
-        assert time.monotonic() - began >= 3
+        assert time.monotonic() - began >= 2
     assert served.process.returncode == 0, printed
 
 
-def test_slow_headers_are_cut_off(web_settings) -> None:
+def test_client_that_sends_headers_too_slowly_is_disconnected(web_settings) -> None:
     assert HTTP1_SETTINGS.header_read_timeout <= 30_000
     with (
         serve(web_settings, sections=[], headers_within=300) as served,
@@ -150,7 +150,7 @@ def test_serve_lists_all_wrong_settings_and_masks_secrets(tmp_path: Path) -> Non
     assert "Traceback" not in done.stderr
 
 
-def test_serve_with_a_port_in_use_or_a_damaged_database_ends_with_a_sentence(
+def test_serve_explains_a_port_in_use_or_a_damaged_database_without_a_traceback(
     tmp_path: Path, own_redis: OwnRedis
 ) -> None:
     with socket.socket() as taken:
@@ -174,11 +174,12 @@ def test_supervisor_loads_no_library_of_its_workers(prepared, own_redis: OwnRedi
     folder, key = prepared
     with serving(folder, "--workers", "2", more=with_redis(own_redis)) as served:
         first, second = children(served.process.pid)
-        ask_all(served.port, key)
+        ask_all(served, key)
         assert loaded_libraries(served.process.pid) == {"granian", "msgspec"}
         assert {"granian", "msgspec", "numpy", "sqlalchemy"} <= loaded_libraries(first)
         assert megabytes(served.process.pid) < 40
-        assert max(megabytes(first), megabytes(second)) < 120
+        # 111 MB on Python 3.11, 120 on 3.14
+        assert max(megabytes(first), megabytes(second)) < 125
     code = "import sys, location_context.cli.serve; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder
@@ -197,17 +198,12 @@ def test_supervisor_loads_no_library_of_its_workers(prepared, own_redis: OwnRedi
     assert not (heavy | ours) & set(done.stdout.split())
 
 
-def ask_all(port: int, key: str) -> None:
+def ask_all(served: Serving, key: str) -> None:
     """A page and every section, each over a connection of its own."""
     query = QUERY.format(lng="2.3522")
     for path in ("", "/weather", "/astronomy", "/guide", "/events"):
-        connection = HTTPConnection("127.0.0.1", port, timeout=20)
-        headers = {"Authorization": f"Bearer {key}"} if path else {}
-        connection.request("GET", f"/v1/pulse{path}?{query}", headers=headers)
-        response = connection.getresponse()
-        response.read()
-        assert response.status in {200, 503}, path
-        connection.close()
+        status = served.status(f"/v1/pulse{path}?{query}", key if path else "")
+        assert status in {200, 503}, path
 
 
 def loaded_libraries(pid: int) -> set[str]:
@@ -310,10 +306,26 @@ def test_serve_prints_the_data_directory_and_ends_cleanly_on_ctrl_c(prepared) ->
     assert "Traceback" not in printed
 
 
-def test_several_workers_without_redis_are_refused_with_the_setting(
+def test_serve_refuses_several_workers_without_redis_and_names_its_setting(
     tmp_path: Path,
 ) -> None:
     done = command(tmp_path, "serve", "--workers", "2", fails=True)
     said = " ".join(done.stderr.split())
     assert "LOCATION_CONTEXT_REDIS_URL" in said
     assert "or serve with one worker" in said
+
+
+@pytest.mark.parametrize(
+    ("extra", "library", "setting", "value"),
+    [
+        ("redis", "redis", "REDIS_URL", "redis://127.0.0.1:9/0"),
+        ("metrics", "prometheus_client", "METRICS_ADDRESS", "127.0.0.1:19464"),
+    ],
+)
+def test_serve_without_an_optional_library_names_the_extra_to_install(  # noqa: PLR0917  fixtures
+    tmp_path: Path, monkeypatch, extra: str, library: str, setting: str, value: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)  # as if not installed
+    more = {f"LOCATION_CONTEXT_{setting}": value}
+    done = command(tmp_path, "serve", "--port", str(free_port()), more=more, fails=True)
+    assert f"pip install 'location-context[{extra}]'" in done.stderr

@@ -1,12 +1,11 @@
 """`/v1/status` is open to everyone, so that it must cost next to nothing."""
 
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
-import pytest
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
@@ -34,18 +33,13 @@ def statements() -> Iterator[list[str]]:
         event.remove(Engine, "before_cursor_execute", note)
 
 
-def test_status_shares_a_database_read_among_callers(
+def test_concurrent_status_requests_share_a_database_read(
     database_settings: Settings,
 ) -> None:
     settings = msgspec.structs.replace(database_settings, log_level="error")
     with serve(settings) as served, statements() as seen:
-        askers = [
-            threading.Thread(target=HTTP.get, args=(f"{served.url}/v1/status",)) for _ in range(20)
-        ]
-        for asker in askers:
-            asker.start()
-        for asker in askers:
-            asker.join()
+        with ThreadPoolExecutor(20) as pool:
+            list(pool.map(HTTP.get, [f"{served.url}/v1/status"] * 20))
         report = HTTP.get(f"{served.url}/v1/status").json()
     assert report["datasets"]["climate"]["rows"] == 0
     assert len([text for text in seen if "climate_months" in text]) == 1
@@ -64,7 +58,6 @@ class Counting(FakeUndatedSection):
             raise TimeoutError
 
 
-@pytest.mark.anyio
 async def test_status_rereads_imports_every_30_s_and_soon_after_a_failure() -> None:
     class Only:
         sections = (CachedSection(Counting(), MovedClock()),)

@@ -96,13 +96,17 @@ class Watched:
             and not url.startswith(("data:", "about:", "blob:"))
         ]
 
-    def axe(self) -> list[str]:
-        """What axe finds against WCAG 2.2 A and AA and its best practices, one line each."""
+    def axe(self, *rules: str) -> list[str]:
+        """What axe finds against WCAG 2.2 A and AA and its best practices, one line each.
+
+        With `rules`, against these alone.
+        """
         source = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text()
         self.page.evaluate(source)
         found: list[dict[str, Any]] = self.page.evaluate(
-            """async () => (await axe.run(document,
-                {iframes: false, resultTypes: ["violations"]})).violations"""
+            """async (rules) => (await axe.run(document, {iframes: false,
+                resultTypes: ["violations"], ...(rules.length && {runOnly: rules})})).violations""",
+            rules,
         )
         return [
             f"{one['id']}: {one['help']}: {json.dumps([n['target'] for n in one['nodes']])}"

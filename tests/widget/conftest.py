@@ -7,5 +7,4 @@ from tests.widget.browser import (  # noqa: F401  fixtures
     serve_host,
     windows,
 )
-from tests.widget.queries import gazetteer  # noqa: F401  a fixture
 from tests.widget.service import service  # noqa: F401  a fixture

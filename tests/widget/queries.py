@@ -3,8 +3,6 @@
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal
 
-import pytest
-
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
@@ -19,11 +17,6 @@ NO_BREAK = "\u00a0"
 
 def words_in(tag: str) -> Formatter:
     return Formatter(LANGUAGES.choose(tag))
-
-
-@pytest.fixture(scope="session")
-def gazetteer() -> Gazetteer:
-    return Gazetteer.load()
 
 
 def query(

@@ -5,8 +5,7 @@ import pytest
 from tests.moved_clock import MovedClock
 from tests.sections.weather.accuracy.test_page import score_settings  # noqa: F401  a fixture
 from tests.serving import serve
-from tests.widget.browser import SIDEWAYS
-from tests.widget.test_docs_page_browser import UNREACHED
+from tests.widget.test_docs_page_browser import PHONE, assert_accessible
 
 
 @pytest.fixture(scope="module")
@@ -15,13 +14,7 @@ def served(score_settings):  # noqa: F811  pytest's way
         yield one
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
-def test_accuracy_page_fits_and_is_accessible(served, open_page, width, scheme):
-    size = {"width": width, "height": 800}
-    address = f"{served.url}/v1/docs/accuracy"
-    watched = open_page(address, viewport=size, color_scheme=scheme)
+def test_accuracy_page_fits_and_is_accessible(served, open_page):
+    watched = open_page(f"{served.url}/v1/docs/accuracy", viewport=PHONE)
     assert watched.page.locator("table.score").count() == 4
-    assert watched.page.evaluate(UNREACHED) == []
-    assert watched.page.evaluate(SIDEWAYS) <= 0
-    assert watched.axe() == []
-    assert watched.complaints == []
+    assert_accessible(watched)

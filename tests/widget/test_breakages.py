@@ -92,7 +92,7 @@ def assert_symptoms(page, *symptoms: str) -> None:
     pytest.fail(f"in vain: {symptoms}, but {now}")
 
 
-def test_each_row_of_the_table_has_a_test():
+def test_each_row_of_the_documented_breakage_table_has_a_test():
     for part in (*SHOWN_HERE, *SHOWN_ELSEWHERE, *NOT_SHOWN):
         assert row(part)
     assert len(breakages()) == len(SHOWN_HERE) + len(SHOWN_ELSEWHERE) + len(NOT_SHOWN)
@@ -107,7 +107,9 @@ STYLES = {  # part of the row: rule around its cause, rule around its fix, sympt
 
 
 @pytest.mark.parametrize("part", STYLES)
-def test_style_of_the_host_breaks_the_widget_until_fixed(service, opened, part):
+def test_host_page_style_that_breaks_the_widget_is_cured_by_the_documented_fix(
+    service, opened, part
+):
     around_cause, around_fix, symptoms = STYLES[part]
     cause = around_cause.format(*quoted(row(part).cause))
     fix = around_fix.format(*quoted(row(part).mend))
@@ -124,14 +126,14 @@ def low(service) -> str:
     return as_tall(snippet(service.url)[0], 700)
 
 
-def test_sandbox_without_scripts_stops_sizing(service, opened, low):
+def test_iframe_sandbox_without_scripts_prevents_sizing_of_the_widget(service, opened, low):
     for column, symptoms in (("cause", ["bar", "low"]), ("mend", [])):
         sandbox = quoted(getattr(row(SANDBOX), column))[0]
         frame = re.sub(r'sandbox="[^"]*"', sandbox, low)
         assert_symptoms(opened("", frame + service.script).page, *symptoms)
 
 
-def test_delayed_script_sizes_late(service, opened, low):
+def test_delayed_embed_script_sizes_the_widget_only_once_it_runs(service, opened, low):
     script = service.script.replace("<script", '<script type="text/delayed"')
     page = opened("", low + script).page
     assert_symptoms(page, "bar", "low")
@@ -144,7 +146,9 @@ def test_delayed_script_sizes_late(service, opened, low):
 
 
 @pytest.mark.parametrize("fixed", [False, True])
-def test_blocked_script_stops_sizing(service, open_page, serve_host, low, fixed):
+def test_blocked_embed_script_prevents_sizing_of_the_widget(
+    service, open_page, serve_host, low, fixed
+):
     page = open_page("about:blank", viewport={"width": 900, "height": 700}).page
     page.route("**/v1/embed.js", lambda route: route.abort())
     listener = code("Without our script", service.url) if fixed else ""
@@ -152,13 +156,13 @@ def test_blocked_script_stops_sizing(service, open_page, serve_host, low, fixed)
     assert_symptoms(page, *([] if fixed else ["bar", "low"]))
 
 
-def test_shadow_root_stops_sizing(service, opened, low):
+def test_shadow_root_prevents_sizing_of_the_widget(service, opened, low):
     """The fix is run by test_embedding_page."""
     body = f'<x-stay><template shadowrootmode="open">{low}</template></x-stay>{service.script}'
     assert_symptoms(opened("", body).page, "bar", "low")
 
 
-def test_moved_address_leaves_the_widget_empty(service, opened):
+def test_lazy_loader_that_renames_src_leaves_the_widget_empty(service, opened):
     frame, script = snippet(service.url)
     page = opened("", frame.replace(" src=", " data-src=") + script).page
     assert_symptoms(page, "empty")
@@ -166,7 +170,7 @@ def test_moved_address_leaves_the_widget_empty(service, opened):
     assert_symptoms(page)
 
 
-def test_accordion_cuts_the_widget(service, opened):
+def test_accordion_of_the_host_page_cuts_off_part_of_the_widget(service, opened):
     cause, mend = quoted(row(ACCORDION).cause)[0], quoted(row(ACCORDION).mend)[0]
     frame, script = snippet(service.url)
     page = opened(style(".box { display: none }"), as_tall(frame, 300) + script).page
@@ -178,7 +182,9 @@ def test_accordion_cuts_the_widget(service, opened):
 
 
 @pytest.mark.parametrize("directive", [FRAMES, SCRIPTS])
-def test_policy_of_the_host_blocks_frame_or_script(service, opened, low, directive):
+def test_content_security_policy_of_the_host_can_block_frame_or_script(
+    service, opened, low, directive
+):
     cause, mend = quoted(row(directive).cause)[0], quoted(row(directive).mend)[0]
     blocked = opened("", low + service.script, cause)
     assert_symptoms(blocked.page, *(["empty"] if directive == FRAMES else ["bar", "low"]))

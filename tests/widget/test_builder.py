@@ -1,10 +1,7 @@
 """The builder page over HTTP: all it does without JavaScript, and its search of places."""
 
-import base64
-import hashlib
 import html
 import re
-from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlsplit
 from xml.etree import ElementTree as ET
 
@@ -14,7 +11,9 @@ from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
 from location_context.widget import png
 from location_context.widget.builder import form
+from tests.parsed import Parsed, hash_of
 from tests.widget.service import DONOSTIA, LANGUAGES
+from tests.widget.service import code_of as code
 
 LANGUAGES_OF_ALL = Languages.load()
 CODE = re.compile(r"<pre[^>]*><code>(.*?)</code></pre>", re.DOTALL)
@@ -31,12 +30,6 @@ def page(service, language: str = "en", **fields: str) -> str:
     return answer.text
 
 
-def code(text: str) -> str:
-    """The code as a reader copies it; empty when there is none."""
-    found = CODE.search(text)
-    return html.unescape(re.sub(r"</?[bi][^>]*>", "", found[1])) if found else ""
-
-
 def hint(text: str, name: str) -> str:
     """The words under a field, without marks."""
     found = re.search(rf'<p class="hint" id="about-{name}"[^>]*>(.*?)</p>', text, re.DOTALL)
@@ -50,7 +43,7 @@ def values(text: str) -> dict[str, str]:
     return {name: html.unescape(value) for name, value in fields}
 
 
-def test_first_visit_shows_the_week_from_today(service):
+def test_builder_shows_the_week_from_today_on_a_first_visit(service):
     text = page(service)
     assert values(text)["place"] == "San Sebastián"
     assert 'data-days="7"' in code(text)
@@ -61,19 +54,19 @@ def test_first_visit_shows_the_week_from_today(service):
     )
 
 
-def test_default_dates_are_the_week_after_next(service):
+def test_builder_dates_default_to_seven_nights_within_the_forecast(service):
     text = page(service, days="", start="", end="")
     assert 'data-start="2026-11-28" data-end="2026-12-05"' in code(text)
     assert hint(text, "dates") == "7 nights. Within the 16-day forecast."
 
 
-def test_days_take_precedence_over_dates(service):
+def test_days_parameter_of_the_builder_takes_precedence_over_dates(service):
     text = page(service, **{**DONOSTIA, "days": "3"})
     assert 'data-days="3"' in code(text)
     assert "data-start" not in code(text)
 
 
-def test_code_is_two_lines_with_escaped_values_and_an_absolute_address(service):
+def test_embed_code_is_two_lines_with_escaped_values_and_an_absolute_script_url(service):
     text = code(page(service, **DONOSTIA, place='Río & "Sol"', accent="#1d4ed8", radius="0"))
     first, second = [line for line in text.split("\n") if line]
     height = re.search(r'height="(\d+)"', first)[1]
@@ -87,7 +80,7 @@ def test_code_is_two_lines_with_escaped_values_and_an_absolute_address(service):
     assert second == f'<script src="{service.url}/v1/embed.js" async></script>'
 
 
-def test_plain_code_is_an_iframe(service):
+def test_embed_code_without_script_is_an_iframe(service):
     line = code(page(service, **DONOSTIA, plain="1"))
     height = re.search(r' height="(\d+)"', line)[1]
     assert line == (
@@ -99,7 +92,7 @@ def test_plain_code_is_an_iframe(service):
 
 
 @pytest.mark.parametrize(("chosen", "said"), [("", "de-AT"), ("fr", "fr"), ("en-US", "en-US")])
-def test_code_names_the_language_so_that_a_cdn_can_cache_the_page(service, chosen, said):
+def test_embed_code_names_the_language_so_that_a_cdn_can_cache_the_page(service, chosen, said):
     text = page(service, "de-AT,de;q=0.9", **DONOSTIA, lang=chosen)
     address = html.unescape(re.search(r'<iframe id="widget" src="([^"]+)"', text)[1])
     assert f'data-lang="{said}"' in code(text)
@@ -110,32 +103,16 @@ def test_code_names_the_language_so_that_a_cdn_can_cache_the_page(service, chose
     assert answer.headers["vary"] == "Accept-Encoding"
 
 
-class Elements(HTMLParser):
-    """Names of elements with their attributes, and the text between them."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
-
-    def handle_data(self, data):
-        self.text += data
-
-
 def mail(service, **fields: str) -> tuple[dict[str, str | None], dict[str, str | None]]:
     """Link and picture of the code for an e-mail, which has nothing else."""
-    elements = Elements(code(page(service, code="mail", **fields)))
-    assert [name for name, _ in elements.found] == ["a", "img"]
+    elements = Parsed(code(page(service, code="mail", **fields)))
+    assert [name for name, _ in elements.tags] == ["a", "img"]
     assert elements.text == ""
-    return elements.found[0][1], elements.found[1][1]
+    return elements.tags[0][1], elements.tags[1][1]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_mail_code_has_the_picture_s_text_size_and_language(service, language):
+def test_mail_code_has_the_text_and_the_size_and_the_language_of_the_picture(service, language):
     link, picture = mail(service, language=language, **DONOSTIA, place="Río & “Sol”")
     assert link["lang"] == language
     assert link.get("dir", "ltr") == ("rtl" if language == "ar" else "ltr")
@@ -149,7 +126,9 @@ def test_mail_code_has_the_picture_s_text_size_and_language(service, language):
     assert (picture["width"], picture["height"]) == (shown.get("width"), shown.get("height"))
 
 
-def test_mail_code_uses_svg_without_the_png_extra_and_the_page_warns(service, monkeypatch):
+def test_mail_code_uses_svg_and_the_page_warns_if_the_png_extra_is_not_installed(
+    service, monkeypatch
+):
     with_png = page(service, code="mail", **DONOSTIA)
     assert "that every e-mail program shows" in with_png
     assert "<code>/v1/pulse.svg</code>" in with_png
@@ -170,7 +149,7 @@ def test_mail_code_uses_svg_without_the_png_extra_and_the_page_warns(service, mo
         ),
     ],
 )
-def test_coordinates_or_a_map_link_as_place_become_the_point(service, text, name):
+def test_coordinates_or_map_link_in_the_place_field_set_latitude_and_longitude(service, text, name):
     was = "40,3,San Sebastián"
     shown = page(service, place=text, lat="40", lng="3", was=was, days="3")
     assert values(shown) | {"place": name, "lat": "43.3183", "lng": "-1.9812"} == values(shown)
@@ -178,7 +157,7 @@ def test_coordinates_or_a_map_link_as_place_become_the_point(service, text, name
     assert html.escape(f'data-pasted="{text}"', quote=False) in shown
 
 
-def test_link_without_coordinates_gets_a_hint_to_open_it(service):
+def test_map_link_without_coordinates_gets_a_hint_to_open_it(service):
     text = page(service, place="https://maps.app.goo.gl/Ab1Cd2Ef3", lat="40", lng="3")
     assert hint(text, "place") == (
         "This link contains no coordinates: open it and copy the full address."
@@ -191,7 +170,7 @@ def test_coordinates_out_of_range_get_a_hint(service):
     assert hint(page(service, place="99.5, 200.1"), "place") == "A number from -90 to 90."
 
 
-def test_search_offers_the_point_of_coordinates_and_links(service):
+def test_place_search_accepts_coordinates_and_map_links(service):
     for text in ("43.3183, -1.9812", "https://maps.apple.com/?ll=43.3183,-1.9812"):
         assert service.get("/v1/places", q=text).json()["places"] == [
             {"name": "", "detail": "43.3183, -1.9812", "lat": 43.3183, "lng": -1.9812}
@@ -221,7 +200,7 @@ def test_mail_code_escapes_the_place_s_name(service):
 
 
 @pytest.mark.parametrize(("kind", "path"), [("address", "pulse"), ("calendar", "pulse.ics")])
-def test_code_can_be_the_address_of_the_widget_or_its_calendar_alone(service, kind, path):
+def test_builder_can_output_just_the_url_of_the_widget_or_of_its_calendar(service, kind, path):
     chosen = {**DONOSTIA, "place": "Río & Sol", "lang": "de"}
     address = urlsplit(code(page(service, **chosen, code=kind, theme="dark", layout="compact")))
     assert f"{address.scheme}://{address.netloc}{address.path}" == f"{service.url}/v1/{path}"
@@ -231,7 +210,13 @@ def test_code_can_be_the_address_of_the_widget_or_its_calendar_alone(service, ki
     assert service.get(f"/v1/{path}?{address.query}").status_code == 200
 
 
-def test_wrong_field_gives_no_mail_code(service):
+def test_unknown_kind_of_embed_code_falls_back_to_the_code_for_a_web_page(service):
+    text = page(service, code="sms")
+    assert "data-location-context" in code(text)
+    assert re.search(r'<input type="radio" name="code" value=""[^>]* checked>', text)
+
+
+def test_builder_gives_no_mail_code_while_a_field_is_invalid(service):
     assert code(page(service, **{**DONOSTIA, "lat": "91"}, code="mail")) == ""
 
 
@@ -273,7 +258,9 @@ def test_dates_hint_says_nights_and_forecast_range(service, start, end, words):
         ("lang", "d_e", "rest", "lang is 'd_e'; accepted: a BCP 47 tag such as en or de-AT."),
     ],
 )
-def test_wrong_field_is_marked_and_explained_without_code(service, field, value, where, words):
+def test_invalid_field_is_marked_and_explained_and_no_code_is_shown(
+    service, field, value, where, words
+):
     text = page(service, **{**DONOSTIA, "place": "", field: value})
     assert hint(text, where) == words
     assert code(text) == ""
@@ -287,7 +274,7 @@ def test_wrong_field_is_marked_and_explained_without_code(service, field, value,
 @pytest.mark.parametrize(
     "evil", ['"><script>alert(1)</script>', "'-alert(1)-'", "{{ 7 * 7 }}", "javascript:alert(1)"]
 )
-def test_values_in_the_address_are_inert(service, name, evil):
+def test_query_values_cannot_inject_markup(service, name, evil):
     text = page(service, **{**DONOSTIA, name: evil})
     assert text.count("<script") - code(text).count("<script") <= 2
     assert "alert(1)</script>" not in text
@@ -295,7 +282,7 @@ def test_values_in_the_address_are_inert(service, name, evil):
     assert ">49<" not in text
 
 
-def test_name_alone_finds_the_largest_place_and_offers_the_others(service):
+def test_place_name_without_coordinates_finds_the_largest_town_and_offers_others(service):
     text = page(service, place="springfield")
     assert values(text)["place"] == "Springfield"
     assert float(values(text)["lat"]) == pytest.approx(37.2, abs=0.1)
@@ -306,7 +293,7 @@ def test_name_alone_finds_the_largest_place_and_offers_the_others(service):
     assert code(page(service, **{name: value for name, (value,) in query.items()}))
 
 
-def test_changed_name_is_looked_up_or_used_as_a_label(service):
+def test_changed_place_name_is_looked_up_or_used_as_a_label(service):
     was = "43.3183,-1.9812,San Sebastián"
     shown = {**DONOSTIA, "was": was}
     assert values(page(service, **shown, place="Bilbao"))["lat"].startswith("43.26")
@@ -320,13 +307,13 @@ def test_changed_name_is_looked_up_or_used_as_a_label(service):
     assert values(moved)["lat"] == "43", "coordinates typed by hand stay"
 
 
-def test_unknown_name_gets_a_hint_to_type_coordinates(service):
+def test_unknown_place_name_gets_a_hint_to_type_coordinates(service):
     assert hint(page(service, place="Qwxyz"), "place") == (
         "No place with that name; enter its coordinates instead."
     )
 
 
-def test_hex_field_counts_without_a_swatch(service):
+def test_hex_colour_field_is_used_if_no_colour_swatch_is_chosen(service):
     assert 'data-accent="#abcdef"' in code(page(service, **DONOSTIA, accent="", hex="#abcdef"))
     assert 'data-accent="#1d4ed8"' in code(
         page(service, **DONOSTIA, accent="#1d4ed8", hex="#abcdef")
@@ -350,7 +337,7 @@ def test_accent_hint_says_the_contrast_ratio(colour, theme, words):
         assert part in one.sentence
 
 
-def test_builder_policy_allows_its_own_style_and_script_alone(service):
+def test_content_security_policy_of_the_builder_allows_only_its_own_style_and_script(service):
     answer = service.get("/")
     policy = dict(
         part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; ")
@@ -359,8 +346,8 @@ def test_builder_policy_allows_its_own_style_and_script_alone(service):
     script = re.search(r"<script>(.*?)</script>", answer.text, re.DOTALL)[1]
     assert policy == {
         "default-src": "'none'",
-        "style-src": _hash(style),
-        "script-src": f"'self' {_hash(script)}",
+        "style-src": hash_of(style),
+        "script-src": f"'self' {hash_of(script)}",
         "connect-src": "'self'",
         "frame-src": "'self'",
         "img-src": "data:",
@@ -372,10 +359,6 @@ def test_builder_policy_allows_its_own_style_and_script_alone(service):
     assert not re.search(r"\sstyle=|\son\w+=", CODE.sub("", answer.text))
 
 
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
 def test_builder_links_to_documents_and_geonames(service):
     text = page(service)
     for path in ("v1/docs", "v1/openapi.json", "v1/status"):
@@ -385,7 +368,7 @@ def test_builder_links_to_documents_and_geonames(service):
     assert "https://creativecommons.org/licenses/by/4.0/" in text
 
 
-def test_builder_is_revalidated_by_etag(service):
+def test_builder_page_is_revalidated_by_etag(service):
     answer = service.get("/")
     assert answer.headers["cache-control"] == "no-cache"
     assert "Accept-Language" in answer.headers["vary"]

@@ -32,7 +32,7 @@ def fitting(page) -> int:
     return page.evaluate("document.getElementById('widget').clientHeight")
 
 
-def test_place_is_picked_with_the_keyboard(service, builder):
+def test_place_is_chosen_from_the_list_with_the_keyboard(service, builder):
     watched = builder()
     page = watched.page
     page.focus("#place")
@@ -68,7 +68,7 @@ def test_escape_closes_the_list_and_leaves_the_typed_name(builder):
     )
 
 
-def test_pasted_map_link_becomes_the_point(builder):
+def test_pasted_map_link_sets_place_name_and_coordinates(builder):
     watched = builder(permissions=["clipboard-read", "clipboard-write"])
     page = watched.page
     link = "https://www.google.com/maps/place/Hotel+Mar/@48.1,2.2,17z/data=!3d48.8566!4d2.3522"
@@ -86,7 +86,7 @@ def test_pasted_map_link_becomes_the_point(builder):
     assert watched.complaints == []
 
 
-def test_typed_coordinates_are_picked_with_enter(builder):
+def test_typed_coordinates_are_accepted_with_enter(builder):
     page = builder().page
     page.focus("#place")
     page.keyboard.press("ControlOrMeta+a")
@@ -98,14 +98,14 @@ def test_typed_coordinates_are_picked_with_enter(builder):
     assert page.input_value("#place") == ""
 
 
-def test_place_is_picked_with_the_mouse(builder):
+def test_place_is_chosen_from_the_list_with_the_mouse(builder):
     page = builder().page
     page.fill("#place", "tromso")
     page.click("#matches [role=option]")
     assert_becomes(page, f"{CODE}.includes('data-place=\"Tromsø\"')")
 
 
-def test_copy_button_copies_the_code_and_says_so(service, builder):
+def test_copy_button_copies_the_code_and_says_so(builder):
     watched = builder(permissions=["clipboard-read", "clipboard-write"])
     page = watched.page
     fitting(page)
@@ -121,7 +121,7 @@ def test_copy_button_copies_the_code_and_says_so(service, builder):
     assert_becomes(page, "document.querySelector('#copy span').textContent === 'Copy'")
 
 
-def test_copy_button_selects_the_code_without_the_clipboard(builder):
+def test_copy_button_selects_the_code_if_the_clipboard_is_blocked(builder):
     page = builder().page
     page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
     select = "document.getElementById('copy').click(), getSelection().toString()"
@@ -129,7 +129,7 @@ def test_copy_button_selects_the_code_without_the_clipboard(builder):
     assert_becomes(page, "document.getElementById('copied').textContent !== ''")
 
 
-def test_mail_code_is_chosen_copied_and_left_again(builder):
+def test_builder_switches_to_mail_code_copies_it_and_switches_back(builder):
     watched = builder(permissions=["clipboard-read", "clipboard-write"])
     page = watched.page
     page.check("input[name=code][value=mail]", force=True)
@@ -152,7 +152,7 @@ def test_mail_code_is_chosen_copied_and_left_again(builder):
 
 
 @pytest.mark.parametrize("screen", [800, 375])
-def test_mail_picture_has_its_size_or_the_screen_s_width(builder, open_page, screen):
+def test_mail_picture_has_its_own_width_or_shrinks_to_the_screen(builder, open_page, screen):
     page = builder("?code=mail", java_script_enabled=False).page
     text = page.inner_text("#code code")
     with host({"/": f"<!doctype html><html lang=en><title>A</title>{text}"}) as origin:
@@ -172,7 +172,7 @@ def test_mail_picture_has_its_size_or_the_screen_s_width(builder, open_page, scr
         assert watched.complaints == []
 
 
-def test_other_places_of_a_name_stay_until_a_change(builder):
+def test_other_towns_of_the_same_name_stay_listed_until_a_field_changes(builder):
     page = builder("?place=springfield").page
     page.focus("#others a")
     assert_becomes(
@@ -185,7 +185,7 @@ def test_other_places_of_a_name_stay_until_a_change(builder):
     assert_becomes(page, "!document.querySelector('#others a')")
 
 
-def test_focus_stays_while_its_part_is_replaced(builder):
+def test_keyboard_focus_stays_when_the_focused_part_of_the_builder_is_replaced(builder):
     page = builder().page
     fitting(page)
     page.evaluate(
@@ -205,15 +205,23 @@ def test_focus_stays_while_its_part_is_replaced(builder):
         page.wait_for_selector("#code pre")
 
 
-def test_each_change_reaches_code_and_preview(builder):
+def test_each_changed_field_updates_embed_code_and_preview(builder):
     page = builder().page
     page.check("input[name=theme][value=dark]", force=True)
     page.check("input[name=accent][value='#7c3aed']", force=True)
     page.select_option("#units", "imperial")
+    page.select_option("#font", "serif")
+    page.fill("#radius", "0")
+    page.check("#background")
+    page.check("#title")
     page.select_option("#days", "")
     page.fill("#start", "2027-08-01")
     page.fill("#end", "2027-08-08")
     parts = [
+        'data-font="serif"',
+        'data-radius="0"',
+        'data-background="none"',
+        'data-title="none"',
         'data-theme="dark"',
         'data-accent="#7c3aed"',
         'data-units="imperial"',
@@ -265,7 +273,9 @@ def test_builder_says_which_weather_the_preview_shows(builder, start, end, words
     assert watched.complaints == []
 
 
-def test_builder_says_monthly_average_without_providers(unreachable, open_page):
+def test_builder_says_that_the_weather_is_a_monthly_average_if_it_has_no_providers(
+    unreachable, open_page
+):
     page = open_page(f"{unreachable}/?place=x&lat=43&lng=-2&start=2026-11-28&end=2026-12-05").page
     said = "No forecast is available at the moment. The preview shows monthly averages."
     assert shows(page) == said
@@ -320,7 +330,7 @@ def test_page_opened_with_a_wrong_field_gets_its_preview_after_correction(builde
     assert watched.complaints == []
 
 
-def test_departure_follows_a_later_arrival(builder):
+def test_departure_date_moves_when_arrival_is_set_after_it(builder):
     page = builder("?place=x&lat=1&lng=1&start=2027-03-01&end=2027-03-06").page
     page.select_option("#days", "")
     page.fill("#start", "2027-08-01")
@@ -330,7 +340,7 @@ def test_departure_follows_a_later_arrival(builder):
     assert_becomes(page, f'{CODE}.includes(\'data-start="2027-08-03" data-end="2027-08-06"\')')
 
 
-def test_sections_are_chosen_and_ordered_and_never_empty(builder):
+def test_sections_can_be_chosen_and_reordered_but_not_all_removed(builder):
     page = builder().page
     page.uncheck("input[value=astronomy]")
     page.click("button[value=events]")
@@ -346,7 +356,7 @@ def test_sections_are_chosen_and_ordered_and_never_empty(builder):
     assert page.is_checked("input[value=guide]")
 
 
-def test_year_is_in_the_code_only_once_it_is_ticked(builder):
+def test_year_section_is_in_the_embed_code_only_if_it_is_ticked(builder):
     page = builder(java_script_enabled=False).page
     assert "data-sections" not in page.inner_text("#code code")
     page.check("input[value=year]")
@@ -366,7 +376,7 @@ def test_section_buttons_work_without_javascript(builder):
     assert 'data-sections="guide,astronomy,events,weather"' in page.inner_text("#code code")
 
 
-def test_form_works_without_javascript(service, builder):
+def test_builder_form_works_without_javascript(service, builder):
     watched = builder(java_script_enabled=False)
     page = watched.page
     page.fill("#place", "Tromsø")
@@ -390,7 +400,7 @@ def test_form_works_without_javascript(service, builder):
         ("?code=mail", "ja", ["dark"]),
     ],
 )
-def test_axe_finds_nothing_in_light_and_dark(builder, query, locale, schemes):
+def test_axe_finds_no_violation_in_the_builder_in_light_and_dark(builder, query, locale, schemes):
     watched = builder(query, locale=locale)
     for scheme in schemes:
         watched.page.emulate_media(color_scheme=scheme)
@@ -420,7 +430,7 @@ def test_keyboard_reaches_the_builder_in_page_order(builder):
     assert page.evaluate("document.activeElement.id") == "widget"
 
 
-def test_axe_finds_nothing_with_an_open_list(builder):
+def test_axe_finds_no_violation_in_the_builder_with_an_open_place_list(builder):
     watched = builder()
     watched.page.fill("#place", "san")
     watched.page.wait_for_selector("#matches [role=option]")
@@ -461,7 +471,7 @@ def test_every_target_is_at_least_24_px(builder):
     assert small == []
 
 
-def test_days_hide_the_date_fields_until_dates_are_chosen(service, open_page):
+def test_builder_shows_the_date_fields_only_if_no_number_of_days_is_selected(service, open_page):
     page = open_page(service.url + "/").page
     assert page.input_value("#days") == "7"
     assert page.is_hidden("#start")
@@ -472,18 +482,6 @@ def test_days_hide_the_date_fields_until_dates_are_chosen(service, open_page):
     page.select_option("#days", "3")
     assert_becomes(page, f"{CODE}.includes('data-days=\"3\"')")
     assert page.evaluate(f"!{CODE}.includes('data-start')")
-
-
-def test_style_choices_reach_the_code(service, open_page):
-    page = open_page(service.url + "/").page
-    page.select_option("#font", "serif")
-    page.fill("#radius", "0")
-    page.check("#background")
-    page.check("#title")
-    assert_becomes(page, f"{CODE}.includes('data-title=\"none\"')")
-    code = page.evaluate(CODE)
-    for said in ('data-font="serif"', 'data-radius="0"', 'data-background="none"'):
-        assert said in code
 
 
 @pytest.fixture
@@ -498,7 +496,7 @@ def named_guides(service):
     guide.choices = {}
 
 
-def test_chosen_guide_is_in_code_preview_and_address(service, builder, named_guides):
+def test_chosen_guide_is_in_embed_code_preview_and_page_url(builder, named_guides):
     named_guides()
     watched = builder("?lat=43.3183&lng=-1.9812&days=7")
     page = watched.page
@@ -514,7 +512,7 @@ def test_chosen_guide_is_in_code_preview_and_address(service, builder, named_gui
     assert watched.complaints == []
 
 
-def test_open_builder_goes_on_when_guides_are_named(service, builder, named_guides):
+def test_open_builder_page_keeps_working_when_named_guides_are_imported(builder, named_guides):
     watched = builder("?lat=43.3183&lng=-1.9812&days=7")
     page = watched.page
     assert page.query_selector("#guide") is None
@@ -525,7 +523,7 @@ def test_open_builder_goes_on_when_guides_are_named(service, builder, named_guid
     assert watched.complaints == []
 
 
-def test_choices_of_the_code_stand_in_two_even_rows_on_a_phone(builder):
+def test_kinds_of_embed_code_are_shown_in_two_rows_of_equal_boxes_on_a_phone(builder):
     page = builder(viewport={"width": 375, "height": 900}).page
     boxes = [one.bounding_box() for one in page.locator("#out .head label:visible").all()]
     assert [round(one["y"]) for one in boxes] == [round(boxes[n]["y"]) for n in (0, 0, 2, 2)]

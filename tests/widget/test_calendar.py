@@ -56,7 +56,7 @@ def test_calendar_has_each_event_and_each_highlight_with_its_times(service):
         assert not isinstance(start, datetime) or start.utcoffset() == timedelta(0)
 
 
-def test_entry_keeps_its_id_in_every_language(service):
+def test_calendar_entry_has_the_same_id_in_every_language(service):
     ids = [set(events_of(read(service, lang=language)[1])) for language in LANGUAGES]
     assert ids[0]
     assert all(one == ids[0] for one in ids)
@@ -79,13 +79,13 @@ def test_calendar_shows_the_notices_of_its_section(service):
         assert "OpenStreetMap contributors, ODbL" in one["description"]
 
 
-def test_calendar_has_the_chosen_sections_alone(service):
+def test_calendar_has_entries_of_the_chosen_sections_only(service):
     _, calendar = read(service, sections="astronomy")
     assert all(uid.startswith("astronomy-") for uid in events_of(calendar))
     assert not events_of(read(service, sections="weather")[1])
 
 
-def test_calendar_without_one_of_its_sections_is_refused(service):
+def test_calendar_is_an_error_if_one_of_its_sections_fails(service):
     sample = service.sample("events")
     sample.broken = True
     try:
@@ -97,13 +97,13 @@ def test_calendar_without_one_of_its_sections_is_refused(service):
     assert answer.json()["error"]["message"].endswith("would lack a section: events (failed).")
 
 
-def test_calendar_without_entries_has_the_component_that_the_standard_wants(service):
+def test_calendar_without_entries_still_has_a_time_zone_component(service):
     _, calendar = read(service, sections="weather")
     (zone,) = calendar.subcomponents
     assert (zone.name, zone["tzid"]) == ("VTIMEZONE", "Europe/Madrid")
 
 
-def test_lines_end_and_fold_as_the_standard_says():
+def test_calendar_lines_end_and_fold_as_the_standard_requires():
     title = "a;b,c\\d\ne" * 30
     body = encode([group(Entry(id="é" * 80, title=title, start=date(2026, 1, 1)))], "x", "h", QUERY)
     lines = body.split(b"\r\n")
@@ -130,11 +130,11 @@ NOON = datetime(2026, 10, 25, 12, tzinfo=ZONE)
                                             datetime(2026, 10, 25, 11, tzinfo=UTC))),
     ],
 )  # fmt: skip
-def test_end_is_exclusive_and_of_the_kind_of_the_start(start, end, expected):
+def test_calendar_entry_end_is_exclusive_and_of_the_same_type_as_its_start(start, end, expected):
     assert span(Entry(id="a", title="A", start=start, end=end), ZONE) == expected
 
 
-def test_page_names_its_events_for_search_engines(service):
+def test_page_lists_its_events_as_structured_data_for_search_engines(service):
     page = service.page(FORECAST).text
     (block,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page)
     graph = json.loads(block)["@graph"]
@@ -145,7 +145,7 @@ def test_page_names_its_events_for_search_engines(service):
         assert one["startDate"]
 
 
-def test_no_title_ends_the_block_of_structured_data():
+def test_event_title_cannot_close_the_structured_data_script():
     entry = Entry(id="a", title="</script><b>&", start=date(2026, 1, 1), place="<!--")
     block = structured([group(entry)])
     assert block.count("<") == 2

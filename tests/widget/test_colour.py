@@ -32,13 +32,13 @@ def assert_contrasts(accent: str, scheme: str) -> None:
 
 
 @given(accents, schemes)
-def test_contrast_suffices_for_each_accent(accent, scheme):
+def test_contrast_suffices_for_each_accent_colour(accent, scheme):
     assert_contrasts(accent, scheme)
 
 
 @pytest.mark.parametrize("accent", ["#fff", "#000", "#ff0", "#7fff00", "#00f", "#808080"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_suffices_for_hard_accents(accent, scheme):
+def test_contrast_suffices_for_extreme_accent_colours(accent, scheme):
     assert_contrasts(accent, scheme)
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from location_context.sections.card import PlainCard
 from location_context.sections.contract import NotApplicable
+from tests.parsed import Parsed, hash_of
 from tests.widget.service import EXTREMES, FORECAST, LANGUAGES, STAY, STRADDLING
-from tests.widget.test_page import Parsed, hash_of, words_of
+from tests.widget.test_page import words_of
 
 TALLEST, MOST_BYTES = 720, 8_960
 KINDS = {
@@ -50,16 +51,12 @@ def long_names(service):
 
     For one test alone: what others ask for meanwhile would be cached with these names.
     """
-    guide, events = service.sample("guide"), service.sample("events")
-    made_guide, made_events = guide.make, events.make
 
-    def restaurants(query):
-        body = made_guide(query)
+    def restaurants(body):
         rows = [msgspec.structs.replace(one, name=LONG_NAME) for one in body.restaurants]
         return msgspec.structs.replace(body, restaurants=rows)
 
-    def programme(query):
-        body = made_events(query)
+    def programme(body):
         rows = [
             one
             if one.category == "public_holiday"
@@ -68,9 +65,8 @@ def long_names(service):
         ]
         return msgspec.structs.replace(body, events=rows)
 
-    guide.make, events.make = restaurants, programme
-    yield {"lat": "46.6", "place": LONG_PLACE}
-    guide.make, events.make = made_guide, made_events
+    with service.answering("guide", restaurants), service.answering("events", programme):
+        yield {"lat": "46.6", "place": LONG_PLACE}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -102,13 +98,13 @@ def test_compact_page_keeps_its_height_with_long_names(service, long_names, open
         assert (tall <= TALLEST, wrong, narrow) == (True, 0, 0), (kind, tall)
 
 
-def test_compact_page_cuts_nothing_at_double_text_size(service, open_page):
+def test_compact_page_cuts_off_no_text_at_double_text_size(service, open_page):
     page = open_page(service.address(layout="compact", lang="de")).page
     page.evaluate("document.documentElement.style.fontSize = '32px'")
     assert [wrong for _, wrong in page.evaluate(LAID_OUT, [320, 500, 720])] == [0, 0, 0]
 
 
-def test_compact_page_links_outside_and_to_the_full_widget(service):
+def test_compact_page_links_to_outside_pages_and_to_the_full_widget(service):
     answer = compact(service, theme="dark", accent="#b45309", lang="fr", sections="guide,weather")
     links = [attributes for tag, attributes in Parsed(answer.text).tags if tag == "a"]
     for attributes in links:
@@ -123,7 +119,7 @@ def test_compact_page_links_outside_and_to_the_full_widget(service):
     )
 
 
-def test_compact_page_has_each_source_and_whole_notice(service):
+def test_compact_page_has_each_source_with_its_full_notice(service):
     whole, low = service.page(lang="en").text, compact(service, lang="en").text
     notices, below = (
         text.partition("<footer")[2].partition('<div class="in">')[2].partition("</details>")[0]
@@ -140,7 +136,7 @@ def test_compact_page_has_each_source_and_whole_notice(service):
         assert name in words_of(named)
 
 
-def test_compact_page_has_the_full_page_s_policy_and_script(service):
+def test_compact_page_has_the_security_policy_and_script_of_the_full_page(service):
     answer, page = compact(service), Parsed(compact(service).text)
     policy = answer.headers["content-security-policy"]
     [style], [script] = page.blocks["style"], page.blocks["script"]
@@ -170,7 +166,7 @@ def test_wrong_layout_is_refused_and_a_misspelt_name_gets_a_hint(service):
     assert "did you mean layout?" in service.page(layuot="compact").text
 
 
-def test_discovery_leads_to_the_compact_layout(service):
+def test_oembed_link_of_a_compact_page_returns_the_compact_layout(service):
     link = re.search(r'href="(\S+oembed\S+)"', compact(service).text)[1]
     assert "layout%3Dcompact" in link
     assert "layout=compact" in service.http.get(link).json()["html"]
@@ -219,7 +215,7 @@ def test_compact_page_prefers_a_title_that_fits(service, long_names):
     assert LONG_NAME in text
 
 
-def test_axe_finds_nothing(service, open_page):
+def test_axe_finds_no_violation_in_the_compact_page(service, open_page):
     for theme, lang in (("light", "de"), ("dark", "ar")):
         address = service.address(STRADDLING, layout="compact", theme=theme, lang=lang)
         watched = open_page(address, viewport={"width": 500, "height": 720})
@@ -228,7 +224,7 @@ def test_axe_finds_nothing(service, open_page):
         assert watched.elsewhere(service.url) == []
 
 
-def test_plain_card_has_a_brief():
+def test_card_without_its_own_compact_version_gets_a_generated_one():
     plain = PlainCard(heading="Air", lead="Good air.", facts=[("Mon", "good"), ("Tue", "fair")])
     brief = plain.card().brief
     assert (brief.heading, brief.lead) == ("Air", "Good air.")

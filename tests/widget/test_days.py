@@ -9,14 +9,14 @@ POINT = {name: STAY[name] for name in ("lat", "lng", "place")}
 EVENING = datetime(2026, 11, 22, 22, 30, tzinfo=UTC)  # half an hour before midnight at the point
 
 
-def test_widget_of_seven_days_equals_the_widget_with_these_dates(service):
+def test_widget_with_days_7_equals_the_widget_with_the_same_dates(service):
     dated = service.page(POINT, start="2026-11-21", end="2026-11-27", sections="weather,astronomy")
     living = service.page(POINT, days="7", sections="weather,astronomy")
     assert living.status_code == 200
     assert body_of(living) == body_of(dated)
 
 
-def test_stay_of_days_moves_by_a_day_at_local_midnight(service):
+def test_widget_with_the_days_parameter_moves_by_a_day_at_local_midnight(service):
     shown = []
     for moment in (EVENING, EVENING + timedelta(minutes=31)):
         with service.at(moment):
@@ -27,7 +27,7 @@ def test_stay_of_days_moves_by_a_day_at_local_midnight(service):
     ]
 
 
-def test_widget_of_days_is_cached_until_local_midnight_at_most(service):
+def test_widget_with_the_days_parameter_is_cached_until_local_midnight_at_most(service):
     with service.at(EVENING):
         control = service.page(POINT, days="5", sections="guide").headers["cache-control"]
     ages = [int(part.partition("=")[2]) for part in control.split(", ") if "max" in part]
@@ -35,7 +35,7 @@ def test_widget_of_days_is_cached_until_local_midnight_at_most(service):
     assert max(ages) <= 30 * 60
 
 
-def test_picture_and_oembed_accept_days(service):
+def test_widget_picture_and_oembed_accept_the_days_parameter(service):
     address = service.address(POINT, days="7", lang="en")
     picture = service.http.get(address.replace("/v1/pulse?", "/v1/pulse.svg?"))
     dated = service.address(POINT, start="2026-11-21", end="2026-11-27", lang="en")
@@ -45,7 +45,7 @@ def test_picture_and_oembed_accept_days(service):
     assert "start=" not in embed["html"]
 
 
-def test_widget_with_days_and_dates_says_to_choose_dates(service):
+def test_error_for_a_widget_with_days_and_dates_says_to_choose_dates_instead_of_days(service):
     answer = service.page(STAY, days="7")
     assert answer.status_code == 400
     assert answer.headers["x-error-code"] == "conflicting_parameters"

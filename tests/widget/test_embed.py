@@ -75,7 +75,7 @@ def send(page, frame: int, messages: list[object]) -> None:
 
 
 @pytest.mark.parametrize("script", ["embed.js", "resize.js"])
-def test_script_is_sent_line_by_line_as_written(service, script):
+def test_served_script_has_the_same_code_lines_as_its_source_file(service, script):
     """A shortener that removes blanks around operators turns `a + +b` into `a++b`."""
     text = (resources.files("location_context.widget") / script).read_text("utf-8")
     written = [line.strip() for line in text.splitlines() if not line.strip().startswith("//")]
@@ -98,7 +98,7 @@ def test_script_is_small_and_names_its_licence(service):
         assert int(packed.headers["content-length"]) < 3000
 
 
-def test_script_may_be_used_and_cached_by_each_host(service):
+def test_embed_script_may_be_loaded_and_cached_by_any_host_page(service):
     headers = service.get("/v1/embed.js").headers
     assert headers["cross-origin-resource-policy"] == "cross-origin"
     assert headers["referrer-policy"] == "no-referrer"
@@ -119,20 +119,15 @@ def test_script_may_be_used_and_cached_by_each_host(service):
           for box in ("content-box", "border-box")),
     ],
 )  # fmt: skip
-def test_content_of_an_iframe_gets_the_height_of_its_widget(service, embedded, style):
+def test_iframe_content_box_is_as_high_as_its_widget_in_each_box_sizing_mode(
+    service, embedded, style
+):
     watched = embedded(frame(service, f'style="{style}"') + service.script)
     watched.page.wait_for_function("document.querySelector('iframe').style.height")
     inner = watched.page.frames[1]  # another process, which is laid out a moment later
     inner.wait_for_function("innerHeight >= 640")
     assert inner.evaluate("innerHeight") <= 641
     assert watched.complaints == []
-
-
-def test_two_widgets_take_their_own_heights(service, embedded):
-    frames = "".join(frame(service, query=f"tall={tall}") for tall in (500, 900))
-    heights = "[...document.querySelectorAll('iframe')].map((one) => one.offsetHeight).join()"
-    page = embedded(frames + service.script).page
-    page.wait_for_function(f"{heights} === '500,900'")
 
 
 def test_widget_added_later_is_sized(service, embedded):
@@ -144,7 +139,7 @@ def test_widget_added_later_is_sized(service, embedded):
     watched.page.wait_for_function("document.querySelector('iframe').clientHeight === 640")
 
 
-def test_script_requests_the_height_of_an_earlier_widget(service, embedded):
+def test_script_requests_the_height_of_a_widget_that_loaded_before_it(service, embedded):
     watched = embedded(frame(service), widget=SILENT)
     watched.page.wait_for_load_state("networkidle")
     watched.page.add_script_tag(url=f"{service.url}/v1/embed.js")
@@ -176,7 +171,7 @@ def test_script_sizes_only_iframes_of_the_widget(service, embedded):
     assert page.evaluate(heights) == [150, 150, 150, 640]
 
 
-def test_script_gives_frames_without_a_title_that_of_their_widget(service, embedded):
+def test_script_gives_untitled_iframes_the_title_of_their_widget(service, embedded):
     named = frame(service, 'title="My own"') + frame(service, "", "lang=de")
     holder = '<div data-location-context data-lang="de" data-place="Río"></div>'
     watched = embedded(named + holder + service.script)
@@ -187,7 +182,7 @@ def test_script_gives_frames_without_a_title_that_of_their_widget(service, embed
     watched.page.wait_for_function(f"{titles} === 'My own,Wetter,Weather'")
 
 
-def test_script_titles_a_frame_that_is_not_loaded_by_its_place(service, embedded):
+def test_script_titles_a_not_yet_loaded_iframe_by_its_place_name(service, embedded):
     holders = [f"<div data-location-context {more}></div>" for more in ("data-place=Río", "")]
     page = embedded('<p style="height:9000px"></p>' + "".join(holders) + service.script).page
     page.wait_for_function("document.querySelectorAll('iframe').length === 2")
@@ -195,7 +190,7 @@ def test_script_titles_a_frame_that_is_not_loaded_by_its_place(service, embedded
     assert page.evaluate(titles) == ["Río", "Location Context"]
 
 
-def test_oscillating_height_settles(service, embedded):
+def test_iframe_with_an_oscillating_height_settles(service, embedded):
     counter = """<script>let spoken = 0; addEventListener("message", () => spoken++)</script>"""
     watched = embedded(counter + frame(service) + service.script, widget=OSCILLATES)
     page = watched.page
@@ -210,7 +205,7 @@ def test_oscillating_height_settles(service, embedded):
     assert page.evaluate(HEIGHT) == 400
 
 
-def test_slowly_oscillating_height_settles_at_the_taller(service, embedded):
+def test_slowly_oscillating_widget_height_settles_at_the_taller_value(service, embedded):
     """As where the host's scrollbar comes with one height of the widget and goes with the other."""
     counter = """<script>let spoken = 0, last; addEventListener("message", () => {
         spoken++; last = performance.now(); });</script>"""
@@ -244,7 +239,7 @@ def test_often_resized_widget_settles_at_its_content_height(service, embedded):
 
 
 @pytest.mark.parametrize("name", ["guide", "place"])
-def test_changed_guide_or_place_of_a_holder_shows_another_widget(service, embedded, name):
+def test_changed_guide_or_place_attribute_reloads_the_widget(service, embedded, name):
     page = embedded(
         f'<div data-location-context data-lat="43.3" data-lng="-2" data-{name}="mira"></div>'
         + service.script

@@ -22,7 +22,7 @@ def ancestors(answer: httpx2.Response) -> str:
     return answer.headers["content-security-policy"].partition("frame-ancestors ")[2]
 
 
-def test_policy_of_page_and_error_page_names_the_hosts_and_its_own_origin(serve_for):
+def test_frame_policy_of_page_and_error_page_lists_allowed_hosts_and_own_origin(serve_for):
     service: Service = serve_for("https://a.example", "https://*.b.example:8443")
     expected = "'self' https://a.example https://*.b.example:8443"
     for _ in range(2):  # the second is cached
@@ -31,13 +31,13 @@ def test_policy_of_page_and_error_page_names_the_hosts_and_its_own_origin(serve_
     assert ancestors(service.http.post(service.address())) == expected
 
 
-def test_page_cached_before_the_setting_is_sent_again(serve_for):
+def test_page_cached_before_allowed_hosts_were_set_is_sent_again(serve_for):
     tag = serve_for().page().headers["etag"]
     answer = serve_for("https://a.example").page(headers={"If-None-Match": tag})
     assert answer.status_code == 200
 
 
-def test_only_a_listed_host_shows_the_widget(serve_for, open_page):
+def test_widget_is_shown_only_on_allowed_hosts(serve_for, open_page):
     page = '<!doctype html><html lang=en><title>A host</title><iframe title="x" src="{}"></iframe>'
     pages = {"/": ""}
     with host(pages) as listed, host(pages) as other:
@@ -51,7 +51,7 @@ def test_only_a_listed_host_shows_the_widget(serve_for, open_page):
         assert preview.query_selector(".card"), "the builder's preview"
 
 
-def test_frame_with_an_opaque_origin_cannot_be_listed(serve_for, open_page):
+def test_frame_with_an_opaque_origin_cannot_be_listed_as_an_allowed_host(serve_for, open_page):
     """As docs/embedding.md says of systems that put code into a sandboxed iframe."""
     pages = {"/": ""}
     between = '<!doctype html><title>x</title><iframe title="x" {} srcdoc="{}"></iframe>'

@@ -53,7 +53,7 @@ customElements.define("amp-iframe", class extends HTMLElement {
 </script>"""
 
 
-def test_each_snippet_is_run_by_a_test():
+def test_each_code_snippet_of_the_embedding_page_is_run_by_a_test():
     assert set(blocks()) == RUN_HERE | NEED_NPM | RUN_BY_TEST_BREAKAGES
 
 
@@ -70,7 +70,7 @@ def opened(service, open_host):
     return open_one
 
 
-def test_two_lines_size_the_widget(service, opened):
+def test_documented_embed_code_shows_the_widget_without_other_requests_or_cookies(service, opened):
     watched = opened("".join(snippet(service.url)))
     assert watched.elsewhere(service.url, watched.origin) == []
     assert watched.page.context.cookies() == []
@@ -82,7 +82,7 @@ def builders_code(service, own: str, **more: str) -> str:
     return service.code({name: value for name, (value,) in query.items()}, **more)
 
 
-def test_documented_lines_are_those_of_the_builder(service):
+def test_documented_embed_code_equals_the_code_of_the_builder(service):
     query = {"lat": "43.3183", "lng": "-1.9812", "days": "7", "lang": "en"}
     assert code("The two lines", service.url).split() == service.code(query).split()
     own, _ = snippet(service.url)
@@ -93,7 +93,7 @@ def test_documented_lines_are_those_of_the_builder(service):
     assert plain[0] == plain[1]
 
 
-def test_two_lines_show_the_widget_and_follow_a_form(service, opened):
+def test_documented_embed_code_shows_a_widget_that_follows_the_dates_of_a_form(service, opened):
     headings = ("The two lines", "A booking form", "What guests open")
     two, form, listener = (code(one, service.url) for one in headings)
     _, _, script = two.partition("\n")
@@ -108,7 +108,7 @@ def test_two_lines_show_the_widget_and_follow_a_form(service, opened):
     assert watched.complaints == []
 
 
-def test_documented_mail_code_is_that_of_the_builder(service, open_host):
+def test_documented_mail_code_equals_the_mail_code_of_the_builder(service, open_host):
     own = code("E-mail", service.url)
     of_the_stay = r'(?<=alt=")[^"]*|(?<= height=")\w+'
     plain = [
@@ -125,14 +125,14 @@ def test_documented_mail_code_is_that_of_the_builder(service, open_host):
     assert watched.complaints == []
 
 
-def test_table_of_parameters_is_complete():
+def test_embedding_page_lists_each_widget_parameter():
     table = re.findall(r"^\| (`.+?`) \|", sections()["Plain HTML"], re.MULTILINE)
     names = [name for cell in table for name in re.findall(r"`(\w+)`", cell)]
     assert sorted(names) == sorted(WIDGET)
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "after the widget's message"])
-def test_documented_listener_sizes_the_widget(service, open_host, late):
+def test_documented_message_listener_sizes_the_widget(service, open_host, late):
     frame, _ = snippet(service.url)
     listener = code("Without our script", service.url)
     watched = open_host(frame + ("" if late else listener))
@@ -143,7 +143,9 @@ def test_documented_listener_sizes_the_widget(service, open_host, late):
     assert watched.complaints == []
 
 
-def test_documented_change_leaves_the_history_alone(service, open_page, serve_host):
+def test_documented_script_that_changes_the_widget_adds_no_history_entry(
+    service, open_page, serve_host
+):
     origin = serve_host("".join(snippet(service.url)))
     page = open_page(f"{origin}/?before", fresh=True).page
     page.goto(origin)
@@ -188,7 +190,9 @@ def test_documented_element_sizes_the_widget_in_its_shadow_root(service, opened)
     assert watched.elsewhere(service.url, watched.origin) == []
 
 
-def test_code_in_an_iframe_of_the_host_scrolls_in_a_single_place(service, opened, serve_host):
+def test_embed_code_inside_a_fixed_iframe_of_the_host_has_a_single_scrollbar(
+    service, opened, serve_host
+):
     """As in Wix: a box of a fixed size on another origin, which the code inside cannot change."""
     sandbox = 'sandbox="allow-scripts allow-same-origin allow-popups" width="700" height="600"'
     block = serve_host("".join(snippet(service.url)))
@@ -197,15 +201,8 @@ def test_code_in_an_iframe_of_the_host_scrolls_in_a_single_place(service, opened
     assert page.evaluate(SCROLLBAR) == 0
 
 
-def test_address_in_an_iframe_of_the_host_scrolls_inside(service, open_host):
-    size = 'width="700" height="600"'
-    watched = open_host(f'<iframe title="x" src="{escape(service.address())}" {size}></iframe>')
-    assert_becomes(shown(watched.page), f"{SCROLLBAR} > 0")
-    assert watched.complaints == []
-
-
 @pytest.mark.parametrize("place", ["in view", "below"])
-def test_amp_sizes_the_widget_or_offers_to(service, open_host, place):
+def test_amp_page_sizes_the_widget_or_shows_a_button_for_it(service, open_host, place):
     """A stand-in for AMP's runtime that keeps the documented rules of `amp-iframe`."""
     above = '<div style="height:3000px">Above</div>' if place == "below" else ""
     watched = open_host(AMP_IFRAME + above + code("AMP", service.url))
@@ -224,7 +221,7 @@ def test_amp_sizes_the_widget_or_offers_to(service, open_host, place):
     assert watched.complaints == []
 
 
-def test_documented_policy_needs_only_the_service(service, opened):
+def test_documented_content_security_policy_allows_only_this_service(service, opened):
     name, _, policy = code("Security policies", service.url).strip().partition(": ")
     denied = "camera=(), geolocation=(), clipboard-write=(), fullscreen=(), microphone=()"
     headers = {name: policy, "Permissions-Policy": denied}

@@ -20,7 +20,7 @@ def changed(body, title, **fields):
     return msgspec.structs.replace(body, events=rows)
 
 
-def test_each_event_is_a_moment_of_its_day_but_an_event_of_the_whole_stay_has_no_day(gazetteer):
+def test_each_event_appears_on_its_day_unless_it_lasts_the_whole_stay(gazetteer):
     body = events(query(gazetteer))
     found = moments(body)
     assert sorted(found) == sorted(event.title for event in body.events)
@@ -32,7 +32,7 @@ def test_each_event_is_a_moment_of_its_day_but_an_event_of_the_whole_stay_has_no
     assert found["Basque National Orchestra"].id == "Basque National Orchestra-3"
 
 
-def test_event_text_says_estimated_postponed_price_and_free(gazetteer):
+def test_event_text_shows_estimated_time_postponement_price_and_free_entry(gazetteer):
     found = {title: one.text for title, one in moments(events(query(gazetteer))).items()}
     assert found["Real Sociedad, league match"].startswith("About 21:30")
     assert found["Theatre in Basque: Amets"].startswith("Postponed")
@@ -57,13 +57,13 @@ def test_event_text_says_estimated_postponed_price_and_free(gazetteer):
          f"21:00{NO_BREAK}· Koldo{NO_BREAK}· in parts of the country"),
     ],
 )  # fmt: skip
-def test_event_text_begins_with_time_date_or_region_without_codes(gazetteer, title, fields, said):
+def test_event_text_begins_with_time_date_or_region_not_codes(gazetteer, title, fields, said):
     text = moments(changed(events(query(gazetteer)), title, **fields))[title].text
     assert text.startswith(said)
     assert "ES-" not in text
 
 
-def test_upcoming_holidays_make_a_fact_but_an_uncertain_holiday_makes_none(gazetteer):
+def test_upcoming_holidays_are_named_at_the_top_if_they_are_certain(gazetteer):
     body = events(query(gazetteer))
     (fact,) = programme.card(body, WORDS, TODAY).facts
     assert (fact.value, fact.caption) == (

@@ -59,7 +59,7 @@ def test_footer_has_each_notice_once_and_the_time_of_the_data(service):
     [(FORECAST, "guide"), (FORECAST, "astronomy,guide"), (TYPICAL, "weather,guide")],
     ids=["guide", "sky and guide", "usual weather and guide"],
 )
-def test_footer_omits_updated_where_all_dates_are_those_of_datasets(service, given, sections):
+def test_footer_shows_no_updated_time_if_all_data_come_from_datasets(service, given, sections):
     said = text_of(service.page(given, sections=sections, lang="en-GB").text)
     assert "Sample guide 2026" in said
     assert "Updated" not in said
@@ -80,7 +80,7 @@ def test_footer_names_each_source_without_a_click(service):
     assert names.count("OpenStreetMap") == 1
 
 
-def test_footer_links_sources_and_licences_and_says_adapted(service):
+def test_footer_links_sources_and_licences_and_says_that_data_were_adapted(service):
     html = footer_of(service, FORECAST, lang="en")
     assert text_of(html).startswith(
         "Weather: Weather data by Open-Meteo.com, CC BY 4.0, adapted · Elevation: Copernicus DEM, "
@@ -97,7 +97,7 @@ def test_footer_links_sources_and_licences_and_says_adapted(service):
 @pytest.mark.parametrize(
     ("language", "word"), [("de", "bearbeitet"), ("fr", "adaptées"), ("ar", "معدّلة")]
 )
-def test_footer_translates_adapted(service, language, word):
+def test_footer_translates_the_word_adapted(service, language, word):
     assert f"CC BY 4.0</a></bdi>, {word}".replace(", ", "، " if language == "ar" else ", ") in (
         footer_of(service, lang=language)
     )
@@ -169,14 +169,14 @@ def test_footer_names_a_shared_source_once_at_its_end(service):
     ],
     ids=["plain", "two words", "address", "unnamed", "sentence", "operator's", "no name"],
 )  # fmt: skip
-def test_notice_links_the_names_in_its_text(one, notice, licence):
+def test_attribution_notice_links_the_names_in_its_text(one, notice, licence):
     made = source(one)
     assert list(made.notice) == notice
     assert made.licence == licence
     assert made.adapted == one.adapted
 
 
-def test_notice_keeps_its_words():
+def test_attribution_notice_with_links_keeps_its_exact_words():
     for one in (OPEN_METEO, MET_NORWAY, NASA_POWER, DEM, copernicus(2026), HOLIDAYS):
         said = "".join(part.text for part in source(one).notice)
         assert said in {one.text, f"{one.name}: {one.text}"}

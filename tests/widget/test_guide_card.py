@@ -7,7 +7,7 @@ from tests.widget.queries import WORDS, query
 from tests.widget.samples.tables import guide
 
 
-def test_card_shows_six_restaurants_of_all_tiers_and_folds_the_others(gazetteer):
+def test_guide_card_shows_six_restaurants_of_all_tiers_and_folds_the_others(gazetteer):
     body = guide(query(gazetteer))
     view = tables.card(body, WORDS).view
     rows = [len(found) for _, found in view.tiers]
@@ -18,7 +18,7 @@ def test_card_shows_six_restaurants_of_all_tiers_and_folds_the_others(gazetteer)
     assert sorted(view.numbers.values()) == [1, 2, 3, 4, 5, 6]
 
 
-def test_card_with_notes_is_higher_by_their_lines(gazetteer):
+def test_guide_card_reserves_height_for_the_lines_of_its_notes(gazetteer):
     body = guide(query(gazetteer))
     plain = [msgspec.structs.replace(one, note=None) for one in body.restaurants]
     long = [msgspec.structs.replace(one, note="x" * 140) for one in body.restaurants]
@@ -29,7 +29,7 @@ def test_card_with_notes_is_higher_by_their_lines(gazetteer):
     assert high - low == 6 * 4
 
 
-def test_single_tier_takes_all_places_in_view(gazetteer):
+def test_restaurants_of_a_single_tier_fill_all_six_visible_rows(gazetteer):
     body = guide(query(gazetteer))
     stars = [one for one in body.restaurants if one.tier == "one_star"] * 2
     view = tables.card(msgspec.structs.replace(body, restaurants=stars), WORDS).view
@@ -37,7 +37,7 @@ def test_single_tier_takes_all_places_in_view(gazetteer):
     assert [len(found) for _, found in view.more] == [6]
 
 
-def test_fact_is_the_nearest_star_on_foot_or_the_nearest_restaurant(gazetteer):
+def test_guide_key_fact_is_a_starred_restaurant_if_one_can_be_reached_on_foot(gazetteer):
     body = guide(query(gazetteer))
     fact = tables.card(body, WORDS).facts[0]
     assert (fact.value, fact.caption) == ("14\u00a0min", "on foot to starred Kresala")

@@ -18,6 +18,7 @@ from tests.widget.queries import WORDS, query, words_in
 from tests.widget.samples.tables import destination, guide
 from tests.widget.service import LANGUAGES, STAY
 
+RENDERER = Renderer()
 WIDE = {"width": 1100, "height": 900}
 RING = re.compile(r'<use href="#(walk|drive)"[^>]*/><text x="7" y="4">(\d+)')
 SIDES = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
@@ -58,7 +59,7 @@ def around(sample: GuideBody, places) -> GuideBody:
 
 
 def html(body: GuideBody, fmt=WORDS) -> str:
-    return str(Renderer().card("guide", tables.card(body, fmt), fmt).html)
+    return str(RENDERER.card("guide", tables.card(body, fmt), fmt).html)
 
 
 def east_and_north(body: GuideBody, one: RestaurantBody) -> tuple[float, float]:
@@ -149,7 +150,7 @@ def check_places(body: GuideBody, text: str) -> None:
     assert [number for number, *_ in marks] == sorted(view.numbers.values())
 
 
-def test_map_draws_the_sample_at_its_coordinates(sample):
+def test_map_places_the_sample_guide_at_its_coordinates(sample):
     text = html(sample)
     check_places(sample, text)
     dots, marks = places_of(text)
@@ -158,7 +159,7 @@ def test_map_draws_the_sample_at_its_coordinates(sample):
 
 @settings(max_examples=40)
 @given(places=st.lists(PLACE, min_size=3, max_size=50))
-def test_map_draws_each_restaurant_at_its_place(sample, places):
+def test_map_draws_each_restaurant_in_its_true_direction_and_distance(sample, places):
     body = around(sample, places)
     check_places(body, html(body))
 
@@ -183,7 +184,7 @@ def test_map_numbers_do_not_overlap_and_isolated_numbers_stay_in_place(sample, p
 
 
 @given(minutes=st.integers(5, 900))
-def test_ring_radius_agrees_with_the_travel_estimate(minutes):
+def test_ring_radius_is_the_distance_at_which_the_travel_time_estimate_equals_its_time(minutes):
     if minutes >= 6:
         assert reach("drive", minutes) == pytest.approx(km_of("drive", minutes), rel=0.02, abs=0.2)
     if minutes <= 31:
@@ -193,7 +194,7 @@ def test_ring_radius_agrees_with_the_travel_estimate(minutes):
 
 @settings(max_examples=40)
 @given(places=st.lists(PLACE, min_size=3, max_size=50))
-def test_map_has_at_most_three_rings_and_the_outermost_holds_all(sample, places):
+def test_map_has_at_most_three_rings_and_all_restaurants_inside_the_outermost(sample, places):
     rings = rings_of(html(around(sample, places)))
     assert 1 <= len(rings) <= 3
     assert rings[-1][2] == round(drawing.RIM)
@@ -204,14 +205,14 @@ def test_map_has_at_most_three_rings_and_the_outermost_holds_all(sample, places)
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_one_or_two_restaurants_have_a_sentence_and_no_map(sample, count):
+def test_one_or_two_restaurants_are_described_by_a_sentence_instead_of_a_map(sample, count):
     body = msgspec.structs.replace(sample, restaurants=sample.restaurants[-count:], total=count)
     assert 'class="map"' not in html(body)
     assert re.search(r"\d+ (m|km) to the \w+", tables.whereabouts(body, WORDS).replace("\xa0", " "))
 
 
 @given(places=st.lists(PLACE, min_size=1, max_size=50))
-def test_map_sentence_is_true_of_the_restaurants(sample, places):
+def test_sentence_of_the_map_is_true_of_the_restaurants(sample, places):
     body = around(sample, places)
     said = tables.whereabouts(body, WORDS).replace("\xa0", " ")
     at = [math.degrees(math.atan2(*east_and_north(body, one))) % 360 for one in body.restaurants]
@@ -266,7 +267,7 @@ def test_map_lies_inside_its_card_with_letters_of_at_least_11_px(service, open_p
         assert letters >= 10.9, width
 
 
-def test_map_has_east_on_the_right_in_right_to_left_text(service, open_page):
+def test_map_has_east_on_the_right_in_right_to_left_languages(service, open_page):
     where = """() => {
       const at = (one) => one.getBoundingClientRect().left, map = document.querySelector(".map");
       const mark = [...map.querySelectorAll(".mt")].find((one) => one.textContent == "4");
@@ -277,7 +278,7 @@ def test_map_has_east_on_the_right_in_right_to_left_text(service, open_page):
         assert page.evaluate(where) > 20, language  # Kresala lies to the east
 
 
-def test_map_keeps_marks_and_rings_in_forced_colours(service, open_page):
+def test_map_marks_and_rings_stay_visible_in_forced_colours_mode(service, open_page):
     page = open_page(service.address(STAY), forced_colors="active", viewport=WIDE).page
     colours = """() => ["circle.g", "circle.mk", "text.mt"].map((one) => {
       const style = getComputedStyle(document.querySelector(`.map ${one}`));

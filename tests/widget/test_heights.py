@@ -49,7 +49,7 @@ def test_reserved_height_follows_the_chosen_sections(service, open_page, section
         assert abs(reserved_height(service, given, width) - true) <= max(WORST * true, 300), width
 
 
-def test_reserved_height_is_near_the_true_height_with_a_note_on_each_tip(service, open_page):
+def test_reserved_height_is_near_the_true_height_if_each_restaurant_has_a_note(service, open_page):
     """Notes of 60 characters on all six in view; six of 140 exceed the bound from 600 px on."""
 
     def noted(body):

@@ -109,7 +109,7 @@ def at_rest(page) -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_widget_is_as_tall_as_its_content_on_each_host(service, hosted, kind):
+def test_iframe_is_as_tall_as_the_widget_on_each_kind_of_host_page(service, hosted, kind):
     watched = hosted(kind)
     page = watched.page
     assert_fits(page)
@@ -156,7 +156,7 @@ def test_widget_height_follows_opened_and_closed_details(hosted):
     assert at_rest(page) <= 8 * len(summaries)
 
 
-def test_error_page_takes_its_own_height(service, open_host):
+def test_iframe_is_as_tall_as_an_error_page(service, open_host):
     query = html.escape(urlencode({**DONOSTIA, "lat": "north"}))
     frame = f'<iframe title="x" src="{service.url}/v1/pulse?{query}" height="2000"></iframe>'
     page = open_host(frame + service.script).page
@@ -189,7 +189,7 @@ def test_host_with_an_embedder_policy_shows_and_sizes_the_widget(service, open_h
     ],
     ids=["replace the address", "replace the element"],
 )
-def test_another_stay_adds_no_history_entry(service, hosted, turn):
+def test_changing_the_dates_of_an_embedded_widget_adds_no_history_entry(service, hosted, turn):
     watched = hosted("sandboxed", fresh=True)
     page = watched.page
     assert_fits(page)

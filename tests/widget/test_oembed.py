@@ -1,6 +1,5 @@
 """/v1/oembed: the widget for content systems, after oembed.com."""
 
-from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
@@ -17,24 +16,13 @@ from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.widget import embedding, oembed
 from tests.moved_clock import MovedClock
+from tests.parsed import Parsed
 from tests.widget.samples.sections import sample_sections
 from tests.widget.service import DONOSTIA, Service
 
 
 def widget_url(service: Service, **more: str) -> str:
     return f"{service.url}/v1/pulse?{urlencode({**DONOSTIA, **more})}"
-
-
-class Tags(HTMLParser):
-    """The tags of a snippet with their attributes, as a browser reads them."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
 
 
 def test_oembed_answers_with_a_rich_embed(service):
@@ -50,7 +38,7 @@ def test_oembed_answers_with_a_rich_embed(service):
     )
     assert body["provider_url"] == f"{service.url}/"
     assert body["title"] == "Weather, sky, restaurants and events in Donostia & bay"
-    _, _, (frame, attributes), (script, source) = Tags(body["html"]).tags
+    _, _, (frame, attributes), (script, source) = Parsed(body["html"]).tags
     assert (frame, script) == ("iframe", "script")
     assert attributes["title"] == body["title"]
     assert attributes["sandbox"] == "allow-scripts allow-popups allow-popups-to-escape-sandbox"
@@ -58,17 +46,17 @@ def test_oembed_answers_with_a_rich_embed(service):
     assert source == {"src": f"{service.url}/v1/embed.js", "async": None}
 
 
-def test_oembed_shows_the_requested_widget(service):
+def test_oembed_html_has_the_parameters_of_the_requested_widget(service):
     request = {"place": "Donostia & bay", "accent": "#1d4ed8", "theme": "auto", "lang": "en-US"}
     body = service.get("/v1/oembed", url=widget_url(service, units="imperial", **request)).json()
-    source = urlsplit(Tags(body["html"]).tags[2][1]["src"])
+    source = urlsplit(Parsed(body["html"]).tags[2][1]["src"])
     expected = {**DONOSTIA, **request, "units": "imperial"}
     assert parse_qs(source.query) == {name: [value] for name, value in expected.items()}
 
 
 def test_oembed_names_the_language_so_that_a_cdn_can_cache_the_page(service):
     body = service.get("/v1/oembed", url=widget_url(service)).json()
-    query = parse_qs(urlsplit(Tags(body["html"]).tags[2][1]["src"]).query)
+    query = parse_qs(urlsplit(Parsed(body["html"]).tags[2][1]["src"]).query)
     assert query["lang"] == ["en"], "that of its title"
 
 
@@ -88,7 +76,7 @@ def test_oembed_names_the_language_so_that_a_cdn_can_cache_the_page(service):
         "http://127.0.0.1:99999/v1/pulse",
     ],
 )
-def test_oembed_of_another_address_is_not_found(service, address):
+def test_oembed_of_a_url_that_is_not_a_widget_is_not_found(service, address):
     address = address.format(url=service.url, host=service.url.removeprefix("http://"))
     answer = service.get("/v1/oembed", url=f"{address}?{urlencode(DONOSTIA)}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
@@ -101,7 +89,7 @@ def test_oembed_of_a_wrong_parameter_is_not_found_and_says_why(service):
 
 
 @pytest.mark.parametrize("form", ["xml", "yaml", "JSON"])
-def test_oembed_supports_json_alone(service, form):
+def test_oembed_supports_only_the_json_format(service, form):
     answer = service.get("/v1/oembed", url=widget_url(service), format=form)
     assert (answer.status_code, answer.json()["error"]["code"]) == (501, "format_not_implemented")
     assert service.get("/v1/oembed", url=widget_url(service), format="json").status_code == 200
@@ -124,7 +112,7 @@ def test_oembed_obeys_maxwidth_and_maxheight(service):
     assert "<script" in narrow["html"]
 
 
-def test_oembed_uses_the_compact_layout_where_only_it_fits(service):
+def test_oembed_uses_the_compact_layout_if_only_that_fits(service):
     def given(height, **more):
         body = service.get("/v1/oembed", url=widget_url(service, **more), maxheight=height).json()
         return "layout=compact" in body["html"], body["height"], "<script" in body["html"]
@@ -172,7 +160,7 @@ class _Parts:
     lng=st.floats(-180, 180),
     guide=st.sampled_from(("", "house")),
 )
-def test_snippet_leads_back_to_its_place_and_guide(place, lat, lng, guide):
+def test_embed_code_parses_back_to_the_same_place_and_guide(place, lat, lng, guide):
     languages, settings = Languages({}), Settings()
     fields = {**DONOSTIA, "lat": f"{lat:.6f}", "lng": f"{lng:.6f}", "place": place, "guide": guide}
     try:
@@ -180,7 +168,7 @@ def test_snippet_leads_back_to_its_place_and_guide(place, lat, lng, guide):
     except PublicError:
         return
     first, second = embedding.snippet(settings, parameters, 1480)
-    [(holder, attributes), room, (script, _)] = Tags(first + second).tags
+    [(holder, attributes), room, (script, _)] = Parsed(first + second).tags
     assert room == ("svg", {"width": "1", "height": "1480"})
     assert (holder, script) == ("div", "script")
     assert attributes.pop("data-location-context") is None
@@ -188,13 +176,13 @@ def test_snippet_leads_back_to_its_place_and_guide(place, lat, lng, guide):
     assert parse(urlencode(given).encode(), WIDGET, languages) == parameters
 
 
-def test_discovery_leads_from_a_widget_to_its_oembed(service):
+def test_discovery_link_of_a_widget_leads_to_its_oembed_answer(service):
     languages, settings = Languages({}), Settings(public_url=service.url)
     parameters = parse(urlencode({**DONOSTIA, "place": 'A "b" <c>'}).encode(), WIDGET, languages)
     link = oembed.discovery(
         settings, parameters, embedding.title(SECTIONS, parameters.place, languages.english)
     )
-    ((tag, attributes),) = Tags(str(link)).tags
+    ((tag, attributes),) = Parsed(str(link)).tags
     assert (tag, attributes["rel"], attributes["type"]) == (
         "link",
         "alternate",

@@ -54,7 +54,7 @@ def written(form: str, lat: float, lng: float) -> str:
 @pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=30)
 @given(lat=LATITUDES, lng=LONGITUDES)
-def test_pasted_point_reads_each_form(form, lat, lng):
+def test_pasted_text_is_read_as_coordinates_in_each_notation(form, lat, lng):
     found = pasted_point.read(written(form, lat, lng))
     assert found is not None
     assert (found.lat, found.lng) == pytest.approx((lat, lng), abs=1e-5)
@@ -63,14 +63,14 @@ def test_pasted_point_reads_each_form(form, lat, lng):
 @pytest.mark.parametrize("form", [form for form, text in FORMS.items() if "://" in text])
 @settings(max_examples=20)
 @given(lat=LATITUDES, lng=LONGITUDES)
-def test_pasted_point_reads_escaped_links(form, lat, lng):
+def test_pasted_map_link_is_read_despite_percent_escapes(form, lat, lng):
     text = written(form, lat, lng)
     found = pasted_point.read(text.replace(",", "%2C").replace("!", "%21"))
     assert found == pasted_point.read(text)
 
 
 @given(lat=LATITUDES, lng=LONGITUDES)
-def test_pasted_point_reads_minutes_and_seconds(lat, lng):
+def test_pasted_coordinates_are_read_in_minutes_and_seconds(lat, lng):
     def angle(value: float, letters: str) -> str:
         seconds = round(abs(value) * 3600, 1)
         whole = f"{int(seconds // 3600)}°{int(seconds % 3600 // 60)}'{seconds % 60:.1f}\""
@@ -82,24 +82,24 @@ def test_pasted_point_reads_minutes_and_seconds(lat, lng):
 
 
 @given(st.text(max_size=200))
-def test_pasted_point_never_fails(text):
+def test_reading_any_pasted_text_never_raises(text):
     found = pasted_point.read(text)
     assert found is None or sum(map(str.isdigit, text)) >= 2
 
 
 @given(st.text(st.characters(categories=["L", "Zs", "Pd"]), max_size=60))
-def test_pasted_point_never_reads_a_name(name):
+def test_pasted_name_is_never_read_as_coordinates(name):
     assert pasted_point.read(name) is None
     assert not pasted_point.is_link(name)
 
 
 @pytest.mark.parametrize("name", ["75 001", "Hotel 43, 2", "Route 66", "Via Roma 1, 20121", "4 12"])
-def test_pasted_point_does_not_read_a_name_with_numbers(name):
+def test_pasted_name_with_numbers_is_not_read_as_coordinates(name):
     assert pasted_point.read(name) is None
 
 
 @given(st.text(st.characters(categories=["L", "Nd", "Zs"]), min_size=1, max_size=40))
-def test_pasted_point_takes_the_place_s_name_from_a_link(name):
+def test_pasted_map_link_yields_the_name_of_its_place(name):
     link = f"https://www.google.com/maps/place/{quote(name)}/@43.3,-1.98,17z"
     found = pasted_point.read(link)
     assert found is not None
@@ -116,6 +116,6 @@ def test_pasted_point_takes_the_place_s_name_from_a_link(name):
         "https://www.example.org/hotel?id=43",
     ],
 )
-def test_pasted_point_recognises_a_link_without_coordinates(link):
+def test_pasted_map_link_without_coordinates_is_recognised_as_a_link(link):
     assert pasted_point.is_link(link)
     assert pasted_point.read(link) is None

@@ -65,7 +65,7 @@ def plain(found):
         ((40, 40, 40, 40), "1–2 wet days of 4 | 87% chance of rain over the stay"),
     ],
 )
-def test_rain_text_uses_the_first_rule_that_fits(model, chances, words):
+def test_rain_text_uses_the_first_rule_that_matches_the_chances_of_rain(model, chances, words):
     assert said(days_of(model, chances)) == words
 
 
@@ -94,17 +94,19 @@ def test_rain_text_of_one_or_two_days_is_never_mostly_dry(model, chances, words)
         ((None, None), (None, None), None),
     ],
 )
-def test_days_without_a_chance_count_as_wet_by_amount(model, chances, amounts, words):
+def test_days_whose_chance_of_rain_is_not_known_count_as_wet_by_their_amount_of_rain(
+    model, chances, amounts, words
+):
     assert said(days_of(model, chances, amounts=amounts)) == words
 
 
-def test_wet_limit_is_the_same_in_both_units(model):
+def test_wet_day_threshold_is_the_same_in_metric_and_imperial_units(model):
     for units, wet, dry in ((METRIC, 1.0, 0.9), (IMPERIAL, 0.04, 0.03)):
         days = days_of(model, (None,) * 3, amounts=(wet, dry, 0), celsius=60.0)
         assert said(days, units=units).startswith("1 wet day of 3")
 
 
-def test_mean_amount_of_a_typical_day_makes_it_not_wet(model):
+def test_typical_day_is_not_counted_as_wet_by_its_mean_amount_of_rain(model):
     near, far = days_of(model, (20, 60)), days_of(model, (None,), amounts=(3.0,))
     beyond = msgspec.structs.replace(far[0], date=TODAY + timedelta(16))
     assert said([*near, beyond]) == "1 wet day of 2 | most likely on Sun 22"
@@ -155,7 +157,7 @@ def test_rain_text_distinguishes_rain_and_snow_by_day(model):
     assert said(days) == "Snow on Sat 21 | 64% chance of rain or snow over the stay"
 
 
-def test_typical_wet_days_are_counted_in_tens(model):
+def test_typical_chance_of_rain_is_worded_as_wet_days_in_ten(model):
     for chance in range(0, 101, 5):
         found = usual_rain(days_of(model, (chance,) * 7), TODAY, METRIC, WORDS)
         if count := re.match(r"(\d+) wet day", found.value):
@@ -169,7 +171,7 @@ def test_typical_wet_days_are_counted_in_tens(model):
     assert usual_rain(days_of(model, (None,)), TODAY, METRIC, WORDS) is None
 
 
-def test_dry_rows_are_dry_together_with_high_probability(model):
+def test_days_are_shown_as_dry_only_if_all_stay_dry_with_high_probability(model):
     assert len(dry_rows(days_of(model, (2,) * 8))) == 8
     assert dry_rows(days_of(model, (5,) * 8)) == frozenset()
     assert dry_rows(days_of(model, (5, 60, 5))) == {TODAY, TODAY + timedelta(2)}
@@ -184,7 +186,7 @@ def test_dry_rows_are_dry_together_with_high_probability(model):
         ({"snowfall_sum": 30.0, "wind_gusts_max": 80.0}, ["heavy_snow", "wind"]),
     ],
 )
-def test_warnings_put_the_worst_danger_first(model, gazetteer, fields, kinds):
+def test_weather_warnings_list_the_worst_danger_first(model, gazetteer, fields, kinds):
     calm = {"wind_gusts_max": 10.0, "temperature_max": 20.0, "snowfall_sum": 0.0}
     day = msgspec.structs.replace(model, date=TODAY, **{**calm, **fields})
     found = dangers([day], TODAY, weather(query(gazetteer), NOW).units, WORDS)

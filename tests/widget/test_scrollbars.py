@@ -85,12 +85,13 @@ def test_widget_has_no_scrollbar_and_stable_height_from_280_to_1400_px(
     assert (barred, swinging, loose) == ([], [], [])
 
 
-def test_widget_has_a_scrollbar_until_the_host_gives_its_height(service, open_page):
+def test_widget_has_a_scrollbar_until_the_host_page_sets_its_height(service, open_page):
     address = escape(service.address(STAY))
     frame = f'<iframe title="x" width="700" height="400" src="{address}"></iframe>'
     with host({"/": f"<!doctype html><html lang=en><title>A host</title>{frame}"}) as origin:
-        page = open_page(origin).page
-        widget = page.frames[1]
+        watched = open_page(origin)
+        page, widget = watched.page, watched.page.frames[1]
         assert_becomes(widget, "innerWidth > document.documentElement.clientWidth")
         page.evaluate("document.querySelector('iframe').height = 6000")
         assert_becomes(widget, "innerWidth === document.documentElement.clientWidth")
+        assert watched.complaints == []

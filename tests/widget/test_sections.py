@@ -27,7 +27,7 @@ def cards(service, sections: str, **more: str) -> list[str]:
         ("", ["stay", "astronomy", "guide"]),
     ],
 )
-def test_page_has_the_chosen_cards_in_their_order(service, names, shown):
+def test_page_has_the_chosen_section_cards_in_the_requested_order(service, names, shown):
     assert cards(service, names) == shown
 
 
@@ -35,7 +35,7 @@ def test_repeated_section_stands_at_its_first_position(service):
     assert cards(service, "guide,weather,guide") == ["guide", "stay"]
 
 
-def test_page_reads_only_the_chosen_sections(service):
+def test_page_fetches_only_the_chosen_sections(service):
     reads = []
     with ExitStack() as stack:
         for name in ("weather", "guide", "events"):
@@ -45,7 +45,7 @@ def test_page_reads_only_the_chosen_sections(service):
     assert reads == ["guide"]
 
 
-def test_title_footer_and_discovery_follow_the_chosen_sections(service):
+def test_title_and_footer_and_oembed_discovery_link_follow_the_chosen_sections(service):
     text = service.page(sections="guide,weather").text
     assert "<title>Restaurants and weather in San Sebastián</title>" in text
     assert "sections%3Dguide%2Cweather" in re.search(r'href="(\S+oembed\S+)"', text)[1]

@@ -65,7 +65,7 @@ def place(lat: float, lng: float, zone: str) -> PointBody:
         (place(0.35, 32.58, "Africa/Kampala"), date(2026, 11, 13), 60, 120),  # a boat
     ],
 )
-def test_drawn_moon_leans_as_seen_from_the_point(point, evening, low, high):
+def test_drawn_moon_is_tilted_as_seen_from_the_coordinates(point, evening, low, high):
     assert low <= turns(EPHEMERIS, point, [evening])[0] <= high
 
 
@@ -108,7 +108,7 @@ def sky_of(gazetteer, lat, lng, start, nights):
         (43.3, "2027-06-10", "best light"),
     ],
 )
-def test_light_sentence_says_what_the_sun_does(gazetteer, lat, start, words):
+def test_daylight_sentence_covers_sunset_midnight_sun_and_polar_night(gazetteer, lat, start, words):
     view = sky_of(gazetteer, lat, 18.96, start, 11).view
     assert words in view.light
     assert len(view.nights) == 11
@@ -117,7 +117,7 @@ def test_light_sentence_says_what_the_sun_does(gazetteer, lat, start, words):
         assert {night.dark for night in view.nights} == {"Never fully dark"}
 
 
-def test_bright_planets_are_named_brightest_first_by_time(gazetteer):
+def test_bright_planets_are_grouped_by_time_of_night_and_listed_brightest_first(gazetteer):
     """August 2025: Venus and Jupiter close together at dawn, as almanacs announced."""
     planets = sky_of(gazetteer, 48.86, 2.35, "2025-08-11", 3).view.planets
     shown = {one.when: one.names for one in planets}
@@ -150,7 +150,7 @@ def test_solstice_text_depends_on_the_hemisphere(gazetteer, lat, start, said):
 
 
 @pytest.mark.parametrize("start", ["2026-11-16", "2026-11-30"])
-def test_moon_quarter_makes_no_moment(gazetteer, start):
+def test_moon_quarters_are_not_listed_as_sky_events(gazetteer, start):
     body = read(Astronomy(EPHEMERIS, lambda: NOW), query(gazetteer, 48.86, 2.35, start, 4))
     assert [one for one in body.highlights if "quarter" in one.type]
     found = sky.card(body, EPHEMERIS, WORDS, body.days[0].date).moments
@@ -178,7 +178,7 @@ def test_geomagnetic_latitude_agrees_with_published_values(lat, lng, degrees):
     assert sky.geomagnetic_latitude(lat, lng) == pytest.approx(degrees, abs=2)
 
 
-def test_perseids_come_before_faint_showers(gazetteer):
+def test_faint_meteor_showers_are_omitted_beside_the_perseids(gazetteer):
     """August 2026, without a Moon: beside a total eclipse of the Sun, the shower of the year."""
     card = sky_of(gazetteer, 43.3, -1.98, "2026-07-29", 16)
     found = {one.title: one for one in card.moments}
@@ -192,13 +192,13 @@ def test_perseids_come_before_faint_showers(gazetteer):
     assert "eclipse" in card.facts[0].value
 
 
-def test_best_night_has_both_its_dates(gazetteer):
+def test_best_night_for_meteors_names_the_dates_of_evening_and_morning(gazetteer):
     view = sky_of(gazetteer, 40.4, -3.7, "2026-08-11", 4).view
     assert view.best[1].replace("\u00a0", " ") == "Best night: Wed 12 to Thu 13"
     assert view.best[2].startswith("Perseid meteors")
 
 
-def test_best_night_of_a_summer_has_most_meteors(gazetteer):
+def test_best_night_of_a_summer_stay_has_the_most_meteors(gazetteer):
     card = sky_of(gazetteer, 43.3, -1.98, "2027-06-01", 91)
     assert card.view.best[2].startswith("Perseid meteors")
 
@@ -221,11 +221,13 @@ def test_best_time_for_meteors_lies_within_a_dark_window(gazetteer, start):
         (43.3, "2027-06-10", 8, r"Sunset \d\d:\d\d, best light \d\d:\d\d"),
     ],
 )
-def test_light_sentence_says_sunset_drift_from_ten_minutes_on(gazetteer, lat, start, nights, said):
+def test_daylight_sentence_mentions_a_change_of_sunset_time_of_ten_minutes_or_more(
+    gazetteer, lat, start, nights, said
+):
     assert re.match(said, sky_of(gazetteer, lat, -1.98, start, nights).view.light)
 
 
-def test_clock_change_has_the_announced_time(gazetteer):
+def test_clock_change_is_listed_with_the_officially_announced_time(gazetteer):
     """At three they go back to two; at two they go forward to three."""
     for start, said in (("2026-10-24", "at 03:00"), ("2027-03-27", "at 02:00")):
         moments = sky_of(gazetteer, 43.3, -1.98, start, 3).moments
@@ -253,7 +255,7 @@ def test_past_highlights_of_a_stay_in_progress_are_omitted(gazetteer):
     assert "Perseid meteors" not in [one.title for one in after.moments]
 
 
-def test_shower_rate_is_that_seen_from_the_point(gazetteer):
+def test_meteor_rate_is_that_visible_from_the_latitude(gazetteer):
     def perseids(lat):
         moments = sky_of(gazetteer, lat, -1.98, "2026-08-11", 4).moments
         return next(one.text for one in moments if one.title == "Perseid meteors")
@@ -262,7 +264,7 @@ def test_shower_rate_is_that_seen_from_the_point(gazetteer):
     assert perseids(-18.0).startswith("best ")
 
 
-def test_solar_eclipse_is_a_fact_with_its_date(gazetteer):
+def test_solar_eclipse_is_a_key_fact_of_the_stay_with_its_date(gazetteer):
     card = sky_of(gazetteer, 43.3, -1.98, "2026-08-10", 8)
     assert WORDS.plain(card.facts[0].caption).startswith("Wed 12, ")
 

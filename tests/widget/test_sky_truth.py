@@ -25,7 +25,7 @@ from location_context.upstream.deadline import Deadline
 from tests.widget.queries import LANGUAGES, NOW, WORDS
 from tests.widget.test_truth import FORMATTERS, said_alike
 
-STAYS = 300
+STAYS = 200
 EPHEMERIS = Ephemeris()
 EVENTS = ("2026-08-11", "2026-12-12", "2027-08-01", "2026-10-23", "2027-03-26", "2028-12-30",
           "2027-01-01", "2026-03-18", "2029-01-13", "2028-07-05")  # fmt: skip
@@ -153,7 +153,7 @@ def cards(skies):
 CLOCK = r"(\d\d:\d\d)"
 
 
-def test_light_sentence_is_true_of_the_sun(cards):
+def test_daylight_sentence_agrees_with_the_computed_altitude_of_the_sun(cards):
     kinds = set()
     for one, card, other in cards:
         said, day = WORDS.plain(card.view.light), one.first
@@ -187,7 +187,7 @@ def test_light_sentence_is_true_of_the_sun(cards):
     assert {"day", "night", "drift", "no longer"} <= kinds
 
 
-def test_sky_facts_are_true_of_sun_and_stay(cards):
+def test_key_facts_about_the_sky_agree_with_the_computed_sun_altitude_and_the_stay_dates(cards):
     seen = set()
     for one, card, other in cards:
         for fact, same in zip(card.facts, other.facts, strict=True):
@@ -218,7 +218,7 @@ def test_sky_facts_are_true_of_sun_and_stay(cards):
     assert {"sunset", "night", "twilight; the Sun does not rise", "the Sun does not set"} <= seen
 
 
-def test_sky_nights_are_as_dark_as_the_card_says(cards):
+def test_dark_hours_shown_for_each_night_agree_with_the_computed_sun_altitude(cards):
     best = 0
     for one, card, other in cards:
         days = [day for day in one.body.days if day.date >= one.first]
@@ -256,7 +256,7 @@ def test_sky_nights_are_as_dark_as_the_card_says(cards):
             assert not ("aurora" in text and _from_pole(one) > 28.5)
             plain = text.startswith("Dark")
             assert not (plain and "aurora" not in text and _from_pole(one) < 27.5)
-    assert best > 100
+    assert best > 80
 
 
 def _from_pole(one: Drawn) -> float:
@@ -268,7 +268,7 @@ def _from_pole(one: Drawn) -> float:
     return math.degrees(math.acos(abs(sum(a * b for a, b in zip(*points, strict=True)))))
 
 
-def test_sky_moments_are_true_of_its_highlights(cards):
+def test_sky_entries_of_each_day_match_the_highlights(cards):
     seen = set()
     for one, card, other in cards:
         for moment, same in zip(card.moments, other.moments, strict=True):

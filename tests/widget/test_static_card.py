@@ -7,6 +7,7 @@ import pytest
 
 from location_context.widget import text_width
 from location_context.widget.colour import contrast
+from tests.parsed import hash_of
 from tests.widget.browser import as_hex
 from tests.widget.service import EXTREMES, FORECAST, LANGUAGES, STAY
 from tests.widget.test_compact import (
@@ -15,7 +16,7 @@ from tests.widget.test_compact import (
     LONG_PLACE,
     long_names,  # noqa: F401  a fixture
 )
-from tests.widget.test_page import hash_of, words_of
+from tests.widget.test_page import words_of
 
 MOST_BYTES = 16_896
 SVG = "{http://www.w3.org/2000/svg}"
@@ -74,7 +75,7 @@ def test_svg_is_small_well_formed_and_loads_nothing(service, language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_svg_text_stays_in_its_place(service, open_page, language):
+def test_svg_text_stays_within_its_reserved_box(service, open_page, language):
     page = open_page("about:blank", viewport={"width": 620, "height": 900}).page
     for kind in KINDS if language in EXTREMES else HALF_OF_KINDS:
         page.goto(str(service.picture("svg", KINDS[kind], lang=language).url))
@@ -104,7 +105,7 @@ def test_svg_has_title_and_description(service):
         assert part in said
 
 
-def test_svg_follows_theme_accent_sections_and_units_of_the_widget(service):
+def test_svg_obeys_theme_accent_sections_and_units_like_the_widget(service):
     dark = service.picture(
         "svg", theme="dark", accent="#b45309", sections="weather", units="imperial"
     ).text
@@ -116,7 +117,9 @@ def test_svg_follows_theme_accent_sections_and_units_of_the_widget(service):
     assert "29–30°" in words_of(light)
 
 
-def test_svg_policy_allows_its_style_alone_and_svg_is_cached_like_the_widget(service):
+def test_svg_content_security_policy_allows_only_its_style_and_svg_is_cached_like_the_widget(
+    service,
+):
     answer = service.picture("svg")
     style = re.search(r"<style>(.*?)</style>", answer.text)[1]
     policy = answer.headers["content-security-policy"]
@@ -127,23 +130,25 @@ def test_svg_policy_allows_its_style_alone_and_svg_is_cached_like_the_widget(ser
     assert again.status_code == 304
 
 
-def test_svg_error_is_a_picture_with_the_same_status(service):
-    answer = service.picture("svg", lang="de", end="2027-08-01")
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_picture_error_is_drawn_as_svg_with_the_http_status_of_the_error(service, ending):
+    answer = service.picture(ending, lang="de", end="2027-08-01")
     assert answer.status_code == 400
     assert answer.headers["content-type"].startswith("image/svg+xml")
     assert answer.headers["cache-control"] == "no-store"
     assert "Wählen Sie die Daten Ihres Aufenthalts." in answer.text
     assert f"<!-- invalid_date_range {answer.headers['x-request-id']}: " in answer.text
-    assert ET.fromstring(service.picture("svg", theme="--><b>").content).tag == f"{SVG}svg"
+    assert answer.headers["x-error-code"] == "invalid_date_range"
+    assert ET.fromstring(service.picture(ending, theme="--><b>").content).tag == f"{SVG}svg"
 
 
-def test_svg_text_has_no_edge_of_another_colour(service, open_page):
+def test_svg_text_has_no_outline(service, open_page):
     page = open_page(str(service.picture("svg", FORECAST, lang="en").url)).page
     strokes = "[...document.querySelectorAll('text')].map((one) => getComputedStyle(one).stroke)"
     assert set(page.evaluate(strokes)) == {"none"}
 
 
-def test_values_in_the_address_are_inert(service):
+def test_query_values_cannot_inject_markup(service):
     evil = "</title><script>alert(1)</script>&<style>*{fill:red}"
     root = ET.fromstring(service.picture("svg", place=evil).content)
     assert root.find(f"{SVG}title").text == evil
@@ -166,7 +171,7 @@ def test_svg_breaks_lines_where_a_reader_expects_breaks(text, lines):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_svg_text_has_contrast_on_its_ground(service, open_page, kind, theme):
+def test_svg_text_has_enough_contrast_with_its_background(service, open_page, kind, theme):
     address = str(service.picture("svg", KINDS[kind], lang="en", theme=theme).url)
     page = open_page(address, viewport={"width": 620, "height": 1200}).page
     seen = page.evaluate(ON)

@@ -38,7 +38,7 @@ def card(*found: Moment, lengths=()) -> list[tuple[str, Card]]:
 
 
 @given(st.lists(moments, max_size=30), st.sampled_from([(), (1,) * 5, (1, 1, 3), (5,)]))
-def test_stay_shows_each_moment_exactly_once(found, lengths):
+def test_stay_shows_each_sky_entry_and_event_exactly_once(found, lengths):
     stay = joined(card(*found, lengths=lengths), STAY, START, WORDS)
     if not found and not lengths:
         assert stay is None
@@ -55,7 +55,7 @@ def test_stay_shows_each_moment_exactly_once(found, lengths):
 
 
 @given(st.lists(moments, min_size=3, max_size=30))
-def test_row_shows_the_most_important_moments(found):
+def test_row_of_a_day_shows_its_most_important_entries(found):
     stay = joined(card(*found, lengths=(5,)), STAY, START, WORDS)
     (line,) = stay.rows
     ranks = [(KINDS[one.kind], -one.weight) for one in found if one.day]
@@ -66,7 +66,7 @@ def test_row_shows_the_most_important_moments(found):
     assert line.more == (f"+{left} more" if left else "")
 
 
-def test_row_of_several_days_names_the_day_of_each_moment():
+def test_row_that_joins_several_days_names_the_day_of_each_entry():
     found = [Moment(day=START + timedelta(2), title="Market", text="11:00")]
     stay = joined(card(*found, lengths=(5,)), STAY, START, WORDS)
     assert stay.rows[0].moments[0].text.replace("\u00a0", " ") == "Sat 28 · 11:00"
@@ -74,7 +74,7 @@ def test_row_of_several_days_names_the_day_of_each_moment():
     assert alone.rows[2].moments[0].text == "11:00"
 
 
-def test_stay_marks_arrival_today_and_departure_and_folds_past_days():
+def test_stay_card_marks_arrival_today_and_departure_and_folds_past_days():
     stay = joined(card(lengths=(1,) * 5), STAY, START + timedelta(2), WORDS)
     assert [line.note for line in stay.past] == ["arrival", ""]
     assert [line.note for line in stay.rows] == ["Today", "", "departure"]
@@ -88,7 +88,7 @@ def test_stay_marks_arrival_today_and_departure_and_folds_past_days():
 
 
 @pytest.mark.parametrize("sections", [0, 1, 6])
-def test_stay_shows_the_four_heaviest_facts_with_their_cards(sections):
+def test_stay_card_shows_the_four_most_important_facts_of_all_sections(sections):
     offered = [
         (f"own{n}", Card(template="a:b", facts=[Fact(value=str(n), caption="c", weight=n)]))
         for n in range(sections)

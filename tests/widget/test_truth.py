@@ -9,6 +9,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 
 import msgspec
 import pytest
@@ -71,6 +72,16 @@ class Drawn:
 
     def celsius(self, value: float) -> float:
         return (value - 32) / 1.8 if self.whole.units.temperature == "°F" else value
+
+    @cached_property
+    def card(self) -> Card:
+        """The card in English."""
+        return weather_card.card(self.whole, self.near, WORDS, NOW)
+
+    @cached_property
+    def other(self) -> Card:
+        """The card in the other language."""
+        return weather_card.card(self.whole, self.near, self.fmt, NOW)
 
     @property
     def forecast_days(self) -> int:
@@ -140,10 +151,6 @@ def drawn(chance: random.Random, sample: WeatherBody, fmt: Formatter) -> Drawn:
         basis = msgspec.structs.replace(sample.basis, kind="reanalysis", years=list(range(10)))
         whole = msgspec.structs.replace(whole, basis=basis)
     return Drawn(whole, near, fmt)
-
-
-def shown(one: Drawn, fmt: Formatter) -> Card:
-    return weather_card.card(one.whole, one.near, fmt, NOW)
 
 
 def snow_share(one: Drawn, day: Day) -> float:
@@ -236,9 +243,9 @@ def degrees(text: str) -> list[int]:
     return [int(one.replace("−", "-")) for one in re.findall(r"−?\d+", text)]
 
 
-def test_weather_facts_are_true_in_each_language(stays):
+def test_key_facts_about_weather_agree_with_the_data_in_each_language(stays):
     for one in stays:
-        card, other = shown(one, WORDS), shown(one, one.fmt)
+        card, other = one.card, one.other
         highs = [day.temperature_max for day in one.left]
         lows = [day.temperature_min for day in one.left]
         spans = [(min(highs), max(highs)), (min(lows), max(lows))]
@@ -254,12 +261,12 @@ def test_weather_facts_are_true_in_each_language(stays):
             check_rain(one, WORDS.plain(fact.value), WORDS.plain(fact.caption))
 
 
-def test_weather_sentences_are_true_in_each_language(stays):
+def test_weather_sentences_agree_with_the_data_in_each_language(stays):
     for one in stays:
         body = one.near or one.whole
         said = WORDS.plain(stay_text(body, TODAY, WORDS))
         said_alike(said.replace("−", ""), stay_text(body, TODAY, one.fmt), one.fmt)
-        facts = shown(one, WORDS).facts[1:]
+        facts = one.card.facts[1:]
         for fact in facts if one.near is None else ():  # of all days, the sentence of some
             parts = [part for part in (fact.value, fact.caption) if part]
             assert WORDS.plain(f"{', '.join(parts)}.") in said
@@ -277,7 +284,7 @@ def test_weather_sentences_are_true_in_each_language(stays):
 
 def test_weather_rows_and_their_spoken_text_are_true_in_each_language(stays):
     for one in stays:
-        rows, other = shown(one, WORDS).timeline.rows, shown(one, one.fmt).timeline.rows
+        rows, other = one.card.timeline.rows, one.other.timeline.rows
         by_date = {day.date: day for day in one.days}
         worded_dry = 1.0
         for row, same in zip(rows, other, strict=True):
@@ -320,10 +327,10 @@ def test_weather_rows_and_their_spoken_text_are_true_in_each_language(stays):
         assert worded_dry >= 0.75
 
 
-def test_warnings_are_true_and_hedged_by_lead_in_each_language(stays):
+def test_warnings_are_true_and_hedged_by_their_lead_time_in_each_language(stays):
     seen = 0
     for one in stays:
-        card, other = shown(one, WORDS), shown(one, one.fmt)
+        card, other = one.card, one.other
         scale = 1.609344 if one.whole.units.wind_speed == "mph" else 1.0
         depth = 2.54 if one.whole.units.snowfall == "inch" else 1.0
         due = set()
@@ -352,10 +359,10 @@ def test_warnings_are_true_and_hedged_by_lead_in_each_language(stays):
     assert seen > 300
 
 
-def test_typical_day_is_the_mean_of_its_days(stays):
+def test_shown_typical_day_is_the_mean_of_the_climatology_days(stays):
     seen = 0
     for one in stays:
-        view = shown(one, WORDS).view
+        view = one.card.view
         if view is None:
             continue
         seen += 1

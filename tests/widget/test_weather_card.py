@@ -17,7 +17,7 @@ from tests.widget.samples.weather import weather
 TODAY = NOW.date()
 
 
-def test_straddling_stay_says_the_rain_of_all_its_days(gazetteer):
+def test_rain_text_of_a_stay_partly_beyond_the_forecast_covers_all_its_days(gazetteer):
     whole = msgspec.structs.replace(
         weather(query(gazetteer, start="2026-12-03", days=9), NOW), mode="climatology"
     )
@@ -77,7 +77,9 @@ def unusually(gazetteer, highs, usual, years, fmt=WORDS, **request):
         ("ja", "metric", "この時期としては例年より約4\u00a0°C高めです。", "低め"),
     ],
 )
-def test_summary_says_the_difference_without_an_offset(gazetteer, tag, units, warmer, cooler):
+def test_summary_states_how_much_warmer_or_cooler_than_usual_it_is(
+    gazetteer, tag, units, warmer, cooler
+):
     fmt = Formatter(Languages.load().choose(tag))
     years = [19.0, 21.0] * 5
     assert unusually(gazetteer, [24.1] * 3, 20.0, years, fmt, units=units).endswith(warmer)
@@ -86,7 +88,7 @@ def test_summary_says_the_difference_without_an_offset(gazetteer, tag, units, wa
     assert len(unchanged) < len(unusually(gazetteer, [24.1] * 3, 20.0, years, fmt, units=units))
 
 
-def test_summary_calls_only_complete_stays_unusual(gazetteer):
+def test_summary_calls_a_stay_unusual_only_if_no_day_is_missing(gazetteer):
     years = [19.0, 21.0] * 5
     assert "usual" in unusually(gazetteer, [24.0] * 3, 20.0, years)
     assert "usual" not in unusually(gazetteer, [24.0, None, 24.0], 20.0, years)
@@ -114,7 +116,7 @@ UNKNOWN = (
 )  # fmt: skip
 
 
-def test_unknown_day_has_no_numbers_and_no_bar(gazetteer):
+def test_day_without_weather_data_has_no_numbers_and_no_bar(gazetteer):
     body = days_of(gazetteer)
     shown = msgspec.structs.replace(body, days=[*body.days[:-1], without(body.days[-1], *UNKNOWN)])
     row = weather_card.card(shown, None, WORDS, NOW).timeline.rows[-1]
@@ -142,7 +144,7 @@ def test_monthly_average_shows_no_daily_values(gazetteer):
 
 
 @given(st.lists(st.tuples(st.floats(-50, 50), st.floats(0, 30)), min_size=1, max_size=16))
-def test_bars_lie_inside_their_scale_in_order(gazetteer, found):
+def test_ends_of_temperature_bars_are_in_order_and_within_the_scale(gazetteer, found):
     body = days_of(gazetteer, days=len(found))
     shown = [
         msgspec.structs.replace(day, temperature_max=low + more, temperature_min=low)
@@ -161,11 +163,11 @@ def test_bars_lie_inside_their_scale_in_order(gazetteer, found):
     ("celsius", "colour"),
     [(-40, "#7459c8"), (0, "#2c84d3"), (4, "#288ec4"), (25, "#d0771f"), (50, "#ad3160")],
 )
-def test_temperature_has_a_fixed_colour(celsius, colour):
+def test_each_temperature_always_has_the_same_colour(celsius, colour):
     assert weather_card.colour(celsius) == colour
 
 
-def test_bars_are_equal_in_fahrenheit_and_celsius(gazetteer):
+def test_temperature_bars_are_the_same_in_fahrenheit_and_celsius(gazetteer):
     metric, imperial = (
         weather_card.card(days_of(gazetteer, units=units), None, WORDS, NOW).timeline
         for units in ("metric", "imperial")
@@ -188,7 +190,9 @@ def test_bars_are_equal_in_fahrenheit_and_celsius(gazetteer):
         ("2027-08-07", 92, 14, "Your stay, week by week"),
     ],
 )
-def test_card_has_rows_of_days_up_to_ten_and_weeks_beyond(gazetteer, start, days, rows, heading):
+def test_card_has_a_row_per_day_up_to_ten_days_and_a_row_per_week_for_longer_stays(
+    gazetteer, start, days, rows, heading
+):
     card = weather_card.card(days_of(gazetteer, start=start, days=days), None, WORDS, NOW)
     assert len(card.timeline.rows) == rows
     assert card.timeline.heading == heading

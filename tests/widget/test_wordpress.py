@@ -105,7 +105,7 @@ def test_short_widget_is_as_tall_as_its_content_in_wordpress(service, open_host,
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ja", "ar"])
-def test_wordpress_shows_the_compact_widget_where_the_full_widget_is_too_tall(
+def test_wordpress_shows_the_compact_widget_if_the_full_widget_is_too_tall(
     service, open_host, language
 ):
     body = embedded(service, service.address(lang=language))
@@ -115,7 +115,7 @@ def test_wordpress_shows_the_compact_widget_where_the_full_widget_is_too_tall(
     assert frame.evaluate("document.querySelectorAll('section.sec').length") == 3
 
 
-def test_full_layout_gets_1000_px_and_scrolls_in_wordpress(service, open_host):
+def test_full_layout_is_1000_px_tall_and_scrolls_in_wordpress(service, open_host):
     page = open_host(blog(embedded(service, service.address(layout="full")))).page
     assert_becomes(page, "document.querySelector('iframe').clientHeight === 1000")
     assert_becomes(page.frames[1], "innerWidth > document.documentElement.clientWidth")
@@ -137,7 +137,7 @@ def test_wordpress_shows_the_link_without_javascript(service, open_host):
 
 
 @pytest.mark.parametrize("ending", ["", "#?secret=a%22b", "#?secret=", "#secret=abc"])
-def test_widget_sends_wordpress_nothing_without_a_secret(service, open_host, ending):
+def test_widget_sends_no_wordpress_message_without_a_valid_secret(service, open_host, ending):
     address = escape(service.address(FORECAST))
     record = """<script>
     var messages = []; addEventListener('message', ({data}) => messages.push(data))</script>"""

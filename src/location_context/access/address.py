@@ -61,7 +61,7 @@ class TrustedProxies:
         return address is not None and any(address in network for network in self._networks)
 
     def client(self, peer: str, forwarded_for: Sequence[str]) -> str:
-        """Return the client's address: `peer`, or if it is a trusted proxy, one that it forwards.
+        """Return the client's address: `peer`, or the one that `peer` forwards as a trusted proxy.
 
         `forwarded_for` are the values of all X-Forwarded-For headers, in order. The right-most
         untrusted address in them is the client; an invalid element ends the search.

@@ -20,15 +20,15 @@ from location_context.stay import Clock
 MAX_WARNINGS = 5  # damaged keys that get a warning each; the rest share one
 MAX_CACHED_DIGESTS = 10_000  # 3 MB
 MAX_SLOWED = 10_000  # client addresses for which attempts with unknown keys are counted
-UNKNOWN_KEYS = Limits(Limit("minute", 20, 60))  # attempts of an address; valid keys still pass
-_WIDGET = "widget:"  # precedes a pseudonym, to distinguish it from the id of a key
+UNKNOWN_KEYS = Limits(Limit("minute", 20, 60))  # of one client address; valid keys always pass
+_WIDGET = "widget:"  # precedes a client's pseudonym, to distinguish it from the id of a key
 _NOT_RECOGNISED = "The provided API key is not recognised."
 _FORM = "`Authorization: Bearer <api-key>`"
 _MISSING = f"The API key is missing: send it in the header, as {_FORM}."
 
 
 class Authenticator:
-    """Authenticates requests to the API (`authenticate`), and limits the widget's by address.
+    """Authenticates requests by API key, and limits requests of the widget by client address.
 
     Attributes:
         refusals: counts of requests over a limit, by the limit's name; `test` for all test keys.
@@ -56,7 +56,7 @@ class Authenticator:
         self._unknown_keys = MemoryCounter(clock, MAX_SLOWED)
         self._clock = clock
         self._widget_limits = Limits(Limit("minute", widget_per_minute, 60))
-        # digests by Authorization header, of valid keys; an HMAC would double a request's time
+        # of valid keys by Authorization header; to compute one again would double a request's time
         self._digests = LRUCache[bytes, bytes](MAX_CACHED_DIGESTS)
         self.refusals = dict.fromkeys(("minute", "day", "test", "widget", "unknown_keys"), 0)
 
@@ -86,7 +86,8 @@ class Authenticator:
     ) -> RateLimitResult:
         """Check the API key of a request, and count it as `cost` requests.
 
-        `client` is the client's address; `key_in_query` improves the message about a missing key.
+        `client` is the client's address. If `key_in_query`, the URL contains a key, and an error
+        says that it belongs in the header.
 
         Returns:
             The state of the key's quotas; its `subject` is the key's id.
@@ -125,7 +126,7 @@ class Authenticator:
         return result
 
     async def refund(self, result: RateLimitResult) -> None:
-        """Take a counted request off its quota again, because the response is a 5xx."""
+        """Subtract a counted request from its key's quotas, because the response is a 5xx."""
         self.usage.count(result, -result.cost)
         await self.counter.refund(result)
 
@@ -152,7 +153,7 @@ class Authenticator:
         key_digest = digest(self._pepper, secret)
         key = self.key_cache.find(key_digest) or await self._find_new(key_digest, client)
         if (status := key.status(self._clock())) != "active":
-            raise InvalidApiKey(f"{_NOT_RECOGNISED[:-1]}: it is {status}.")
+            raise InvalidApiKey(f"The provided API key is no longer accepted: it is {status}.")
         self._digests.put(headers[0], key_digest)
         return key
 
@@ -165,9 +166,10 @@ class Authenticator:
         return key
 
     async def _find_new(self, key_digest: bytes, client: str) -> ApiKey:
-        """Read the store anew for a key that is not cached, since it may have just been created.
+        """Read the keys from the store again for an uncached key, which may have just been created.
 
-        After 20 unknown keys in a minute, a client is limited to cached reads and refused.
+        After 20 unknown keys in a minute, a further one from that client raises RateLimitExceeded,
+        and the store is not read more than 20 times a second for all such clients.
         """
         subject = await self._pseudonymiser.pseudonym(client)
         tried = self._unknown_keys.consume_nowait(subject, UNKNOWN_KEYS)

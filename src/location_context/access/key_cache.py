@@ -19,15 +19,15 @@ from location_context.errors import ServiceOverloaded, StorageError
 
 REFRESH_SECONDS = 1.0
 READ_SECONDS = 2.0  # time-out of a read; leaves time for another within the five seconds
-HOLD_SECONDS = 60.0  # for which keys are valid while the store does not answer
-SLOWED_SECONDS = 0.05  # age of keys that slowed clients accept: at most 20 reads a second for all
+HOLD_SECONDS = 60.0  # for which cached keys stay valid while the store does not answer
+SLOWED_SECONDS = 0.05  # between two reads for clients that sent many unknown keys
 RETRY_SECONDS = 0.1  # between two reads while requests wait for the store
-PATIENCE_SECONDS = 4.0  # of those requests; with a section's deadline below a proxy's time-out
+PATIENCE_SECONDS = 4.0  # longest wait of a request; with its section's, below a proxy's time-out
 START_PATIENCE_SECONDS = 30.0  # longest wait for the store at startup
 
 
 class ApiKeyCache:
-    """All API keys, by digest.
+    """All API keys in memory, by the digest (an HMAC) that is stored instead of a key's text.
 
     Attributes:
         damaged: the ids of keys whose database record cannot be read.
@@ -59,7 +59,7 @@ class ApiKeyCache:
             await self.refresh()
 
     async def refresh(self) -> bool:
-        """Read the keys from the store now; return False if the store failed."""
+        """Read the keys from the store now if they have changed; return False if it failed."""
         return await self._read_since(float("inf"))
 
     @property
@@ -69,7 +69,10 @@ class ApiKeyCache:
 
     @property
     def awaited(self) -> str | None:
-        """Why keys cannot be checked: `keys` (not read yet), `database` (silent), or None."""
+        """The reason why keys cannot be checked: `keys` (never read), `database` (silent), or None.
+
+        The database counts as silent when it has not answered for a minute.
+        """
         if self.age <= HOLD_SECONDS:
             return None
         return "keys" if self._version is None else "database"
@@ -85,7 +88,7 @@ class ApiKeyCache:
         return self._keys.get(digest)
 
     async def find_new(self, digest: bytes, *, slowed: bool) -> ApiKey | None:
-        """Return the key from the store, read now or, if `slowed`, within the last 0.05 s.
+        """Return the key, read from the store now or, if `slowed`, within the last 0.05 s; or None.
 
         Raises:
             ServiceOverloaded: the store does not answer.

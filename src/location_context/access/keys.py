@@ -206,7 +206,7 @@ class ApiKeys:
     async def rotate(
         self, key_id: str, grace: timedelta, show: Callable[[MintedKey], None] = lambda _: None
     ) -> MintedKey:
-        """Create a successor with the same name, limits and expiry; the old key works for `grace`.
+        """Create a successor with equal name, limits and expiry; the old key expires after `grace`.
 
         `show` receives the new key before the old key's expiry is set. So an interrupted command
         never leaves an expiring key whose successor was not shown.

@@ -1,7 +1,7 @@
-"""The pepper: the secret key of the stored keys' HMAC, and the check that it is the right one.
+"""The pepper: the secret of the HMACs stored instead of API keys, and a check that it is right.
 
 The pepper is a setting, or is created once in the data directory in a file that only its owner can
-read. A check value beside the keys reveals a wrong pepper at startup; with it, no key would work.
+read. A check value beside the keys reveals a wrong pepper at startup; no key would work with it.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
         if check is not None and await store.all():
             raise OperatorError(
                 f"The pepper of the stored keys is missing: restore {path} from a backup, or set "
-                "LOCATION_CONTEXT_KEY_PEPPER to it. Without it the stored keys cannot be checked."
+                "LOCATION_CONTEXT_KEY_PEPPER to it. Without a pepper, no stored key can be checked."
             )
         pepper = await anyio.to_thread.run_sync(_make, path)
     await _verify(store, pepper, check, "LOCATION_CONTEXT_KEY_PEPPER" if given else str(path))

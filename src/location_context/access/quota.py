@@ -17,7 +17,7 @@ from msgspec import Struct
 from location_context.stay import Clock, posix_seconds
 
 DAY = 86400
-CLOCK_SLACK_SECONDS = 2 * 3600
+CLOCK_SLACK_SECONDS = 2 * 3600  # by which a clock may be set back before a day is shortened
 
 
 class Limit(Struct, frozen=True):
@@ -38,7 +38,7 @@ class Limit(Struct, frozen=True):
 
 
 class Limits:
-    """The limits of a subject; all of them apply to each request.
+    """The limits of a subject (an API key or a client); all of them apply to each request.
 
     Attributes:
         windows: the limits.
@@ -66,7 +66,7 @@ class RateLimitResult(Struct, frozen=True):
         used: requests used in each window, in the order of `limits`.
         ends: end of each window, in POSIX seconds.
         now: time of counting, in POSIX seconds.
-        cost: as how many requests it counts.
+        cost: the number of requests that it counts as.
     """
 
     subject: str
@@ -95,7 +95,7 @@ class RateLimitResult(Struct, frozen=True):
     def headers(self) -> list[tuple[bytes, bytes]]:
         """The headers `RateLimit-Policy` and `RateLimit` of the IETF draft.
 
-        The remainder is at least 0, even if the quota was lowered below the use.
+        The remaining requests are at least 0, even if the quota was lowered below the used ones.
         """
         limits, now, left = self.limits, self.now, list[int]()
         for quota, used, end in zip(limits.quotas, self.used, self.ends, strict=True):
@@ -146,7 +146,7 @@ class Counter(Protocol):
         ...
 
     async def consume(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult:
-        """Count a request as `cost` requests if no quota is exceeded; return whether it was."""
+        """Count a request as `cost` requests, unless a quota is exceeded; return the result."""
         ...
 
     def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult | None:
@@ -158,7 +158,7 @@ class Counter(Protocol):
         ...
 
     async def secret(self, name: str) -> bytes:
-        """Return random bytes by name; all processes share them, for at most two days."""
+        """Return random bytes that all processes share under this name, for at most two days."""
         ...
 
     async def close(self) -> None: ...
@@ -168,7 +168,7 @@ Kind: TypeAlias = OrderedDict[str, Windows]
 
 
 class MemoryCounter:
-    """A `Counter` in this process.
+    """A `Counter` in the memory of this process.
 
     The number of subjects is bounded separately for each set of limits. So a flood of client
     addresses cannot displace the counts of API keys.
@@ -183,7 +183,7 @@ class MemoryCounter:
         self._secrets: OrderedDict[str, bytes] = OrderedDict()
 
     def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult:
-        """Count a request as `cost` requests if no quota is exceeded; return whether it was."""
+        """Count a request as `cost` requests, unless a quota is exceeded; return the result."""
         now, kind = self._now(), self._kind(limits)
         if (windows := kind.get(subject)) is None:
             self._forget(kind, now)
@@ -202,7 +202,7 @@ class MemoryCounter:
         return self.consume_nowait(subject, limits, cost)
 
     def record(self, result: RateLimitResult) -> None:
-        """Take over the windows of a result that another counter returned."""
+        """Store the windows of a result that another counter returned, to count on from there."""
         kind, subject = self._kind(result.limits), result.subject
         if subject not in kind:
             self._forget(kind, result.now)
@@ -210,7 +210,7 @@ class MemoryCounter:
         kind.move_to_end(subject)
 
     def _forget(self, kind: Kind, now: float) -> None:
-        """Make room for a new subject: drop the longest unused ones while ended or too many."""
+        """Remove the longest unused subjects while their windows ended or there are too many."""
         while kind:
             oldest = next(iter(kind.values()))
             if len(kind) < self._subjects and max(oldest.ends) > now:

@@ -1,4 +1,4 @@
-"""KeyUsage: the number of admitted requests of each key and UTC day, without further data.
+"""KeyUsage: counts the admitted requests of each API key by UTC day, and stores nothing else.
 
 Counts are collected in this process and added to the store once a minute and at shutdown. A killed
 process loses the counts of its last minute. While the store does not answer, counts are kept for
@@ -39,7 +39,7 @@ class UsageStore(Protocol):
 
 
 class KeyUsage:
-    """The counts of requests that are not stored yet."""
+    """Counts requests by key and day in memory, and adds the counts to the store once a minute."""
 
     def __init__(self, store: UsageStore) -> None:
         self._store = store

@@ -3,15 +3,12 @@
 import math
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 import typer
-from rich.progress import BarColumn, Progress, TextColumn
 
 from location_context.cli import console
 from location_context.cli.warm import read_places
@@ -31,7 +28,6 @@ from location_context.stay import system_clock
 climate = typer.Typer(
     add_completion=False, help="Build, check and remove climate data in the data directory."
 )
-LINE_SECONDS = 10.0
 MAX_LISTED = 10
 _YEARS = re.compile(r"(\d{4})-(\d{4})")
 
@@ -105,9 +101,9 @@ def build(  # noqa: PLR0913  each is an option of the command
     made = builder.Build(settings.data_dir, job, opened, wanted)
     with (
         builder.cluster(scheduler, workers or os.cpu_count() or 1) as client,
-        _reporting() as report,
+        console.ProgressReporter("tiles") as shown,
     ):
-        progress = made.run(client, report)
+        progress = made.run(client, lambda now: shown.update(now.done, now.tiles, _rate(now)))
     if progress.failed:
         _give_up(progress, json=json)
     folder = made.publish(clock())
@@ -130,36 +126,11 @@ def _give_up(progress: builder.Progress, *, json: bool) -> None:
     raise typer.Exit(1)
 
 
-@contextmanager
-def _reporting() -> Iterator[builder.Report]:
-    """Yield a function that shows progress: a bar on a terminal, else a line every ten seconds."""
-    shown = console.err()
-    last = -LINE_SECONDS
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"))
-    with Progress(*columns, console=shown, disable=not shown.is_terminal, transient=True) as bar:
-        task = bar.add_task("Starting", total=None, rate="")
-
-        def report(progress: builder.Progress) -> None:
-            nonlocal last
-            done = f"{progress.done} of {progress.tiles} tiles"
-            rate = _rate(progress)
-            bar.update(
-                task, description=done, total=progress.tiles, completed=progress.done, rate=rate
-            )
-            is_last = progress.done + len(progress.failed) == progress.tiles
-            if not shown.is_terminal and (is_last or progress.seconds - last >= LINE_SECONDS):
-                last = progress.seconds
-                shown.print(f"{done}; {rate}", markup=False)
-
-        yield report
-
-
 def _rate(progress: builder.Progress) -> str:
     left = progress.seconds_left
     ending = "" if left is None else f", {timedelta(seconds=math.ceil(left))} left"
-    read = f"{progress.bytes_read / 1e6:,.0f} MB read"
     failed = f", {len(progress.failed)} failed" if progress.failed else ""
-    return f"{progress.cells_a_second:,.0f} cells/s, {read}{ending}{failed}"
+    return f"{progress.cells_a_second:,.0f} cells/s{ending}{failed}"
 
 
 def _years(text: str) -> range:
@@ -221,7 +192,7 @@ def verify(
         opened: ClimateSource | None = None
         if source is not None:
             opened = builder.open_source(store.manifest.source, source)
-        with console.ProgressReporter(folder.name, len(store.manifest.tiles), "tiles") as progress:
+        with console.ProgressReporter("tiles", len(store.manifest.tiles)) as progress:
             found[folder.name] = list(findings(store, opened, progress.advance))
     lines = [f"{folder}: {line}" for folder, ones in found.items() for line in ones or ("whole",)]
     console.emit(found, *(lines or ["There is no climate store."]), json=json)
@@ -249,7 +220,7 @@ def draw_map(
     folders = layout.folders(data_dir)
     if name is None and len(folders) != 1:
         names = ", ".join(one.name for one in folders) or "none; create one with climate build"
-        raise OperatorError(f"Add the name of a store; there are: {names}.")
+        raise OperatorError(f"The command needs the name of a climate store; there are: {names}.")
     folder = folders[0] if name is None else _folder(data_dir, name)
     try:
         store = ClimateStore.open(folder)

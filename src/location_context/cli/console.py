@@ -8,6 +8,7 @@ import gc
 import os
 import re
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Annotated, Self
 import msgspec
 import typer
 from rich.console import Console, RenderableType
-from rich.progress import Progress
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from location_context.errors import OperatorError
@@ -26,6 +27,7 @@ from location_context.settings.parsers import COMMAND, variable
 
 _MAX_COLUMNS = 10_000  # so wide that tables are not cut off; the terminal wraps their lines
 _COMMAND = re.compile(r"(?<![\w./-])location-context (?=[a-z])")
+LINE_SECONDS = 10.0  # between two lines of progress, without a terminal
 _LONGEST = {"--attribution": 300, "--license": 100}  # characters that fit into the footer
 
 New = Annotated[
@@ -53,7 +55,7 @@ def settings(*, new: bool = False) -> Settings:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Pause garbage collection during imports: it finds nothing and takes a fifth of their time."""
+    """Pause garbage collection while modules are imported, which saves a fifth of the time."""
     gc.disable()
     try:
         yield
@@ -146,24 +148,25 @@ def err() -> Console:
 
 
 class ProgressReporter:
-    """Progress on stderr: a bar on a terminal, otherwise a line after every twentieth part.
+    """Progress on stderr: a bar on a terminal, otherwise a line every ten seconds and a last one.
 
     Example:
-        with ProgressReporter("Reading", len(rows), "rows") as progress:
+        with ProgressReporter("rows", len(rows)) as progress:
             for row in rows:
                 progress.advance()
     """
 
-    def __init__(self, activity: str, total: int, noun: str) -> None:
-        self.total = total
-        self.done = self._last_printed = 0
+    def __init__(self, noun: str, total: int | None = None) -> None:
         self._noun = noun
-        self._last_message = ""
+        self._done, self._total, self._note = 0, total, ""
+        self._last_line = self._last_message = ""
+        self._last_time = time.monotonic()
         self._console = err()
         self._bar = Progress(
-            console=self._console, transient=True, disable=not self._console.is_terminal
-        )
-        self._task = self._bar.add_task(activity, total=total)
+            TextColumn("{task.description}"), BarColumn(), console=self._console,
+            transient=True, disable=not self._console.is_terminal,
+        )  # fmt: skip
+        self._task = self._bar.add_task(noun, total=total)
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -171,22 +174,30 @@ class ProgressReporter:
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
+        if self._bar.disable and self._done and self._line() != self._last_line:
+            self._print()
 
     def advance(self, items: int = 1) -> None:
         """Count one or more items as done."""
-        self.done += items
-        self._bar.advance(self._task, items)
-        interval = max(1, self.total // 20)
-        if self._bar.disable and self.done - self._last_printed >= interval:
-            self._last_printed = self.done
+        self.update(self._done + items, self._total)
+
+    def update(self, done: int, total: int | None = None, note: str = "") -> None:
+        """Show that `done` items of `total` are done; `note` follows the count."""
+        self._done, self._total, self._note = done, total, note
+        self._bar.update(self._task, description=self._line(), completed=done, total=total)
+        if self._bar.disable and time.monotonic() - self._last_time >= LINE_SECONDS:
             self._print()
 
     def message(self, text: str) -> None:
-        """Print a message with the count, unless it is the same as the last one."""
+        """Print the count and a message, unless the last printed message was the same."""
         if text != self._last_message:
             self._last_message = text
-            self._print(f": {text}")
+            self._console.print(f"{self._line()}: {text}", markup=False)
 
-    def _print(self, rest: str = "") -> None:
-        line = f"{self.done} of {self.total} {self._noun}{rest}"
-        self._console.print(line, markup=False)
+    def _line(self) -> str:
+        total = "" if self._total is None else f" of {self._total:,}"
+        return f"{self._done:,}{total} {self._noun}" + (f"; {self._note}" if self._note else "")
+
+    def _print(self) -> None:
+        self._last_time, self._last_line = time.monotonic(), self._line()
+        self._console.print(self._last_line, markup=False)

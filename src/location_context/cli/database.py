@@ -55,7 +55,7 @@ def copy(
         raise OperatorError(f"--to {error}.") from None
     settings = console.settings()
     transfer = Transfer(settings, address)
-    with console.ProgressReporter("Copying", 2 * transfer.count(), "rows") as progress:
+    with console.ProgressReporter("rows", 2 * transfer.count()) as progress:
         rows = transfer.run(progress.advance)
     pepper = settings.data_dir.absolute() / PEPPER_FILE
     text = (

@@ -265,7 +265,7 @@ def _address_setting(provider: str) -> str:
 
 
 async def _read_sections(service: Service) -> dict[str, bool]:
-    """Read each section for both stays; return by name whether it answered both times."""
+    """Read each section for next week and in half a year; return whether it answered both times."""
     point, today = service.gazetteer.point(*PARIS), service.clock().date()
     answered = dict.fromkeys((section.name for section in service.sections), True)
     for days in (_NEAR, _FAR):
@@ -280,7 +280,7 @@ async def _read_sections(service: Service) -> dict[str, bool]:
 
 
 async def _probe(section: Section[Any], query: Query) -> None:
-    """Call every provider of a section, also those that its answer did not need."""
+    """Call every provider of a section, including those whose data the answer did not need."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(READ_TIMEOUT):
             await section.probe(query)
@@ -358,5 +358,5 @@ async def _running_server(address: str, user_agent: str, known: Collection[str])
 
 
 def _printable(text: str) -> str:
-    """Return text of another process without control characters, cut to 500 characters."""
+    """Return text that a server sent in a form that is safe to print: no control characters."""
     return "".join(c for c in text[:_MAX_WARNING_CHARACTERS] if c.isprintable())

@@ -1,8 +1,7 @@
 """`events`: imports the operator's own events, and manages feeds that the server refreshes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import typer
@@ -27,7 +26,6 @@ events = typer.Typer(
     add_completion=False, help="Import your own events and manage feeds.", no_args_is_help=True
 )
 T = TypeVar("T")
-_PRINT_INTERVAL = 5000  # events between two lines of progress, without a terminal
 
 feed = typer.Typer(help="Calendars at an address that the server refreshes.", no_args_is_help=True)
 events.add_typer(feed, name="feed")
@@ -124,12 +122,14 @@ def remove(
 ) -> None:
     """Remove a feed or an import with its events."""
     if not _run(lambda feeds: feeds.remove(name)):
-        raise OperatorError(f"There is no feed or import {name}; see: events list")
+        raise OperatorError(
+            f"There is no feed or import {name}; the command `events list` shows them"
+        )
     console.emit({"removed": name}, f"Removed {name}.", json=json)
 
 
 def _run(work: Callable[[importer.Feeds], Awaitable[T]]) -> T:
-    """Open the database, and return the result of `work` on the stored feeds and imports."""
+    """Open the database, run `work` on the stored feeds and imports, and return its result."""
 
     async def run() -> T:
         settings = console.settings()
@@ -145,10 +145,10 @@ def _run(work: Callable[[importer.Feeds], Awaitable[T]]) -> T:
 
 def _import(calendar: Calendar, *, allow_empty: bool, json: bool) -> None:
     try:
-        with _progress() as progress:
+        with console.ProgressReporter("events read") as progress:
             imported = _run(
                 lambda feeds: feeds.import_calendar(
-                    calendar, allow_empty=allow_empty, progress=progress
+                    calendar, allow_empty=allow_empty, progress=progress.update
                 )
             )
     except importer.ImportRejected as error:
@@ -174,26 +174,10 @@ def _warn_of_venues(imported: importer.ImportedCalendar) -> None:
         )
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[int], None]]:
-    """Yield a function that shows how many events are read: one line on a terminal, else many."""
-    err = console.err()
-    if err.is_terminal:
-        with err.status("Reading") as status:
-            yield lambda read: status.update(f"{read:,} events read")
-        return
-
-    def print_count(read: int) -> None:
-        if read % _PRINT_INTERVAL == 0:
-            err.print(f"{read:,} events read")
-
-    yield print_count
-
-
 def _place(
     lat: float | None, lng: float | None, country: str | None, region: str | None
 ) -> dict[str, Any]:
-    """Return the options for events without coordinates, with a time zone, as `Calendar` fields."""
+    """Return where events without coordinates take place, and its time zone, for `Calendar`."""
     if (lat is None) != (lng is None):
         raise OperatorError("--lat and --lng must be used together")
     if region and not country:
@@ -212,10 +196,12 @@ def _place(
 
 
 def _notice(attribution: str, url: str | None, license_: str | None) -> dict[str, Any]:
-    """Return the attribution to show with the events, as `Calendar` fields."""
+    """Return the source's notice to show with the events, as fields of `Calendar`."""
     console.check_notice(attribution, url, license_)
     if not attribution.strip() and (url or license_):
-        raise OperatorError("--license and --attribution-url need --attribution, the text shown")
+        raise OperatorError(
+            "--license and --attribution-url also need --attribution, the text of the notice"
+        )
     return {"attribution": attribution.strip(), "attribution_url": url, "license": license_}
 
 
@@ -233,7 +219,7 @@ def _guide(name: str | None) -> dict[str, Any]:
 
 
 def _table(list_path: str | None, columns: Sequence[str]) -> dict[str, Any]:
-    """Return the options on how to read a table, as `Calendar` fields; columns are by our field."""
+    """Return the options `--list` and `--column` as fields of `Calendar`."""
     chosen: dict[str, list[str]] = {}
     for text in columns:
         field, _, column = (part.strip() for part in text.partition("="))

@@ -10,7 +10,6 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 import typer
 from rich.console import RenderableType
-from rich.progress import Progress
 
 from location_context.cli import console
 from location_context.errors import OperatorError
@@ -78,7 +77,7 @@ def import_(  # noqa: PLR0913  each option is an argument
         raise OperatorError("Use exactly one of: a file or address, --sample, --wikidata.")
     if name and not _NAME.fullmatch(name):
         raise OperatorError(
-            f"--name is {name!r}; accepted: at most 40 of a-z, 0-9 and -, beginning without -."
+            f"--name is {name!r}; accepted: at most 40 characters (a-z, 0-9, -), the first not -."
         )
     console.check_notice(attribution, attribution_url, license_)
     day, texts = _date(dated), sources.read_labels(labels) if labels else {}
@@ -142,12 +141,14 @@ def remove(*, name: Name = "", json: console.Json = False) -> None:
     """Remove a guide with all its versions; running servers stop serving it within seconds."""
     guide_name = f"the guide {name!r}" if name else "the unnamed guide"
     if not _run(lambda guides: guides.remove(name)):
-        raise OperatorError(f"There is no version of {guide_name}; see: guide list")
+        raise OperatorError(
+            f"There is no version of {guide_name}; the command `guide list` shows all versions"
+        )
     console.emit({"removed": name}, f"Removed {guide_name}.", json=json)
 
 
 def _run(work: Callable[[SqlGuideStore], Awaitable[T]]) -> T:
-    """Open the database, and return the result of `work` on the stored guides."""
+    """Open the database, run `work` on the stored guides, and return its result."""
 
     async def run() -> T:
         settings = console.settings()
@@ -178,14 +179,13 @@ async def _import(  # noqa: PLR0913  the options of `import_`
             dataset = await sources.fetch_wikidata(client)
         else:
             dataset = await sources.fetch(client, source, settings)
-        with Progress(console=console.err(), transient=True) as bar:
-            task = bar.add_task("Checking rows", total=None)
+        with console.ProgressReporter("rows") as progress:
             _, report = await datasets.run(
                 dataset.data,
                 describe(dataset),
                 name=name,
                 strict=strict,
-                progress=lambda done, total: bar.update(task, completed=done, total=total),
+                progress=progress.update,
             )
         return report
 

@@ -2,14 +2,13 @@
 
 The file is CSV with the columns `lat,lng` and optionally `start,end`; without dates, the stay is
 the next seven days. Invalid lines are reported and skipped. When the budget of a provider is spent,
-`warm` waits and prints for how long. Fetched data are stored, so a second run continues where the
-first stopped. The exit code is 1 if answers are still incomplete.
+`warm` says so and tries again each minute. Fetched data are stored, so a second run continues where
+the first stopped. The exit code is 1 if answers are still incomplete.
 
 With `--climate-only`, it only fetches ten years of climate for each place, which serve any stay.
 """
 
 import asyncio
-import math
 from asyncio import sleep
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -43,9 +42,8 @@ from location_context.upstream.http import HttpClient
 MAX_CONCURRENT = 4
 READ_TIMEOUT = 60.0  # seconds for one place
 DEFAULT_DAYS = 7
-_COLD_UNITS = 200.0  # units that ten years of four months cost at Open-Meteo; a week costs 66
-_MAX_PAUSE = 60.0  # seconds, after which the budget is checked again
-_MIN_PAUSE = 1.0
+_SPENT_PAUSE = 60.0  # seconds before a call whose budget is spent; a minute is the usual window
+_FAILED_PAUSE = 1.0  # seconds before the second attempt after any other failure
 _MAX_LISTED = 20
 _INCOMPLETE = frozenset({"incomplete", "nothing"})
 File = Annotated[Path, typer.Argument(metavar="FILE", help="CSV with lat,lng[,start,end].")]
@@ -95,7 +93,7 @@ def _warm_climate(file: Path, *, json: bool) -> None:
 
 def _warm_sections(file: Path, *, wait: bool, json: bool) -> None:
     rows = console.csv_rows(file, ("lat", "lng"))
-    with console.ProgressReporter("Reading", len(rows), "places") as progress:
+    with console.ProgressReporter("places", len(rows)) as progress:
         summary = asyncio.run(_warm(rows, progress, wait=wait))
     wrong, incomplete = sorted(summary.invalid), sorted(summary.incomplete)
     lines = [
@@ -181,35 +179,28 @@ async def _complete(
     sections = [cached.section for cached in chosen(service.sections, ())]
     again = True
     while True:
-        refused = service.hosts.refused
+        refused = _budget_refusals(service)
         results = await read_all(sections, query, Deadline.after(READ_TIMEOUT))
         kinds = {name: _kind(result) for name, result in results.items()}
         if _INCOMPLETE.isdisjoint(kinds.values()):
             return kinds
-        is_spent = service.hosts.refused > refused  # by this place or a concurrent one
+        is_spent = _budget_refusals(service) > refused  # by this place or a concurrent one
         if wait and is_spent:
-            pause = max(_MIN_PAUSE, service.hosts.wait(_COLD_UNITS))
-            left = (progress.total - progress.done) / max(1, progress.done)
-            about = _duration(max(pause, service.hosts.span(left)))
             progress.message(
-                f"The call budget is spent; the rest will take about {about}. Everything fetched "
-                "so far is stored, so you can stop this command and run it again later to "
-                "continue."
+                "The call budget is spent; the next attempt is in a minute. Everything fetched so "
+                "far is stored, so you can stop this command and run it again later to continue."
             )
-            await sleep(min(pause, _MAX_PAUSE))
+            await sleep(_SPENT_PAUSE)
         elif again and not is_spent:
             again = False
-            await sleep(_MIN_PAUSE)
+            await sleep(_FAILED_PAUSE)
         else:
             return kinds
 
 
-def _duration(seconds: float) -> str:
-    """Return a rounded duration such as `40 seconds`, `7 minutes`, `3 hours`, `2 days`."""
-    for length, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
-        if seconds >= 1.5 * length:
-            return f"{round(seconds / length)} {unit}"
-    return f"{math.ceil(seconds)} seconds"
+def _budget_refusals(service: Service) -> int:
+    """Return the number of calls that were not made because a provider's budget was spent."""
+    return sum(calls.refused.get("budget", 0) for calls in service.measured.calls.values())
 
 
 def _kind(result: SectionResult | None) -> str:

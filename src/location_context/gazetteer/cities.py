@@ -1,7 +1,9 @@
-"""Cities: GeoNames' places of over 1,000 people in a table, searched by distance and by name.
+"""Cities: a table of GeoNames' places of over 1,000 people, searched by distance and by name.
 
-Distances are chords (straight lines through the Earth), which sort like great circles. Names match
-by their beginning, without accents and case. Cities of over 50,000 people have alternate names too.
+Distances are those of straight lines through the Earth (chords): faster to compute than distances
+along the surface, and in the same order. A search text matches names that begin with it; accents
+and case are ignored. Cities of over 50,000 people are also found by alternate names, such as those
+in other languages.
 """
 
 import math
@@ -22,13 +24,13 @@ _TRANSLITERATION = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"} | dict.fromkeys("-'’", " ")
 )
 _UNIT = 1e-5  # degrees; GeoNames' coordinates have five decimals
-_NEAREST_KM = (20.0, 200.0, 800.0, 3_000.0, 21_000.0)  # radii searched in turn; the last is all
+_NEAREST_KM = (20.0, 200.0, 800.0, 3_000.0, 21_000.0)  # radii searched in turn, up to all of Earth
 _REGION_KM = 100.0  # radius searched first; the whole country only if needed
 Rows = NDArray[np.int32]
 
 
 class City(msgspec.Struct, frozen=True, kw_only=True):
-    """A city; `country` and `region` are ISO 3166 codes, `region` is None if unknown."""
+    """A city; `country` is an ISO 3166-1 alpha-2 code, `region` an ISO 3166-2 code if known."""
 
     name: str
     country: str
@@ -40,16 +42,16 @@ class City(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cities:
-    """The table of cities, mapped from its file: processes share its memory.
+    """The table of cities. Processes share one copy in memory, since its file is memory-mapped.
 
-    A row is a city; rows are sorted by country, and `by_lat` lists their numbers from south to
-    north. All names are concatenated; name n ends at `name_ends[n]`. The keys, which are names as
-    `search_key` returns them, are concatenated in sorted order. `key_cities` has the row number of
-    each key, bitwise inverted (`~`) if the key is an alternate name.
+    Each row is a city. Rows are sorted by country; `by_lat` lists row numbers from south to north.
+    All names are concatenated, and name n ends at `name_ends[n]`. A key is a name in the form that
+    `search_key` returns; the sorted keys are concatenated too. `key_cities` has the row number of
+    each key's city. If the key is an alternate name, the bits of this number are inverted (`~`).
     """
 
     def __init__(self, table: NDArray[Any]) -> None:
-        """Set the columns from `table`, which has one record with a field for each column."""
+        """Read the columns from `table`, which has one record with a field for each column."""
         column = {name: np.asarray(table[name][0]) for name in table.dtype.names or ()}
         self._lat, self._lng, self._by_lat = column["lat"], column["lng"], column["by_lat"]
         self._populations, self._countries = column["population"], column["country"]
@@ -63,11 +65,11 @@ class Cities:
 
     @classmethod
     def load(cls) -> Self:
-        """Return the table in the package's file."""
+        """Return the table, read from the file that is part of this package."""
         return cls(np.load(FILE, mmap_mode="r"))
 
     def nearest(self, lat: float, lng: float) -> City | None:
-        """Return the nearest city, in whatever country it is."""
+        """Return the city nearest to the point, in any country; None only if the table is empty."""
         for km in _NEAREST_KM:
             rows = self._box(lat, lng, km)
             distances = self._distances(rows, lat, lng)
@@ -76,10 +78,11 @@ class Cities:
         return None
 
     def around(self, lat: float, lng: float) -> City | None:
-        """Return the most populous city whose built-up area contains the point; None if none does.
+        """Return the most populous city whose built-up area contains the point, or None.
 
-        The area is taken to be a disc with 3,000 people per km². So a point in a district of Paris
-        returns Paris, and a point in a village nearby returns the village.
+        The built-up area is estimated: a disc with 3,000 people per km², and 1 km around it. So a
+        point in a district of Paris returns Paris, and a point in a village nearby returns the
+        village.
         """
         rows = self._box(lat, lng, self._widest)
         populations = self._populations[rows]
@@ -91,8 +94,9 @@ class Cities:
     def regions(self, lat: float, lng: float, country: str) -> tuple[str, ...]:
         """Return the regions (ISO 3166-2) that may contain the point, the nearest first.
 
-        These are the regions of the nearest city and of all others at most 1.6 times as far away
-        plus 1 km. The result is empty if the region of any of these cities is unknown.
+        Outlines of regions are not stored, so the cities of `country` decide. If the nearest city
+        is d km away, the result has the regions of all cities within 1.6 d + 1 km. The result is
+        empty if the region of any of these cities is unknown.
         """
         first = bisect_left(self._countries, country.encode())
         last = bisect_right(self._countries, country.encode())
@@ -110,7 +114,10 @@ class Cities:
         return () if None in names else tuple(name for name in names if name)
 
     def _box(self, lat: float, lng: float, km: float) -> Rows:
-        """Return sorted row numbers of all cities within `km`, and of some farther away."""
+        """Return the sorted row numbers of the cities in a box around the point.
+
+        The box contains all cities within `km`, and in its corners some that are farther away.
+        """
         reach = math.degrees(km / EARTH_RADIUS_KM) + 0.01  # a margin for rounding errors
         south, north = (
             bisect_left(self._by_lat, (lat + side * reach) / _UNIT, key=self._lat.__getitem__)
@@ -125,7 +132,7 @@ class Cities:
         return np.sort(rows)
 
     def _distances(self, rows: Rows, lat: float, lng: float) -> NDArray[np.float32]:
-        """Return the chords in km from the point to the cities in these rows."""
+        """Return the straight-line distance in km from the point to the city in each row."""
         vectors = _vectors(self._lat[rows] / 1e5, self._lng[rows] / 1e5)
         difference = vectors - _vectors(np.array([lat]), np.array([lng]))
         chords: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
@@ -134,9 +141,10 @@ class Cities:
     def search(self, text: str, limit: int, *, whole: bool = False) -> list[City]:
         """Return cities with a name that begins with `text`, the most populous first.
 
-        With `whole`, the name must equal `text`: "Como" does not match Comodoro Rivadavia. If only
-        an alternate name matches, and only in part, the population counts a twentieth: "new york"
-        must not return Jakarta first.
+        With `whole`, the name must equal `text`: "Como" does not match Comodoro Rivadavia. If
+        `text` is only the beginning of an alternate name, the city is ranked as if it had a
+        twentieth of its people. Without this rule, "new york" would return Jakarta ("New York van
+        Java") before New York Mills.
         """
         prefix = search_key(text).encode()
         if not prefix:
@@ -174,7 +182,10 @@ class Cities:
 
 
 def search_key(text: str) -> str:
-    """Return a name in lower case, without accents, and with spaces for hyphens and apostrophes."""
+    """Return a name in the form that searches compare.
+
+    The form is lower case without accents, with spaces in place of hyphens and apostrophes.
+    """
     plain = text.casefold().translate(_TRANSLITERATION)
     if not plain.isascii():
         decomposed = unicodedata.normalize("NFKD", plain)
@@ -188,7 +199,10 @@ def _piece(text: NDArray[np.uint8], ends: NDArray[np.uint32], number: int) -> by
 
 
 def _radius(population: Any) -> Any:
-    """Return the radius in km of a city's built-up area, for a number or an array of people."""
+    """Return the estimated radius in km of a city's built-up area.
+
+    `population` is a number, or an array of numbers for several cities.
+    """
     return np.sqrt(population / (math.pi * PEOPLE_PER_KM2)) + 1.0
 
 

@@ -1,9 +1,10 @@
 """Gazetteer: time zone, country and region of any point on Earth, and cities by name, offline.
 
-Zones are OpenStreetMap's boundaries, packaged by tzfpy. At sea there is a nautical zone and no
-country. Regions are GeoNames' first-level regions as ISO 3166-2 codes, in countries whose holidays
-differ by region; elsewhere the region is None. Alsace and Moselle, whose holidays differ from those
-of their region, have outlines of their own, accurate to about 3 km.
+Boundaries of time zones are OpenStreetMap's, packaged by tzfpy. At sea the time zone depends only
+on the longitude, and there is no country. Regions are GeoNames' first-level regions as ISO 3166-2
+codes, in countries whose holidays differ by region; elsewhere the region is None. Alsace and
+Moselle count as regions, since their holidays differ from the rest of Grand Est; their outlines are
+accurate to about 3 km.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from location_context.point import Point, canonical, distance_km
 __all__ = ["City", "Gazetteer"]
 
 MAX_CACHED_POINTS = 16_384
-MAX_CITY_DISTANCE = 25.0  # km; a city farther away does not name the point
+MAX_CITY_DISTANCE = 25.0  # km; the name of a city farther away is not used for the point
 _ALSACE: zones.Outline = (
     (7.64, 49.06), (7.55, 48.97), (7.36, 48.95), (7.24, 49.00), (7.00, 49.02), (6.95, 48.88),
     (7.08, 48.81), (7.29, 48.84), (7.29, 48.66), (7.13, 48.52), (7.08, 48.30), (7.05, 48.10),
@@ -34,38 +35,35 @@ _MOSELLE: zones.Outline = (
 
 
 class Gazetteer:
-    """Finds zone, country, region and city of a point, and caches recent points."""
+    """Finds the time zone, country, region and city of a point; recent points are cached."""
 
     def __init__(self, countries: Mapping[str, str], cities: Cities) -> None:
         self._countries = countries
         self._cities = cities
         self._locate_cached = lru_cache(maxsize=MAX_CACHED_POINTS)(self._locate)
-        self._around = lru_cache(maxsize=MAX_CACHED_POINTS)(cities.around)
 
     @classmethod
     def load(cls) -> Self:
-        """Return a gazetteer with the tables of this package and of tzdata."""
+        """Return a gazetteer that uses this package's cities, and tzdata's table of countries."""
         return cls(zones.zone_countries(), Cities.load())
 
     def point(self, lat: float, lng: float) -> Point:
-        """Return the point at these coordinates, rounded, with its zone, country and region."""
+        """Return a `Point` with its time zone, country, region and city.
+
+        Its coordinates are rounded to four decimals.
+        """
         return self._locate_cached(*canonical(lat, lng))
 
     def country(self, lat: float, lng: float) -> str | None:
-        """Return the country's ISO 3166-1 alpha-2 code at these coordinates; None at sea."""
+        """Return the ISO 3166-1 alpha-2 code of the country at these coordinates; None at sea."""
         return self.point(lat, lng).country
 
     def search(self, text: str, limit: int = 8, *, whole: bool = False) -> list[City]:
-        """Return cities whose name begins with `text` (equals, if `whole`), most populous first."""
+        """Return cities whose name begins with `text` or, if `whole`, equals it.
+
+        The most populous city comes first; accents and case are ignored.
+        """
         return self._cities.search(text, limit, whole=whole)
-
-    def nearest_city(self, lat: float, lng: float) -> City | None:
-        """Return the nearest city, in whatever country it is."""
-        return self._cities.nearest(lat, lng)
-
-    def city_around(self, lat: float, lng: float) -> City | None:
-        """Return the city whose built-up area contains the point; None outside of cities."""
-        return self._around(lat, lng)
 
     def _locate(self, lat: float, lng: float) -> Point:
         zone = zones.boundary_zone(lat, lng)
@@ -76,17 +74,23 @@ class Gazetteer:
         return Point(lat, lng, zone, country, region, possible, self._place(lat, lng))
 
     def _place(self, lat: float, lng: float) -> str | None:
-        """Return the city around a point, else the nearest within 25 km, else None."""
-        if city := self.city_around(lat, lng):
+        """Return the name of the city at a point, or None.
+
+        This is the city whose built-up area contains the point, else the nearest city within 25 km.
+        """
+        if city := self._cities.around(lat, lng):
             return city.name
-        city = self.nearest_city(lat, lng)
+        city = self._cities.nearest(lat, lng)
         if city and distance_km(lat, lng, city.lat, city.lng) <= MAX_CITY_DISTANCE:
             return city.name
         return None
 
 
 def subregion(region: str, lat: float, lng: float) -> str:
-    """Return the code of Alsace or Moselle for points there, and of the region elsewhere."""
+    """Return the code of Alsace or Moselle if the point is there; otherwise return `region`.
+
+    These parts of the region Grand Est (`FR-GES`) have holidays of their own.
+    """
     if region == "FR-GES" and zones.inside(_ALSACE, lat, lng):
         return "FR-6AE"
     if region == "FR-GES" and zones.inside(_MOSELLE, lat, lng):

@@ -1,12 +1,16 @@
 """Zones: the time zone of any point on Earth, and the country of a zone.
 
-Zones are OpenStreetMap's boundaries, as tzfpy packages them; at sea the zone is nautical. tzdata's
-`zone.tab` gives each zone's country. Where a zone covers parts of several countries, outlines
-correct that: northern Vietnam has Bangkok's zone, Kosovo Belgrade's, Jan Mayen Oslo's, the base at
-Guantánamo New York's. Malawi's zone reaches across the lake to Tanzania's shore. Antarctica south
-of 60°S is AQ, whatever time a station uses. The outline of Kosovo is accurate to about 3 km at the
-border with Serbia; its other neighbours have other zones, so there it may run outside the border.
-The uninhabited Bouvet, Heard and McDonald islands are boxes in the sea.
+The boundaries of zones are OpenStreetMap's, as the package tzfpy has them. At sea the zone depends
+only on the longitude (such as `Etc/GMT-2`). tzdata's table `zone.tab` names one country for each
+zone. For parts of some zones this country is wrong, and a rule corrects it. Bangkok's zone includes
+northern Vietnam, Belgrade's zone Kosovo, Oslo's zone Jan Mayen, New York's zone the base at
+Guantánamo. Malawi's zone includes waters of the lake at Tanzania's shore. Land south of 60°S is
+Antarctica (AQ), whatever the zone.
+
+The outline of Kosovo is accurate to about 3 km at the border with Serbia. Elsewhere it may extend
+beyond the border, since it is used only within Belgrade's zone, and Kosovo's other neighbours have
+other zones. The uninhabited Bouvet, Heard and McDonald islands have no zone and are recognised by
+bounding boxes.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,31 +41,30 @@ _NORTHERN_VIETNAM = ((18.6, 101.6), (16.5, 105.0))  # corners; points north-east
 
 
 def zone_countries() -> Mapping[str, str]:
-    """Return country codes (ISO 3166-1 alpha-2) by IANA zone, from the pinned tzdata package."""
+    """Return the country code (ISO 3166-1 alpha-2) of each IANA time zone, read from tzdata."""
     text = (resources.files("tzdata.zoneinfo") / "zone.tab").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
     return {row[2].strip(): row[0] for row in rows if len(row) >= 3}
 
 
 def main_zone(country: str) -> str | None:
-    """Return the zone that `zone.tab` lists first for a country, usually the most populous zone."""
+    """Return a country's first time zone in `zone.tab`, usually the most populous one, or None."""
     return next((zone for zone, code in zone_countries().items() if code == country), None)
 
 
 def correct(lat: float, lng: float, zone: str, country: str | None) -> tuple[str, str | None]:
-    """Return zone and country of a point, corrected where a zone covers several countries."""
+    """Return the corrected time zone and country of a point.
+
+    `zone` and `country` are the uncorrected ones. They are wrong where a zone covers parts of
+    several countries, such as Bangkok's in northern Vietnam.
+    """
     if lat < _ANTARCTIC and not is_nautical(zone):
         return zone, "AQ"
     if (rule := _RULES.get(zone)) is not None and rule[0](lat, lng):
         return rule[1], rule[2]
     if is_nautical(zone):
-        return zone, _uninhabited(lat, lng)
+        return zone, next((c for s, n, w, e, c in _ISLANDS if s < lat < n and w < lng < e), None)
     return zone, country
-
-
-def _uninhabited(lat: float, lng: float) -> str | None:
-    """Return the country of an uninhabited island, which has no zone of its own; else None."""
-    return next((c for s, n, w, e, c in _ISLANDS if s < lat < n and w < lng < e), None)
 
 
 _RULES: Mapping[str, tuple[Callable[[float, float], bool], str, str]] = {
@@ -82,12 +85,12 @@ _RULES: Mapping[str, tuple[Callable[[float, float], bool], str, str]] = {
 
 
 def is_nautical(zone: str) -> bool:
-    """Return True for a zone at sea, such as `Etc/GMT` or `Etc/GMT-2`."""
+    """Return True if a time zone is one used at sea, such as `Etc/GMT` or `Etc/GMT-2`."""
     return zone.startswith("Etc/GMT")
 
 
 def inside(outline: Sequence[tuple[float, float]], lat: float, lng: float) -> bool:
-    """Return True if a point is inside an outline (counts crossings of a ray to the west)."""
+    """Return True if a point is inside `outline`, a polygon of (lng, lat) corners."""
     crossings = 0
     for (x, y), (next_x, next_y) in zip(outline, (*outline[1:], outline[0]), strict=True):
         if (y > lat) != (next_y > lat):
@@ -96,14 +99,14 @@ def inside(outline: Sequence[tuple[float, float]], lat: float, lng: float) -> bo
 
 
 class Boundaries:
-    """The boundaries of zones, mapped from their file: processes share its memory.
+    """The boundaries of time zones, in a memory-mapped file, so that processes share its memory.
 
-    `lng` and `lat` contain the corners of all outlines; outline n ends at `ends[n]`. Each outline
-    also has its zone and its bounding box.
+    The columns `lng` and `lat` contain the corners of all outlines, one after another; outline n
+    ends at `ends[n]`. Each outline also has its zone and its bounding box.
     """
 
     def __init__(self, table: NDArray[Any]) -> None:
-        """Set the columns from `table`, which has one record with a field for each column."""
+        """Read the columns from `table`, which has one record with a field for each column."""
         column = {name: np.asarray(table[name][0]) for name in table.dtype.names or ()}
         self._lng, self._lat, self._ends = column["lng"], column["lat"], column["ends"]
         self._west, self._east = column["west"], column["east"]
@@ -113,11 +116,14 @@ class Boundaries:
 
     @classmethod
     def load(cls) -> Self:
-        """Return the boundaries in the package's file."""
+        """Return the boundaries, read from the file that is part of this package."""
         return cls(np.load(FILE, mmap_mode="r"))
 
     def zone(self, lat: float, lng: float) -> str:
-        """Return the uncorrected zone of a point; `lat` and `lng` are in canonical form."""
+        """Return the time zone at a point, without the corrections of `correct`.
+
+        `lat` and `lng` are coordinates that `canonical` has rounded.
+        """
         zones = [self._zones[self._zones_of[number]] for number in self._around(lat, lng)]
         # the boundaries of two zones cover Xinjiang; tzdata and GeoNames use Urumqi's
         if "Asia/Urumqi" in zones:
@@ -125,7 +131,7 @@ class Boundaries:
         return zones[0] if zones else nautical(lng)
 
     def _around(self, lat: float, lng: float) -> Iterator[int]:
-        """Yield the numbers of the outlines that contain a point."""
+        """Yield the indexes of the outlines that contain a point."""
         boxes = (self._south <= lat) & (self._north >= lat) & (self._west <= lng)
         for number in np.flatnonzero(boxes & (self._east >= lng)).tolist():
             corners = slice(self._ends[number - 1] if number else 0, self._ends[number])
@@ -147,17 +153,20 @@ def _boundaries() -> Boundaries:
 
 
 def zone_at(lat: float, lng: float) -> str:
-    """Return the time zone at a point, without loading the table of cities."""
+    """Return the time zone at a point; unlike `Gazetteer`, this loads no table of cities."""
     lat, lng = canonical(lat, lng)
     return correct(lat, lng, boundary_zone(lat, lng), None)[0]
 
 
 def boundary_zone(lat: float, lng: float) -> str:
-    """Return the zone of a point from the boundaries alone, without the corrections."""
+    """Return the time zone whose boundary contains a point; the corrections are not applied."""
     return _boundaries().zone(lat, lng)
 
 
 def nautical(lng: float) -> str:
-    """Return the zone at sea, 15 degrees wide; as in POSIX, `Etc/GMT-2` is two hours ahead."""
+    """Return the time zone at sea for a longitude; such zones are 15 degrees wide.
+
+    The sign in the name is reversed, as in POSIX: `Etc/GMT-2` is two hours ahead of UTC.
+    """
     hours = round(lng / 15)
     return f"Etc/GMT{-hours:+d}" if hours else "Etc/GMT"

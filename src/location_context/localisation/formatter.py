@@ -1,15 +1,16 @@
-"""Formatter: dates, times, numbers and units as people write them in a language, by CLDR.
+"""Formatter: writes dates, times, numbers and units as is usual in a language.
 
-A line never breaks inside a number with its unit or inside a range: these contain no-break spaces.
-Ranges use an en dash, negative numbers a true minus sign.
+The rules are those of Unicode's CLDR. Special characters prevent a line break between a number and
+its unit, and inside a range. Ranges use an en dash, negative numbers a true minus sign.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import date, datetime, time
 from functools import cached_property, lru_cache
 
-from babel import Locale, dates, numbers, units
+from babel import dates, numbers, units
+from babel.lists import format_list
 
 from location_context.localisation.language import Language
 
@@ -35,7 +36,11 @@ _UNITS = {
 
 
 class Message(str):
-    """A translated message; `format` never doubles a full stop (German `am So., 6..`)."""
+    """A translated message with placeholders.
+
+    If a value ends in a full stop and the message has another one after it, `format` writes only
+    one: `am So., 6.` in German, not `am So., 6..`.
+    """
 
     __slots__ = ()
 
@@ -48,76 +53,12 @@ class Message(str):
         return str.format(self, **fields)
 
 
-# cached, since formatting by CLDR takes 0.1 ms, and a page contains hundreds of such texts
-@lru_cache(maxsize=10_000)
-def _decimal(language: Language, value: float, digits: int) -> str:
-    return numbers.format_decimal(value, _pattern(digits), language.locale)
-
-
-@lru_cache(maxsize=10_000)
-def _measure(language: Language, value: float, unit: str, digits: int) -> str:
-    return non_breaking(
-        units.format_unit(
-            value, _UNITS[unit], length="short", format=_pattern(digits), locale=language.locale
-        )
-    )
-
-
-@lru_cache(maxsize=10_000)
-def _date(language: Language, day: date, pattern: str) -> str:
-    return dates.format_date(day, pattern, language.locale)
-
-
-@lru_cache(maxsize=10_000)
-def _skeleton(language: Language, day: date, skeleton: str) -> str:
-    return dates.format_skeleton(skeleton, day, locale=language.locale)
-
-
-@lru_cache(maxsize=10_000)
-def _time(language: Language, hour: int, minute: int) -> str:
-    return non_breaking(dates.format_time(time(hour, minute), "short", locale=language.locale))
-
-
-@lru_cache(maxsize=1_000)
-def _percent(language: Language, value: int) -> str:
-    return non_breaking(numbers.format_percent(value / 100, locale=language.locale))
-
-
-@lru_cache(maxsize=10_000)
-def _interval(language: Language, start: date | time, end: date | time, skeleton: str) -> str:
-    return dates.format_interval(start, end, skeleton, locale=language.locale)
-
-
-@lru_cache(maxsize=10_000)
-def _money(language: Language, amount: float, currency: str) -> str:
-    whole = amount == int(amount)
-    pattern = language.locale.currency_formats["standard"].pattern
-    text = numbers.format_currency(
-        amount,
-        currency,
-        pattern.replace("0.00", "0") if whole else None,
-        locale=language.locale,
-        currency_digits=not whole,
-    )
-    return non_breaking(text)
-
-
-@lru_cache(maxsize=100)
-def _list_patterns(language: Language) -> tuple[str, str, str, str]:
-    patterns = language.locale.list_patterns["standard"]
-    return patterns["2"], patterns["start"], patterns["middle"], patterns["end"]
-
-
-@lru_cache(maxsize=10_000)
-def _range_in_words(language: Language, low: int, high: int) -> str:
-    fmt = Formatter(language)
-    if low == high:
-        return fmt.temperature(high)
-    degrees = fmt.temperature(high)
-    if language.direction == "rtl":  # else ° would be drawn on the wrong side of its number
-        degrees = _LEFT_TO_RIGHT_MARK + degrees
-    text = fmt.gettext("{low} to {high}").format(low=fmt.number(low), high=degrees)
-    return non_breaking(_BESIDE_IDEOGRAPH.sub(_WORD_JOINER, text))
+# cached, since formatting by CLDR takes 0.1 ms, and a page contains hundreds of such texts; values
+# are positional, as keywords would take the cache twice as long
+@lru_cache(maxsize=60_000)
+def _written(function: Callable[..., str], *values: Hashable) -> str:
+    """Return the result of Babel's `function` for these values; results are cached."""
+    return function(*values)
 
 
 def _pattern(digits: int) -> str:
@@ -125,10 +66,11 @@ def _pattern(digits: int) -> str:
 
 
 class Formatter:
-    """The formats and messages of one language."""
+    """Formats values and translates messages for one language."""
 
     def __init__(self, language: Language) -> None:
         self.language = language
+        self._locale = language.locale
 
     def gettext(self, message: str) -> Message:
         return Message(self.language.gettext(message))
@@ -137,19 +79,22 @@ class Formatter:
         return Message(self.language.ngettext(one, many, count))
 
     @cached_property
-    def _locale(self) -> Locale:
-        return self.language.locale
-
-    @cached_property
     def _right_to_left(self) -> bool:
         return self.language.direction == "rtl"
+
+    def _date(self, day: date, pattern: str) -> str:
+        return _written(dates.format_date, day, pattern, self._locale)
+
+    def _skeleton(self, day: date, skeleton: str) -> str:
+        return _written(dates.format_skeleton, skeleton, day, None, True, self._locale)
+
+    def _interval(self, start: date | time, end: date | time, skeleton: str) -> str:
+        return _written(dates.format_interval, start, end, skeleton, None, True, self._locale)
 
     def number(self, value: float, digits: int = 0) -> str:
         """Return a number with exactly `digits` decimal places."""
         value = round(value, digits) + 0.0
-        return self._signed(_decimal(self.language, value, digits), value=value)
-
-    def _signed(self, text: str, *, value: float) -> str:
+        text = _written(numbers.format_decimal, value, _pattern(digits), self._locale)
         if value >= 0:
             return text
         mark = _LEFT_TO_RIGHT_MARK if self._right_to_left else ""
@@ -157,7 +102,8 @@ class Formatter:
 
     def percent(self, value: float) -> str:
         """Return a whole percentage such as `35%`; `value` is from 0 to 100."""
-        return _percent(self.language, round(value))
+        share = round(value) / 100
+        return non_breaking(_written(numbers.format_percent, share, None, self._locale))
 
     def temperature(self, value: float) -> str:
         """Return a temperature such as `21°`, without C or F, as weather pages do."""
@@ -172,32 +118,50 @@ class Formatter:
         return f"{self.number(low)}{EN_DASH}{self.temperature(high)}"
 
     def temperatures_in_words(self, low: float, high: float) -> str:
-        """Return a range as `16 to 22°`, where readers would take `16–22°` for a low and a high."""
-        return _range_in_words(self.language, round(low), round(high))
+        """Return a range of temperatures such as `16 to 22°`.
+
+        It is for sentences in which `16–22°` would be read as the low and the high of a day.
+        """
+        degrees = self.temperature(high)
+        if round(low) == round(high):
+            return degrees
+        if self._right_to_left:  # else ° would be drawn on the wrong side of its number
+            degrees = _LEFT_TO_RIGHT_MARK + degrees
+        text = self.gettext("{low} to {high}").format(low=self.number(low), high=degrees)
+        return non_breaking(_BESIDE_IDEOGRAPH.sub(_WORD_JOINER, text))
 
     @staticmethod
     def spoken(text: str) -> str:
-        """Return a text for screen readers, without word joiners (they prevent line breaks)."""
+        """Return a text for screen readers: without word joiners.
+
+        These are invisible characters that prevent line breaks.
+        """
         return text.replace(_WORD_JOINER, "")
 
     @staticmethod
     def plain(text: str) -> str:
-        """Return a text for JSON, without word joiners and no-break spaces."""
+        """Return a text for JSON: without word joiners, and with spaces for no-break spaces.
+
+        A page needs these characters to prevent line breaks; JSON does not.
+        """
         return text.replace(_WORD_JOINER, "").replace(NO_BREAK, " ")
 
     @staticmethod
     def range_of(one: str, other: str) -> str:
-        """Return a range of two texts, with spaces around the dash: `-3° – 4°`."""
+        """Return two texts as a range, with spaces around the dash, such as `-3° – 4°`."""
         return f"{one}{NO_BREAK}{EN_DASH}{NO_BREAK}{other}"
 
     def measure(self, value: float, unit: str, digits: int = 0) -> str:
-        """Return a number with its unit, such as `28 mm`; `unit` is a key of `_UNITS`."""
-        return _measure(self.language, round(value, digits) + 0.0, unit, digits)
+        """Return a number with its unit, such as `28 mm`; `_UNITS` has the accepted units."""
+        value, name = round(value, digits) + 0.0, _UNITS[unit]
+        text = _written(units.format_unit, value, name, "short", _pattern(digits), self._locale)
+        return non_breaking(text)
 
     def distance(self, value: float, unit: str) -> str:
-        """Return a distance in `unit`, km or mi; below ten with one decimal unless it is whole.
+        """Return a distance with its unit; `unit` is `km` or `mi`, the unit of `value`.
 
-        Below 1 km it is in metres, below 0.1 mi in feet, both in steps of 50.
+        Distances below ten have one decimal unless they are whole. Distances below 1 km are in
+        metres, below 0.1 mi in feet, both in steps of 50.
         """
         if unit == "km" and value < 0.975:
             return self.measure(max(50, round(value * 20) * 50), "m")
@@ -216,46 +180,56 @@ class Formatter:
 
     @staticmethod
     def years(years: Sequence[int]) -> str:
-        """Return the range of consecutive years, such as `2016–2025`."""
+        """Return consecutive years as a range, such as `2016–2025`; one year as `2016`."""
         return f"{years[0]}{EN_DASH}{years[-1]}" if len(years) > 1 else str(years[0])
 
     def minutes(self, count: int) -> str:
         return non_breaking(self.gettext("{minutes} min").format(minutes=count))
 
     def money(self, amount: float, currency: str) -> str:
-        """Return an amount with its ISO 4217 currency, without decimals if it is whole."""
-        return _money(self.language, amount, currency)
+        """Return an amount of money, such as `€20` or `€20.50`; `currency` is an ISO 4217 code."""
+        whole = amount == int(amount)
+        pattern = self._locale.currency_formats["standard"].pattern
+        text = _written(
+            numbers.format_currency,
+            amount,
+            currency,
+            pattern.replace("0.00", "0") if whole else None,
+            self._locale,
+            not whole,
+        )
+        return non_breaking(text)
 
     def weekday(self, day: date) -> str:
-        """Return the short name of the weekday on its own, such as `Sat`."""
-        return _date(self.language, day, "ccc")
+        """Return the short name of the weekday, such as `Sat`, for use without a date."""
+        return self._date(day, "ccc")
 
     def day(self, day: date) -> str:
-        """Return weekday and day, such as `Wed 12`; enough if the month is known."""
+        """Return weekday and day of the month, such as `Wed 12`, for use if the month is clear."""
         if "Ed" not in self._locale.datetime_skeletons or self._locale.territory == "US":
             return non_breaking(f"{self.weekday(day)} {day.day}")
-        return non_breaking(_skeleton(self.language, day, "Ed"))
+        return non_breaking(self._skeleton(day, "Ed"))
 
     def date_short(self, day: date) -> str:
-        """Return weekday, day and month in short, such as `Wed 12 Aug`."""
-        return non_breaking(_skeleton(self.language, day, "MMMEd"))
+        """Return weekday, day and month with short names, such as `Wed 12 Aug`."""
+        return non_breaking(self._skeleton(day, "MMMEd"))
 
     def month(self, day: date) -> str:
-        """Return the short name of the month on its own, such as `Aug`."""
-        return _date(self.language, day, "LLL")
+        """Return the short name of the month, such as `Aug`, for use without a day."""
+        return self._date(day, "LLL")
 
     def month_long(self, day: date) -> str:
         """Return the full name of the month, such as `August`."""
-        # not `LLLL`: Babel 2.18 caches it for all languages in that of the first call
-        return _date(self.language, day, "MMMM")
+        # not `LLLL`: Babel 2.18 caches it without the language, so later languages get the first's
+        return self._date(day, "MMMM")
 
     def month_narrow(self, day: date) -> str:
-        """Return the initial of the month, such as `A`, for narrow columns in calendar order."""
-        return _date(self.language, day, "LLLLL")
+        """Return the initial of the month, such as `A`, for narrow columns of months in order."""
+        return self._date(day, "LLLLL")
 
     def date_long(self, day: date) -> str:
-        """Return a date without its year in full, such as `Wednesday 12 August`."""
-        return _date(self.language, day, self._full_date)
+        """Return weekday, day and month with full names, such as `Wednesday 12 August`; no year."""
+        return self._date(day, self._full_date)
 
     @cached_property
     def _full_date(self) -> str:
@@ -264,25 +238,27 @@ class Formatter:
     def dates(self, start: date, end: date) -> str:
         """Return a range of dates with weekdays and year, such as `Sat 8 – Sat 15 Aug 2026`."""
         if start == end:
-            return _skeleton(self.language, start, "yMMMEd")
-        text = _interval(self.language, start, end, "yMMMEd")
+            return self._skeleton(start, "yMMMEd")
+        text = self._interval(start, end, "yMMMEd")
         if self._locale.language == "en" and self._locale.territory != "US":
             return text.replace(",", "")  # as CLDR writes a single date in these regions
         return text
 
     def date_range_long(self, start: date, end: date) -> str:
         """Return a range of dates without weekdays and year, such as `8–15 Aug`."""
-        text = _interval(self.language, start, end, "MMMd")
+        text = self._interval(start, end, "MMMd")
         return non_breaking(text).replace("–", EN_DASH)
 
     def time(self, moment: datetime) -> str:
-        return _time(self.language, moment.hour, moment.minute)
+        clock = time(moment.hour, moment.minute)
+        return non_breaking(_written(dates.format_time, clock, "short", None, self._locale))
 
     def times(self, start: datetime, end: datetime) -> str:
         """Return a range of times such as `07:09–07:49`, or `7:09–7:49 PM` on a 12-hour clock."""
         if not self._half_days or (start.hour < 12) != (end.hour < 12):
             return f"{self.time(start)}{EN_DASH}{self.time(end)}"
-        text = _interval(self.language, _clock(start), _clock(end), "hm")
+        first, last = (time(one.hour, one.minute) for one in (start, end))
+        text = self._interval(first, last, "hm")
         return non_breaking(text).replace(_THIN, "").replace("–", EN_DASH)
 
     @cached_property
@@ -290,17 +266,21 @@ class Formatter:
         return "a" in self._locale.time_formats["short"].pattern
 
     def bidi_isolate(self, text: str) -> str:
-        """Return a name, isolated so that it cannot reorder right-to-left text around it."""
+        """Return a name that can be inserted in right-to-left text without reordering that text.
+
+        In right-to-left languages the name is put between Unicode isolate characters; in other
+        languages it is returned unchanged.
+        """
         return f"\u2068{text}\u2069" if text and self._right_to_left else text
 
     def moment(self, moment: datetime) -> str:
         """Return a date and time with the year, such as `4 Mar 2026, 09:40`."""
-        text = _skeleton(self.language, moment.date(), "yMMMd")
+        text = self._skeleton(moment.date(), "yMMMd")
         pattern = str(self._locale.datetime_formats["medium"])
         return pattern.format(self.time(moment), non_breaking(text))
 
     def zone(self, moment: datetime) -> str:
-        """Return the time zone at a moment: `CEST (UTC+2)`, or only `UTC+2` if it has no name."""
+        """Return the time zone at a moment: `CEST (UTC+2)`, or `UTC+2` if the zone has no name."""
         offset = moment.utcoffset()
         minutes = round(offset.total_seconds() / 60) if offset else 0
         hours, rest = divmod(abs(minutes), 60)
@@ -313,28 +293,15 @@ class Formatter:
 
     def join_list(self, texts: Sequence[str]) -> str:
         """Return the texts joined as a list, such as `a, b and c`."""
-        if len(texts) < 2:
-            return "".join(texts)
-        two, start, middle, end = _list_patterns(self.language)
-        if len(texts) == 2:
-            return two.format(*texts)
-        joined = start.format(texts[0], texts[1])
-        for text in texts[2:-1]:
-            joined = middle.format(joined, text)
-        return end.format(joined, texts[-1])
-
-    @cached_property
-    def word_separator(self) -> str:
-        """A space, or "" in Chinese and Japanese; placed between sentences and after a colon."""
-        return self.language.word_separator
+        return format_list(texts, locale=self._locale)
 
     @cached_property
     def comma(self) -> str:
-        """The comma of an enumeration, with the space that follows it."""
+        """The language's separator of items in a list: a comma, and a space where one is usual."""
         return {"ja": "、", "zh": "、", "ar": "، "}.get(self._locale.language, ", ")
 
     def join_sentences(self, said: Iterable[str]) -> str:
-        return self.word_separator.join(text for text in said if text)
+        return self.language.word_separator.join(text for text in said if text)
 
     @staticmethod
     def capitalise(text: str) -> str:
@@ -342,12 +309,8 @@ class Formatter:
         return text[:1].upper() + text[1:]
 
     def country(self, code: str) -> str:
-        """Return the name of a country by its two-letter ISO 3166-1 code."""
+        """Return the name of the country with this ISO 3166-1 alpha-2 code, or the unknown code."""
         return str(self._locale.territories.get(code, code))
-
-
-def _clock(moment: datetime) -> time:
-    return time(moment.hour, moment.minute)
 
 
 def non_breaking(text: str) -> str:

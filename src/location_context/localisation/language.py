@@ -1,8 +1,9 @@
 """Languages: the choice of a language, its messages (gettext) and its formats (CLDR).
 
-Catalogues are the files `locale/<tag>.po`, each read on first use. The lookup follows RFC 4647,
-section 3.4: subtags are removed from the end until a catalogue matches; otherwise English is used.
-A requested region sets the formats (`en-US`, `de-AT`); `en` alone has the formats of en-GB.
+The translated messages of a language are in its catalogue, the file `locale/<tag>.po`, which is
+read on first use. If a tag has no catalogue, its last part is removed until one matches (`de-AT`,
+then `de`); otherwise English is used (RFC 4647, section 3.4). A region in the requested tag
+(`en-US`, `de-AT`) chooses the formats of numbers and dates. `en` alone has British formats.
 """
 
 import gettext
@@ -40,7 +41,7 @@ class Language:
 
     @property
     def word_separator(self) -> str:
-        """A space, or "" in Chinese and Japanese; placed between sentences and after a colon."""
+        """The separator of sentences, also after a colon: a space; "" in Chinese and Japanese."""
         return "" if self.locale.language in {"ja", "zh"} else " "
 
     def gettext(self, message: str) -> str:
@@ -54,16 +55,19 @@ class Language:
 
 
 class Languages:
-    """The available languages; chooses one by tag or Accept-Language header."""
+    """The available languages, of which one is chosen by tag or Accept-Language header."""
 
     def __init__(self, catalogues: Mapping[str, Callable[[], gettext.NullTranslations]]) -> None:
-        """Set functions that read the catalogues, by tag; each is called on first use."""
+        """Store the functions that read each language's messages, by language tag.
+
+        Each function is called only when its language is first used.
+        """
         self._catalogues = {tag.lower(): (tag, cache(read)) for tag, read in catalogues.items()}
         self._catalogues.setdefault(SOURCE, (SOURCE, cache(gettext.NullTranslations)))
 
     @classmethod
     def load(cls, folder: Path = CATALOGUES) -> Self:
-        """Return the languages whose catalogues are in `folder`."""
+        """Return the languages that have a catalogue (`<tag>.po`) in `folder`."""
         return cls({file.stem: partial(_read, file) for file in folder.glob("*.po")})
 
     @property
@@ -75,7 +79,7 @@ class Languages:
         return self.choose(SOURCE)
 
     def choose(self, tag: str) -> Language:
-        """Return the language of a BCP 47 tag; English if there is no catalogue for the tag.
+        """Return the language of a BCP 47 tag such as `de-AT`; English if no catalogue matches.
 
         Raises:
             InvalidLanguage: the tag is malformed.
@@ -87,7 +91,10 @@ class Languages:
         return self._find(tag) or self._make(SOURCE, SOURCE)
 
     def accept(self, header: str) -> Language:
-        """Return the best language for an Accept-Language header; malformed parts are ignored."""
+        """Return the available language that an Accept-Language header prefers, else English.
+
+        Malformed parts of the header are ignored.
+        """
         for tag in _by_quality(header):
             if language := self._find(tag):
                 return language
@@ -123,7 +130,10 @@ def _read(file: Path) -> gettext.GNUTranslations:
 
 
 def _locale(requested: str, tag: str) -> Locale:
-    """Return the CLDR locale of the catalogue `tag`, with the requested region if CLDR has it."""
+    """Return the CLDR locale, which has the formats, for the catalogue with this `tag`.
+
+    The locale has the region of the tag `requested`, if CLDR knows that region.
+    """
     if requested.lower() == SOURCE:
         return Locale("en", "GB")
     base = Locale.parse(tag, sep="-")
@@ -139,7 +149,7 @@ def _locale(requested: str, tag: str) -> Locale:
 
 
 def _by_quality(header: str) -> Iterator[str]:
-    """Yield the well-formed tags of an Accept-Language header, best first (RFC 9110, 12.5.4)."""
+    """Yield the valid language tags of an Accept-Language header, the most preferred first."""
     ranked = []
     for position, part in enumerate(header[:1000].split(",")):
         tag, _, parameter = part.strip().partition(";")

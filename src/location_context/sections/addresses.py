@@ -13,9 +13,9 @@ _SAFE = "%/:@!$&'()*+,;=~?"
 
 @lru_cache(maxsize=2_000)
 def web_address(text: str | None) -> str | None:
-    """Return an http or https address, non-ASCII characters encoded; None for any other text.
+    """Return an http or https address with non-ASCII characters encoded; None for other text.
 
-    Text with inner blanks, control characters or more than 2,000 characters is not an address.
+    A text with inner spaces, control characters or more than 2,000 characters is not an address.
     """
     address = (text or "").strip()
     if len(address) > _LONGEST or _BLANK.search(address):

@@ -1,10 +1,12 @@
 """CachedSection: a section with a cache of its results.
 
-A fresh result is returned unchanged. For 60 s after it expires, it is still returned while a new
-one is read. Later, callers wait for a new result; if that fails, the old one is returned for up to
-an hour, marked `stale`. No expired result is used after midnight at the point, since an answer
-depends on the date. One read per key is under way at a time, and it outlives its callers. Widget
-traffic and keyed calls are read separately, since their deadlines differ.
+A fresh result is returned unchanged. For 60 s after a result expires, it is still returned while a
+new result is read in the background. After that, callers wait for the new result. If its read
+fails, the old result is returned for up to an hour, marked `stale`. No expired result is used after
+midnight at the point, since an answer depends on the date.
+
+At most one read per key is under way at a time, and the read continues if its callers give up.
+Requests of the widget and requests with an API key are read separately: their deadlines differ.
 """
 
 from collections.abc import Hashable
@@ -28,7 +30,7 @@ INCOMPLETE_TTL = timedelta(seconds=5)  # incomplete results are read again soon
 BACKGROUND_SECONDS = 10.0
 FAILURE_TTL = timedelta(minutes=1)
 MAX_BYTES = 16_000_000
-# memory, as measured: of an entry with its key and times; of a body, per byte of its JSON
+# measured memory of an entry without its body, and of a body for each byte of its JSON
 ENTRY_BYTES, BYTES_PER_JSON_BYTE = 2_000, 2.5
 
 
@@ -37,7 +39,7 @@ class CachedSection:
 
     Attributes:
         section: the section that answers and describes itself.
-        reads: the number of results by the way in which they were obtained.
+        reads: the number of results by `ReadKind`, the way in which they were obtained.
     """
 
     def __init__(
@@ -56,7 +58,7 @@ class CachedSection:
             fresh=lambda _key, result, _fetched_at: result.fresh_until,
             stale=None,  # `_usable` sets the limit
             max_size=max_bytes,
-            size_of=_size,
+            size_of=lambda one: ENTRY_BYTES + int(BYTES_PER_JSON_BYTE * len(one.payload)),
             is_complete=lambda result: result.complete,
             retry_incomplete=INCOMPLETE_TTL,
             apart=True,
@@ -120,12 +122,13 @@ class CachedSection:
     def last_read_failed(self) -> bool:
         """True for a minute after a read that failed, unless a later read succeeds.
 
-        The minute ends it even if all later requests receive cached responses, without a read.
+        Without this limit it could remain True for long: later requests may all receive responses
+        from the response cache, which reads no section.
         """
         return self._failed_at is not None and self._clock() < self._failed_at + FAILURE_TTL
 
     def is_reading(self, query: Query) -> bool:
-        """Return True if a read is under way that this query would join."""
+        """Return True if a read is already under way that this query would wait for."""
         return self._cache.is_fetching(self._key(query), public=query.public)
 
     def peek(self, query: Query) -> SectionResult | None:
@@ -149,7 +152,7 @@ class CachedSection:
         return result
 
     def _usable(self, entry: Entry[SectionResult], query: Query, beyond: timedelta) -> bool:
-        """Return True if a result is fresh, or expired within `beyond` on the same local day."""
+        """Return True if a result is fresh, or from today and expired at most `beyond` ago."""
         now = self._clock()
         if now < entry.retry_at:
             return True
@@ -160,10 +163,6 @@ class CachedSection:
         """Cancel the reads under way, and close the section."""
         await self._cache.close()
         await self.section.close()
-
-
-def _size(result: SectionResult) -> int:
-    return ENTRY_BYTES + int(BYTES_PER_JSON_BYTE * len(result.payload))
 
 
 def stale(result: SectionResult) -> SectionResult:

@@ -1,8 +1,9 @@
 """Card: a section's part of the widget before it is drawn.
 
-A card has facts for the top of the page and dated moments for the list of days; the page joins them
-with those of other sections. Also, or instead, a template draws the card: the section's own or the
-plain one. Only the weather's card has the rows of the days (`Timeline`). The compact page and the
+A card has facts for the top of the page, and moments (things that happen on a day) for its list of
+days. The page joins them with those of other sections: only the weather's card has rows, one a day
+(`Timeline`), into which the page puts the moments of all cards. The page can also show a card as a
+block of its own, drawn by the section's template or by the plain one. The compact page and the
 static card show the same facts and days, and each section's `Brief`: two sentences or a few lines.
 """
 
@@ -44,9 +45,10 @@ class Fact:
         value: a few words or a number, such as `13–16°`.
         caption: its meaning, such as `by day, 5–8° at night`.
         icon: one of the widget's icons (`widget/icons`).
-        tone: the colour of the icon, by its meaning.
-        weight: 100 and 90 are highs and rain, 80 a public holiday, 70 a rare sight in the sky, 60
-            polar light, 50 the nearest table, 40 sunset.
+        tone: the name of the icon's colour.
+        weight: 100 for high temperatures, 90 for rain, 80 for a public holiday, 70 for a rare sight
+            in the sky, 60 for a sun that does not rise or set, 50 for the nearest restaurant, 40
+            for sunset.
     """
 
     value: str
@@ -58,11 +60,11 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """Something that happens on a day; its row on the page shows at most two, a list the rest.
+    """Something that happens on a day. The day's row shows at most two moments, a list the rest.
 
     Attributes:
         day: the local date; None: the whole stay. A night has the date of its evening.
-        title, text: its name, and details in a quiet colour, such as `20:00 · Kursaal`.
+        title, text: its name, and details in a muted colour, such as `20:00 · Kursaal`.
         icon: one of the widget's icons (`widget/icons`).
         url: a page about it, http or https; empty for none.
         id: the section's identifier, sent to the embedding page when a guest follows the link.
@@ -86,7 +88,7 @@ class Entry:
 
     Attributes:
         id: the section's identifier, the same in every language and for every stay.
-        start, end: local dates, the last one included, or moments; `end` is None if unknown.
+        start, end: local dates, the last one included, or exact times; `end` is None if unknown.
         text: details, such as `Concert · from €45`.
         place: the venue, with its address where known; empty if there is none.
         position: the venue's latitude and longitude.
@@ -113,10 +115,10 @@ class Row:
 
     Attributes:
         spoken: the whole row as a sentence, for screen readers.
-        span: low, tenth percentile of the high, high and its ninetieth percentile, in per cent of
-            the scale; None where they are not known.
+        span: positions on the drawn temperature scale, in per cent: of the low, of the high's tenth
+            percentile, of the high, and of its ninetieth percentile; None if they are not known.
         rain, amount: the chance of rain in words, and the amount.
-        wet: how the rain is shown: 0 is plain, 1 in colour, 2 in bold.
+        wet: how the text on rain is shown: 0 is plain, 1 in colour, 2 in bold.
         typical: True if the row shows typical values and other rows show a forecast.
     """
 
@@ -138,11 +140,11 @@ class Timeline:
     """The rows of the stay's days, to which the page adds the moments of all sections.
 
     Attributes:
-        badge: a label for the kind of numbers, or for stale data; empty for none.
-        warning: the worst danger: its title, and a note on it.
-        stops: per cent and colour of each stop of the scale that all rows share.
-        key: the legend of the drawing in a row.
-        apart: the line above the first typical row.
+        badge: a label that names the kind of numbers, or says that data is stale; empty for none.
+        warning: the title of the worst danger, and a note on it.
+        stops: position in per cent and colour of each stop of the colour scale that all rows share.
+        key: the legend that explains the drawing in each row.
+        apart: the sentence above the first row with typical values.
     """
 
     heading: str
@@ -164,13 +166,13 @@ class Fold:
 
 @dataclass(frozen=True, kw_only=True)
 class BriefItem:
-    """A named thing, such as a restaurant, on one line.
+    """A line of a `Brief` about a thing with a name, such as a restaurant.
 
     Attributes:
-        name: its name.
-        note: a quiet note; left out where there is no room.
+        name: the name of the thing.
+        note: a note in a muted colour; left out where there is no room.
         url: a page about it, http or https; empty for none.
-        icon, icons: one of the widget's icons (`widget/icons`), and its number of repetitions.
+        icon, icons: one of the widget's icons (`widget/icons`), and how often it is repeated.
         spoken: the meaning of the icon, for screen readers.
         end, end_icon: a few words at the end of the line, such as `12 min`, and their icon.
         end_spoken: the meaning of both in words, such as `12 min on foot`.
@@ -194,7 +196,7 @@ class Brief:
     Attributes:
         heading: a word or two, for screen readers.
         lead: one sentence for the guest.
-        remark: a quiet sentence below it.
+        remark: a sentence below `lead`, in a muted colour.
         drawing: SVG shapes in a view box of 32 by 32 around its centre, beside the sentences.
         items: the named things, in the order in which they are shown.
     """
@@ -241,7 +243,7 @@ class PlainCard:
     Attributes:
         heading: the title of the card.
         lead: one sentence for the guest; empty for none.
-        facts: pairs of a quiet label and a value.
+        facts: pairs of a label, in a muted colour, and a value.
     """
 
     heading: str
@@ -249,14 +251,14 @@ class PlainCard:
     facts: Sequence[tuple[str, str]] = ()
 
     def card(self) -> Card:
-        """Return the card with the template of this package."""
+        """Return a card that this package's plain template draws."""
         items = [BriefItem(name=value, note=label) for label, value in self.facts]
         brief = Brief(heading=self.heading, lead=self.lead, items=items)
         return Card(template="location_context.widget:plain_card.html", view=self, brief=brief)
 
 
 def facts(body: contract.Applicable) -> list[tuple[str, str]]:
-    """Return (label, value) of the text and number fields that a section's body adds.
+    """Return (label, value) of the text and number fields that a body adds to `Applicable`.
 
     Unknown values are left out.
     """

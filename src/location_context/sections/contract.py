@@ -68,14 +68,15 @@ DEGRADED: Mapping[DegradedReason, str] = {  # if several apply, the first is rep
 
 
 def foremost(reasons: Iterable[DegradedReason | None]) -> DegradedReason | None:
-    """Return the reason that stands first in `DEGRADED`; None if no reason is given."""
+    """Return the reason that comes first in `DEGRADED`; None if all `reasons` are None."""
     return min((one for one in reasons if one), key=list(DEGRADED).index, default=None)
 
 
 def lasts(reason: DegradedReason | None, *, stale: bool = False) -> bool:
-    """Return True if reading an answer with this reason again within a minute cannot improve it.
+    """Return True if another read within a minute would not improve an answer with this reason.
 
-    With the reason `budget_spent`, every part of the answer is still of the expected kind.
+    True without a reason. True also with `budget_spent` unless the answer is `stale`: then every
+    part of the answer is of the expected kind.
     """
     return reason is None or (reason == "budget_spent" and not stale)
 
@@ -90,7 +91,7 @@ def degraded_by(error: BaseException) -> DegradedReason:
 
 
 def meanings(codes: Mapping[Any, str]) -> str:
-    """Return the codes with their explanations, for the schema."""
+    """Return one text that lists the codes with their explanations, for the OpenAPI schema."""
     return " ".join(f"`{code}`: {sentence}" for code, sentence in codes.items())
 
 
@@ -102,11 +103,12 @@ class Query:
     """A query to a section.
 
     Attributes:
-        guide: the name of a restaurant guide; empty for the unnamed one.
-        public: True for widget traffic, which may spend half of a budget.
-        reads: how each `CachedSection` obtained its result, for log and metrics. From its cache:
-            `fresh`, `stale`, or `revalidating` while a new one is read. `joined`: from a read that
-            was under way; `miss`: from a new read; `failed`: not at all.
+        guide: the name of a restaurant guide; empty for the guide without a name.
+        public: True for widget traffic, which may spend at most half of a provider's budget.
+        reads: how each `CachedSection` obtained its result, for log and metrics. Results from its
+            cache are `fresh`, `stale`, or `revalidating` if a new result is being read. `joined`:
+            from a read that was already under way. `miss`: from a new read. `failed`: there was no
+            result.
     """
 
     point: Point
@@ -125,7 +127,7 @@ class Query:
 
     @property
     def read_as(self) -> ReadKind | None:
-        """The worst of `reads`; None where nothing was read."""
+        """The worst of `reads` in the order of `ReadKind`; None if nothing was read."""
         return max(self.reads, key=get_args(ReadKind).index, default=None)
 
 
@@ -152,14 +154,7 @@ class PointBody(msgspec.Struct, frozen=True, kw_only=True):
 
 def point_body(point: Point) -> PointBody:
     """Return the point as answers show it."""
-    return PointBody(
-        lat=point.lat,
-        lng=point.lng,
-        timezone=point.timezone,
-        country=point.country,
-        region=point.region,
-        place=point.place,
-    )
+    return msgspec.convert(point, PointBody, from_attributes=True)
 
 
 class StayBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,7 +220,7 @@ class Attribution(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
 
     def __post_init__(self) -> None:
-        """Set the licence's address from its name."""
+        """Set `license_url` from the licence's name if the caller did not set it."""
         if self.license_url is None:
             msgspec.structs.force_setattr(self, "license_url", terms_of(self.license))
 
@@ -247,7 +242,7 @@ _PLACES = Attribution(
 
 
 def point_notices(point: Point) -> list[Attribution]:
-    """Return the notice for the time zone and, if the point has any, for region and place."""
+    """Return the notices for a point's time zone and, if it has them, for its region and place."""
     return [_ZONES, _PLACES] if point.region or point.possible_regions or point.place else [_ZONES]
 
 
@@ -286,9 +281,9 @@ class NotApplicable(
 
 
 class Applicable(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """The fields every applicable section carries; each section adds its own after them.
+    """The fields of every answer that has data; each section adds its own after them.
 
-    `type` in the JSON is the Struct's tag; a section names it after itself.
+    `type` in the JSON is the Struct's tag, for which a section uses its own name.
     """
 
     applicable: Annotated[
@@ -327,12 +322,16 @@ class Applicable(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
 @dataclass(frozen=True)
 class SectionResult:
-    """A section's answer, the time for which it is valid, and its missing parts.
+    """A section's answer, the time for which it is valid, and why data is missing in it.
 
-    If the answer depends on today, `fresh_until` is at most local midnight. `lacks` is the reason
-    why a provider is missing from a `NotApplicable` body, which has no field for it. `awaits` is a
-    background fetch that will improve a valid answer: the answer is served until it completes, then
-    dropped. `shared_until` is the time until which a CDN may cache it, if that is later.
+    Attributes:
+        body: the answer.
+        fresh_until: the end of its validity; at most local midnight if it depends on today's date.
+        lacks: the reason why a `NotApplicable` body lacks a provider's data; such a body has no
+            `degraded_reason`.
+        awaits: a background fetch that will improve the answer. Caches reuse the answer until that
+            fetch completes, then drop it.
+        shared_until: the time until which a CDN may cache the answer, if later than `fresh_until`.
     """
 
     body: Applicable | NotApplicable
@@ -362,7 +361,7 @@ class SectionResult:
 
     @property
     def is_late(self) -> bool:
-        """True if a fetch under way will complete the result."""
+        """True if a fetch that is still under way is expected to complete the result."""
         return self.reason == "late" or self.awaits is not None
 
     @property
@@ -382,7 +381,7 @@ class SectionResult:
 
 
 class DatedApplicable(Applicable, frozen=True, kw_only=True):
-    """The fields that a section that depends on dates has beside those of `Applicable`."""
+    """The fields of every answer that depends on dates: those of `Applicable`, and the stay."""
 
     stay: Annotated[StayBody, Meta(description="The dates of the stay, both included.")]
 

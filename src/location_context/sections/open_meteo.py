@@ -1,8 +1,8 @@
-"""Open-Meteo's hosts: the limits for each caller, shared by all sections that call them.
+"""Open-Meteo's hosts and their limits, which all sections that call Open-Meteo share.
 
-The free hosts run one request of a client address at a time, and four more may wait. A sixth gets
-a 429 until one of the five ends. Units are counted by minute, hour and day. Customers have no such
-limits; 256 of their requests may wait. Source: the code of Open-Meteo's server.
+The free hosts run one request of a client address at a time, and queue four more. A sixth gets a
+429 until one of the five ends. The free hosts also limit units by minute, hour and day. Customers
+have no such limits, and 256 of their requests are queued. Source: the code of Open-Meteo's server.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,16 +21,16 @@ from location_context.upstream.host import Host, Hosts
 from location_context.upstream.http import Backoff, HttpResponse, backoff_from_headers
 
 NAME = "Open-Meteo"
-FREE_AT_ONCE = 4  # of five: one is left for others at this address; two are for keyed calls
+FREE_AT_ONCE = 4  # of five requests; one is left for other programs at this network address
 _PAID_AT_ONCE = 32
 _PAUSE_SECONDS = 1.0  # a call takes 50 to 500 ms, so one of the five has ended by then
-_ANOTHER_DAY = 86400.0
+_ANOTHER_DAY = 86400.0  # seconds
 
 
 def open_meteo_client(
     name: str, url: str, context: SectionContext, limits: ClientLimits
 ) -> ProviderClient:
-    """Return a client for one address of Open-Meteo; with an empty `url` it is not configured."""
+    """Return a client for one address of Open-Meteo; an empty `url` leaves it unconfigured."""
     return ProviderClient(
         name,
         url,
@@ -43,7 +43,7 @@ def open_meteo_client(
 
 
 def open_meteo_headers(settings: Settings) -> dict[str, str]:
-    """Return the header with the customer's key; empty without a key.
+    """Return the header with the customer's API key; an empty mapping without a key.
 
     The key is never put into an address, since proxies and logs store addresses.
     """
@@ -63,12 +63,19 @@ def open_meteo_host(hosts: Hosts, settings: Settings) -> Host:
 
 
 def weight(variables: int, days: Sequence[int]) -> float:
-    """Return a call's cost in units, from its number of variables and the days per interval."""
+    """Return a call's cost in Open-Meteo's units.
+
+    `variables` is the number of weather variables, `days` the number of days of each requested
+    range.
+    """
     return max(variables / 10, 1.0) * sum(max(n / 14, 1.0) for n in days)
 
 
 def open_meteo_backoff(clock: Clock) -> Callable[[HttpResponse], Backoff]:
-    """Return a function that finds the pause for a 429 or 403, which the body states in words."""
+    """Return a function that returns the pause that a response with status 429 or 403 requests.
+
+    Only an English sentence in the response's body names the limit that was exceeded.
+    """
 
     def read(response: HttpResponse) -> Backoff:
         said = reason(response.body).lower()

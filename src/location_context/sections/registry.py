@@ -25,17 +25,17 @@ GUIDE_IMPORTERS = "location_context.guide_importers"
 Kind = TypeVar("Kind")
 
 
-def names(group: str = SECTIONS) -> list[str]:
-    """Return the names registered in a group; nothing is imported."""
-    return sorted({point.name for point in entry_points(group=group)})
+def names() -> list[str]:
+    """Return the names of the registered sections; nothing is imported."""
+    return sorted({point.name for point in entry_points(group=SECTIONS)})
 
 
 def load(group: str, kind: type[Kind]) -> list[type[Kind]]:
-    """Return the classes of a group, the lowest `order` first and equal ones by name.
+    """Return the classes of a group, sorted by `order`, then by name.
 
     Raises:
-        OperatorError: a class cannot be imported, is not a subclass of `kind` or is registered
-            under another name than its `name`, or two are registered under one name.
+        OperatorError: a class cannot be imported, is not a subclass of `kind`, or is registered
+            under a name that differs from its attribute `name`; or two classes have the same name.
     """
     found: dict[str, type[Kind]] = {}
     for point in dict.fromkeys(entry_points(group=group)):
@@ -44,7 +44,8 @@ def load(group: str, kind: type[Kind]) -> list[type[Kind]]:
             raise OperatorError(
                 f"Two packages register {point.name!r} in {group}; one is {_origin(point)}."
             )
-    return [found[name] for name in sorted(found, key=lambda name: (_order(found[name]), name))]
+    named = sorted(found.items())
+    return [one for _, one in sorted(named, key=lambda p: getattr(p[1], "order", DEFAULT_ORDER))]
 
 
 def build(context: SectionContext) -> list[Section[Any]]:
@@ -67,24 +68,19 @@ def _loaded(point: EntryPoint, kind: type[Kind]) -> type[Kind]:
     except Exception as error:
         raise OperatorError(
             f"{_where(point)} cannot be loaded: {type(error).__name__}: {error}. "
-            "Fix that package or uninstall it."
+            "Fix or uninstall that package."
         ) from error
     if not (isinstance(loaded, type) and issubclass(loaded, kind)):
         what = f"{kind.__module__}.{kind.__name__}"
         raise OperatorError(f"{_where(point)} is not a subclass of {what}.")
     if getattr(loaded, "name", None) != point.name:
         name = getattr(loaded, "name", None)
-        raise OperatorError(f"{_where(point)} has another `name`: {name!r}.")
+        raise OperatorError(f"{_where(point)} has the `name` {name!r}; both names must be equal.")
     return loaded
 
 
 def _where(point: EntryPoint) -> str:
     return f"The entry point {point.name!r} of {_origin(point)} ({point.value})"
-
-
-def _order(loaded: type) -> int:
-    order: int = getattr(loaded, "order", DEFAULT_ORDER)
-    return order
 
 
 def _origin(point: EntryPoint) -> str:

@@ -1,9 +1,9 @@
 """Sandbox: a separate process that reads untrusted bytes, with limits on time and memory.
 
 One of our modules runs as that process: it calls `confine`, reads the bytes from stdin and prints a
-line of JSON for each result. `confine` limits processor time, so that a busy machine does not stop
-a process too early, and memory. `Sandbox` also limits the elapsed time, since a process that only
-sleeps uses no processor time.
+line of JSON for each result. `confine` limits memory and processor time; a limit on elapsed time
+alone would stop processes too early on a busy machine. `Sandbox` also limits the elapsed time,
+since a process that only sleeps uses no processor time.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LANG", "LD_LIBRARY_PATH")
 
 
 class Sandbox:
-    """One run of a module that reads `data`. `lines` blocks, so call it in a thread.
+    """One run of a module that reads `data`. `lines` blocks, so iterate over it in a thread.
 
     Attributes:
         module: the name of the module that is run.
@@ -44,7 +44,7 @@ class Sandbox:
             self._process.kill()
 
     def lines(self) -> Generator[bytes, None, None]:
-        """Yield the lines that the process prints; the last one may be cut.
+        """Yield the lines that the process prints; the last line may be incomplete.
 
         Raises:
             OperatorError: the process did not finish, so its output is incomplete.
@@ -96,9 +96,9 @@ def _exchange(process: subprocess.Popen[bytes], data: bytes) -> Generator[bytes,
 
 
 def confine() -> None:
-    """Bound the memory and processor time of this process, which a `Sandbox` started."""
+    """Limit the memory and processor time of the current process, which a `Sandbox` started."""
     cpu_seconds = int(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # else SIGXCPU writes the memory to disk
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    # the first limit sends SIGXCPU, which tells why; the second kills a process that ignores it
+    # the first limit sends SIGXCPU, which names the reason; the second kills if that is ignored
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))

@@ -1,7 +1,8 @@
 """Section: the base class of everything that answers at `/v1/pulse/<name>`.
 
-A section describes itself. Its endpoint, key and quota, cache, reference (OpenAPI), status,
-`doctor`, `read`, widget card, footer and builder are derived from it; it is listed nowhere else.
+A section describes itself. Its endpoint, API keys and quotas, cache, API reference (OpenAPI),
+status, widget card, footer and entry in the builder are derived from this description, as is its
+output in the commands `doctor` and `read`. No other list names the section.
 A package registers its sections in the entry-point group `location_context.sections`; those of
 this package are registered the same way.
 """
@@ -35,8 +36,8 @@ Choices: TypeAlias = Mapping[str, Collection[str]]  # accepted names by paramete
 Table = TypeVar("Table", bound=msgspec.Struct)
 Body = TypeVar("Body", bound=contract.Applicable)
 DEFAULT_ORDER = 1000  # after the sections of this package
-FOLLOW_SECONDS = 2.0  # between two checks of a process for a replaced dataset
-# points of the samples
+FOLLOW_SECONDS = 2.0  # between two checks whether another process has replaced a dataset
+# points of the samples in the API reference
 PARIS = {"lat": "48.8566", "lng": "2.3522"}
 AT_SEA = {"lat": "-45", "lng": "-130"}
 UNKNOWN = "–"  # stands for null in the tables of `location-context read`
@@ -48,12 +49,13 @@ class SectionContext:
 
     Attributes:
         settings: the configuration of this process.
-        clock: the current time; sections never use the system clock.
+        clock: returns the current time; sections never use the system clock.
         client: the HTTP client that all providers share.
         stores: the database's stores by name: `climate`, `guide`, `events`, `accuracy`, and
             `answers` (answers of providers that the processes of one installation share).
         hosts: the providers' hosts, whose limits all their clients share.
-        unwritten: functions that return a number of unwritten rows; each delayed writer adds one.
+        unwritten: functions that return how many rows are not yet written to the database. Each
+            part that delays its writes adds one function.
         environ: the environment variables, where other packages' settings are read.
         shared: the store that running processes share, over machines too; None without Redis.
     """
@@ -68,7 +70,7 @@ class SectionContext:
     shared: SharedStore | None = None
 
     def settings_of(self, table: type[Table]) -> Table:
-        """Return the settings that another package declares; see `settings/parsers.py`.
+        """Return the settings that another package declares in `table`; see `settings/parsers.py`.
 
         Raises:
             OperatorError: a setting is not valid.
@@ -78,7 +80,8 @@ class SectionContext:
     def host(self, name: str, limits: Mapping[float, float] | None = None) -> Host:
         """Return the host with this name, limited by the setting `<name>_budget` if there is one.
 
-        `limits` applies without that setting: units by the length of a window in seconds.
+        `limits` applies if there is no such setting: the units allowed in a window, by its length
+        in seconds.
         """
         settings = self.settings
         has_setting = f"{name}_budget" in settings.__struct_fields__  # an empty one: no limit
@@ -143,10 +146,10 @@ class Section(ABC, Generic[Body]):
     """A section of the service. `name`, `dated`, `response` and `read` are required.
 
     Attributes:
-        name: the path, `/v1/pulse/<name>`, and the name of its entry point.
+        name: the last part of its path, `/v1/pulse/<name>`, and the name of its entry point.
         dated: True if it takes `start` and `end`; then `query.stay` is never None.
         parameters: names of further parameters it takes, each a field of `Query`.
-        choices: the names that each such parameter accepts now, where they depend on the data.
+        choices: the values that each such parameter accepts now, if they depend on the data.
         response: the Struct of its answers, tagged with `name` (`type` in the JSON).
         not_applicable_type: the Struct of an answer without data.
         order: its place on the page and in lists; the lowest comes first.
@@ -154,9 +157,9 @@ class Section(ABC, Generic[Body]):
         description: notes for developers on its answers, for the API reference.
         samples: the examples of the API reference: the query parameters of each, by the example's
             name. The answers are stored in `sample.json` beside the section's module.
-        dataset_info: the words for its imported dataset; None where it has none.
+        dataset_info: the words for its imported dataset; None if it has no dataset.
         answers_past: True if it has an answer for a stay that is over.
-        shown_by_default: False if the widget shows it only where `sections` names it.
+        shown_by_default: False if the widget shows it only when its parameter `sections` names it.
         splits_at_horizon: True if the widget reads it twice for a stay that extends beyond the
             forecast's horizon: for the whole stay, and for the days up to the horizon.
         card_height: the height in px to reserve for its card until it is drawn.
@@ -219,7 +222,7 @@ class Section(ABC, Generic[Body]):
 
     @classmethod
     def sample(cls) -> Mapping[str, Any]:
-        """Return the answers in `sample.json` beside its module, by the names of `samples`."""
+        """Return the answers in `sample.json`, beside the class's module, by sample name."""
         file = Path(inspect.getfile(cls)).with_name("sample.json")
         samples: dict[str, Any] = msgspec.json.decode(file.read_bytes()) if file.is_file() else {}
         return samples
@@ -228,9 +231,9 @@ class Section(ABC, Generic[Body]):
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
         """Answer a query.
 
-        `query` has the point, stay, units and language; the words of the body are in
-        `query.language`, its numbers in `query.units`. The answer comes 0.3 s before `deadline`:
-        if a provider is late, the best available data are used, with a `degraded_reason`.
+        The words of the body are in `query.language`, its numbers in `query.units`. The method must
+        return 0.3 s before `deadline`. If a provider is late, use the best available data, and set
+        `degraded_reason`.
 
         Raises:
             UpstreamUnavailable: no data are available.
@@ -241,7 +244,7 @@ class Section(ABC, Generic[Body]):
         return ()
 
     async def dataset(self) -> contract.DatasetState | None:
-        """Return the imported dataset it answers from; None if it has none.
+        """Return the state of the section's imported dataset; None if it has none.
 
         Raises:
             StorageError: the database does not answer.
@@ -259,10 +262,10 @@ class Section(ABC, Generic[Body]):
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return the answer to a test key at the time `now`: always the same, without providers.
+        """Return the answer for a test key at the time `now`, without calling providers.
 
-        By default it is the first applicable sample, whatever the query. `failing`: answer as if
-        providers failed, where that changes the data.
+        Equal arguments give equal answers. By default the answer is the first applicable sample,
+        whatever the query. If `failing`, return the answer that callers get while providers fail.
 
         Raises:
             UpstreamUnavailable: there is no sample.
@@ -278,11 +281,11 @@ class Section(ABC, Generic[Body]):
 
     @property
     def is_ready(self) -> bool:
-        """True if it has read the data it answers from; `/v1/ready` says 503 until then."""
+        """True once the section has read its data; `/v1/ready` returns 503 until then."""
         return True
 
     async def run(self) -> None:
-        """Do background work while the server runs; may return early, is cancelled at shutdown."""
+        """Do background work while the server runs. It may return early; shutdown cancels it."""
 
     async def probe(self, query: contract.Query) -> None:
         """Call every configured provider once, for `doctor`; `providers` shows the outcome."""
@@ -300,7 +303,7 @@ class Section(ABC, Generic[Body]):
         """Cancel the work that `read` left under way, and write pending rows."""
 
     def label(self, language: Language) -> str:
-        """Return the section's subject for lists: `weather, sky and restaurants`."""
+        """Return the section's subject, for lists such as `weather, sky and restaurants`."""
         del language
         return self.name.replace("_", " ")
 
@@ -309,29 +312,29 @@ class Section(ABC, Generic[Body]):
         return self.label(language)
 
     def card(self, body: Body, context: CardContext) -> Card | None:
-        """Return its card in the widget, or None. By default a plain one with the body's facts."""
+        """Return the section's card in the widget, or None; by default a card of plain facts."""
         heading = context.fmt.capitalise(self.label(context.fmt.language))
         return PlainCard(heading=heading, facts=facts(body)).card()
 
     def calendar(self, body: Body, context: CardContext) -> Sequence[Entry]:
-        """Return its entries for the guest's calendar; by default it has none."""
+        """Return entries for the guest's calendar, such as events; by default none."""
         del body, context
         return ()
 
     def rows(self, body: Body) -> int | None:
-        """Return the number of rows on its card, for its reserved height; None without a list."""
+        """Return the number of rows in the card's list, to reserve height; None without a list."""
         del body
         return None
 
     def updated_at(self, body: Body) -> datetime | None:
         """Return when the data were last updated; None if `as_of` is the date that they describe.
 
-        The footer of the widget shows the newest of all sections as "Updated".
+        The footer of the widget shows the latest of these times of all sections as "Updated".
         """
         return body.as_of
 
     def page_data(self, bodies: Sequence[Body]) -> Mapping[str, str]:
-        """Return `data-` attributes of the page, read by a script of the page that embeds it."""
+        """Return `data-` attributes for the widget's page, for scripts of the embedding page."""
         del bodies
         return {}
 

@@ -1,7 +1,7 @@
 """Units: conversion and rounding, the last step before an answer.
 
 Everything inside the service is metric. `Measure` takes metric numbers (or None) and returns them
-in the requested system, rounded as the contract says; None and non-finite numbers become None.
+in the requested system, rounded as the API promises. None and non-finite numbers become None.
 """
 
 import math
@@ -26,6 +26,11 @@ _IMPERIAL = UnitsBody(
     elevation="ft",
 )
 KM_PER_MILE = 1.609344
+
+
+def celsius(temperature: float, units: UnitsBody) -> float:
+    """Convert a temperature from an answer's `units` to °C."""
+    return (temperature - 32) / 1.8 if units.temperature == "°F" else temperature
 
 
 def _rounded(value: float | None, factor: float, offset: float, digits: int) -> float | None:

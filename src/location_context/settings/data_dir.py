@@ -40,7 +40,7 @@ def note_store(environ: Mapping[str, str], folder: Path, *, second: bool = False
         The recorded directory if `folder` is about to become a second one; else None.
 
     Raises:
-        OperatorError: `folder` would become a second one by accident, and not `second`.
+        OperatorError: `folder` would become a second one, and `second` is False.
     """
     place, first = _platform_folder(environ), None
     with suppress(OSError, ValueError):
@@ -58,8 +58,8 @@ def note_store(environ: Mapping[str, str], folder: Path, *, second: bool = False
     if by_folder and not second and variable(CLONE) not in environ:
         raise OperatorError(
             f"There is no data in {folder.absolute()}, but there is in {first}. To use that, set "
-            f"LOCATION_CONTEXT_DATA_DIR={first}; to start with new data here, add --new to the "
-            "command setup, serve or keys create."
+            f"LOCATION_CONTEXT_DATA_DIR={first}; to start with new data here, add --new to one of "
+            "the commands `setup`, `serve` and `keys create`."
         )
     return first
 

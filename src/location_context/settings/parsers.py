@@ -229,7 +229,7 @@ Flag = Annotated[bool, Meta(title="true or false")]
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """Return host and port of a `HostPort` setting."""
+    """Return the host and the port in the text of a `HostPort` setting."""
     parts = urlsplit(f"//{address}")
     return parts.hostname or "", parts.port or 0
 
@@ -334,7 +334,7 @@ def tables_of_packages() -> list[type[msgspec.Struct]]:
             tables.append(point.load())
         except Exception as error:
             raise OperatorError(
-                f"The settings {point.name!r} ({point.value}) cannot be loaded: {error}"
+                f"The settings of package {point.name!r} ({point.value}) cannot be loaded: {error}"
             ) from error
     return tables
 
@@ -363,7 +363,9 @@ def _content(path: Path, other: str) -> str:
         InvalidSetting: the file cannot be read, is empty or too large, or `other` is set too.
     """
     if other:
-        raise InvalidSetting("is set together with the setting itself; set only one of them")
+        raise InvalidSetting(
+            "is set, and so is the same setting without _FILE; set only one of the two"
+        )
     if not path.is_absolute():  # not shown in the message: it may be the secret itself
         raise InvalidSetting("must be a file's absolute path, such as /run/secrets/name")
     try:

@@ -199,12 +199,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def forecast_url(self) -> str:
-        """The address of Open-Meteo forecasts: as set, else for customers with a key, else free."""
+        """The address of Open-Meteo's forecasts; by default the paid host if a key is set."""
         return _open_meteo(self.open_meteo_forecast_url, "api", "forecast", self.open_meteo_api_key)
 
     @property
     def archive_url(self) -> str:
-        """The address of Open-Meteo's archive: as set, else for customers with a key, else free."""
+        """The address of Open-Meteo's archive; by default the paid host if a key is set."""
         key = self.open_meteo_api_key
         return _open_meteo(self.open_meteo_archive_url, "archive-api", "archive", key)
 
@@ -223,7 +223,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def logs_json(self) -> bool:
-        """True for a log in JSON: as set, else if stderr is not a terminal."""
+        """True if the log is written as JSON: by the setting, else unless stderr is a terminal."""
         return self.log_format == "json" or not (self.log_format or sys.stderr.isatty())
 
     @property

@@ -1,7 +1,8 @@
 """Stores API keys and their request counts; creates the authenticator and the key operations.
 
-A row of keys may be unreadable, because the file is damaged or another program wrote to it. Such a
-row is skipped and reported; all other keys still work.
+The row of a key may be unreadable, because the file is damaged or another program wrote to it. Such
+a row is skipped and reported; all other keys still work. The pepper is the secret of the hashes
+that are stored instead of the keys.
 """
 
 import uuid
@@ -141,7 +142,7 @@ class SqlUsageStore:
         await self._database.execute((adding, rows))
 
     async def load(self, since: date) -> list[UsedDay]:
-        """Return the requests of all keys since a day, ordered by key and day."""
+        """Return the stored counts from the day `since` on, ordered by key and day."""
         query = select(key_usage).where(key_usage.c.day >= since)
         rows = await self._database.rows(query.order_by(key_usage.c.key_id, key_usage.c.day))
         return [UsedDay(**row._asdict()) for row in rows]
@@ -152,7 +153,7 @@ class SqlUsageStore:
 
 
 async def open_api_keys(settings: Settings, database: Database, clock: Clock) -> ApiKeys:
-    """Return the operations that commands run on keys: create, list, revoke, rotate.
+    """Return the object through which commands create, list, revoke and rotate keys.
 
     Raises:
         OperatorError: the pepper is missing or does not match the stored keys.

@@ -1,8 +1,8 @@
-"""Backup: one tar file with the SQLite database, the key pepper and the fallback grid.
+"""Backup: one tar file with the SQLite database, the pepper of the keys and the climate grid.
 
 SQLite's backup function copies a database while it is in use, with every acknowledged write. A
-plain copy of the file would miss writes that are still in the write-ahead log. Without the pepper,
-no stored key could be checked.
+plain copy of the file would miss writes that are still in the write-ahead log. The pepper is the
+secret of the hashes of API keys: without it, no stored key could be checked.
 """
 
 import os
@@ -23,7 +23,7 @@ from location_context.settings import Settings
 from location_context.settings.data_dir import DATABASE_FILE, GRID_FILE, PEPPER_FILE, holds_store
 
 _SIDE_FILES = (PEPPER_FILE, GRID_FILE)  # in the data directory; either may be missing
-DRAFTS = ".location-context-"  # folders of unfinished files
+DRAFTS = ".location-context-"  # prefix of temporary folders, which hold unfinished files
 
 
 def back_up(settings: Settings, target: Path) -> list[str]:

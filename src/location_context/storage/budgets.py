@@ -1,7 +1,7 @@
-"""SqlLedger: the units spent of providers' budgets, in a table that all processes share.
+"""SqlLedger: counts the spent units of providers' budgets in a table that all processes share.
 
 One transaction checks a budget and spends from it. While the database does not answer, each process
-counts on its own and stores its counts with its next successful call.
+counts on its own; it stores these counts as soon as the database answers again.
 """
 
 import time
@@ -30,7 +30,7 @@ from location_context.storage.database import Database
 from location_context.storage.schema import provider_units
 from location_context.upstream.budget import BUCKETS, Budget, SpentUnits
 
-PATIENCE = 0.25  # seconds that a call waits for the database
+PATIENCE = 0.25  # seconds that a call to a provider waits for the database
 RETRY_SECONDS = 1.0  # pause after the database did not answer, before the next attempt
 _columns = provider_units.c
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtext(:host)), extract(epoch FROM clock_timestamp())")
@@ -86,7 +86,7 @@ class SqlLedger:
         *,
         public: bool,
     ) -> tuple[bool, Sequence[SpentUnits]]:
-        """Spend units if all windows allow it; return True, or else False with all current rows."""
+        """Store `unwritten`; spend units and return True, or over a limit, False and all rows."""
         if not self._database.is_sqlite:
             now = float(connection.execute(_LOCK, {"host": self._host}).one()[1])
             budget.offset += now - budget.now()
@@ -139,7 +139,7 @@ class SqlLedger:
 
 @cache
 def _sums(windows: int) -> Executable:
-    """Return a query with one row for each window: its number, its units, its public units."""
+    """Return a query for the units spent in each window: number of the window, all, public."""
     return union_all(
         *(
             select(
@@ -157,6 +157,6 @@ def _sums(windows: int) -> Executable:
 
 
 async def delete_old(database: Database, now: float) -> int:
-    """Delete rows older than their window at POSIX time `now`; return how many were deleted."""
+    """Delete rows that have left their window at POSIX time `now`; return the number of rows."""
     ended = (_columns.bucket + BUCKETS + 1) * _columns.seconds / BUCKETS < now
     return await database.execute((delete(provider_units).where(ended), {}))

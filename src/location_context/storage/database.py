@@ -42,14 +42,14 @@ MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrat
 THREADS = {"sqlite": 4, "postgresql": 10}  # each with a connection of its own
 IDLE_CONNECTIONS = 5  # connections to PostgreSQL that stay open when idle
 PATIENCE = 60.0  # time-out of a write, in seconds
-READ_PATIENCE = 10.0  # time-out of a query, in seconds; the largest, all forecasts, takes one
+READ_PATIENCE = 10.0  # time-out of a query, in seconds; the slowest query takes 1 s
 CLOSE_TIMEOUT = 2.0  # seconds to wait for connections in use
 T = TypeVar("T")
 Statement = tuple[Executable, Mapping[str, Any] | Sequence[Mapping[str, Any]]]
 
 
 class _Job:
-    """A piece of work that runs in a thread; another thread may cut its connection."""
+    """A use of the database that runs in a thread, and that another thread can abort (`cut`)."""
 
     def __init__(self, *, writes: bool | None, durable: bool = True) -> None:
         """Set whether the transaction `writes`; None for a single query without a transaction.
@@ -74,7 +74,7 @@ class Database:
     """An open database. Every failure of the database is raised as a `StorageError`."""
 
     def __init__(self, label: str, engine: Engine, path: Path | None = None) -> None:
-        """Set the `label` that errors name; `path` is the SQLite file, None for PostgreSQL."""
+        """Set the `label` that names the database in errors; `path` is the SQLite file, or None."""
         self._label = label
         self._engine = engine
         self._path = path
@@ -146,7 +146,7 @@ class Database:
         return cls(str(path), sqlite_engine(path, THREADS["sqlite"] + 1), path)
 
     def connections(self) -> tuple[int, int]:
-        """Return the connections in use and the maximum; 0 as maximum (SQLite) means no limit."""
+        """Return the number of connections in use and its maximum (0 for SQLite: no limit)."""
         return len(self._jobs), 0 if self.is_sqlite else THREADS["postgresql"]
 
     @property
@@ -389,7 +389,7 @@ def postgresql_engine(url: URL) -> Engine:
         ) from None
 
 
-_MESSAGES = {
+_MESSAGES = {  # by part of the driver's message: how our message continues after the name
     "malformed": "is damaged: restore a backup, or move it away to start with an empty database",
     "not a database": "is not an SQLite database or is damaged: restore a backup",
     "disk is full": "cannot be written: the disk is full; free some space",
@@ -411,9 +411,8 @@ def translate_database_errors(label: str) -> Iterator[None]:
     except (SQLAlchemyError, OSError, TimeoutError) as error:
         text = _first_line(error)
         found = (message for key, message in _MESSAGES.items() if key in text.lower())
-        raise StorageError(
-            f"The database {label} {next(found, f'cannot be used: {text}')}."
-        ) from error
+        problem = next(found, f"cannot be used: {text}")
+        raise StorageError(f"The database {label} {problem}.") from error
 
 
 def _first_line(error: BaseException) -> str:
@@ -429,7 +428,7 @@ MAX_POLL_SECONDS = 0.05
 def sqlite_engine(path: Path, connections: int) -> Engine:
     """Return an engine on an SQLite file, with two execution options for its connections.
 
-    `writes`: whether the transaction may write; if unset, a single query runs without one.
+    `writes`: whether the transaction may write; if unset, queries run without a transaction.
     `durable`: False for a transaction that a power cut may undo; it does not wait for the disk.
     """
     engine = create_engine(

@@ -1,9 +1,9 @@
 """SQL stores of the sections' data: restaurant guide, climate archive, forecasts, cached answers.
 
-One transaction stores a new version of the guide and activates it. The newest five versions are
-kept, and always the version that a rollback would activate. The climate archive has a row for each
-source, cell, month and year. Readers see either all rows of one `save` or none. Providers' answers
-are stored until they expire.
+One transaction stores a new version of a guide and activates it. The newest five versions are kept,
+and always the version that a rollback would activate. The climate archive has a row for each
+source, cell of its grid, month and year. Readers see either all rows of one `save` or none.
+Providers' answers are stored until they expire.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ _ELEVATION = select(schema.point_heights.c.metres).where(
 
 
 class SqlGuideStore:
-    """The `GuideStore` in SQLite or PostgreSQL: versions of each named guide."""
+    """The `GuideStore` in SQLite or PostgreSQL: versions of restaurant guides by guide name."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -191,7 +191,7 @@ def _insert(
 
 
 def _superseded(active: GuideVersion) -> ColumnElement[bool]:
-    """Return the condition for versions to delete: neither among the newest nor replaced last."""
+    """Return the SQL condition for old versions, except the one that `active` replaced."""
     number = guide_versions.c.number
     newest = _of(active.name, select(number)).order_by(number.desc()).limit(STORED_VERSIONS)
     return and_(number.not_in(newest), number != (active.replaces or 0))
@@ -206,7 +206,7 @@ def _version(row: Any) -> GuideVersion:
 
 
 def _decode(decoder: msgspec.json.Decoder[T], record: Any, name: str) -> T:
-    """Decode a stored JSON record; `name` names it in errors.
+    """Decode a stored JSON record; the error message contains `name`.
 
     Raises:
         StorageError: the record is damaged.
@@ -239,7 +239,7 @@ class SqlCacheStore:
 
 
 class SqlClimateStore:
-    """The `ClimateStore` in SQLite or PostgreSQL: archived months and elevations."""
+    """The `ClimateStore` in SQLite or PostgreSQL: weather of past months, and elevations."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -259,7 +259,7 @@ class SqlClimateStore:
         self._insert_elevations = database.insert(schema.point_heights).on_conflict_do_nothing()
 
     async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
-        """Return the rows of these calendar months (1 to 12) of a cell, in all stored years."""
+        """Return a cell's rows of these calendar months (1 to 12), of all stored years."""
         rows = await self._database.rows(_MONTHS, source=source, cell=cell, months=list(months))
         return [MonthRow(**row._asdict()) for row in rows]
 
@@ -276,7 +276,7 @@ class SqlClimateStore:
         await self._database.execute((self._touch, _touches(cells)))
 
     async def prune(self, used_before: date) -> int:
-        """Delete the months of cells last used before `used_before`; return how many months.
+        """Delete the rows of cells last used before `used_before`; return the number of rows.
 
         One transaction deletes only a few cells, so that other writers need not wait. A cell that
         is used meanwhile is kept.
@@ -296,7 +296,7 @@ class SqlClimateStore:
         return await self._database.scalar(_ELEVATION, lat=_to_grid(lat), lng=_to_grid(lng))
 
     async def save_elevations(self, elevations: Mapping[tuple[float, float], float]) -> None:
-        """Store elevations in m by (lat, lng); points that have one already keep it."""
+        """Store elevations in m by (lat, lng); stored elevations are not changed."""
         rows = [
             {"lat": _to_grid(lat), "lng": _to_grid(lng), "metres": metres}
             for (lat, lng), metres in elevations.items()
@@ -304,7 +304,7 @@ class SqlClimateStore:
         await self._database.execute((self._insert_elevations, rows))
 
     async def extent(self) -> tuple[int, datetime | None]:
-        """Return the number of stored months, and when the newest was fetched (None if none)."""
+        """Return the number of stored rows, and when the newest was fetched (None if none)."""
         (row,) = await self._database.rows(_EXTENT)
         return row.rows, row.newest
 
@@ -312,9 +312,9 @@ class SqlClimateStore:
 def _delete_cells(
     connection: Connection, names: Sequence[tuple[str, str]], used_before: date
 ) -> int:
-    """Delete cells last used before `used_before`, with their months; return how many months.
+    """Delete cells last used before `used_before`, with their months; return the number of months.
 
-    Cells come before months, the order in which `save` writes them; this avoids deadlocks.
+    Delete cells before months, the order in which `save` writes them; this avoids deadlocks.
     """
     cells, months, deleted = schema.climate_cells, schema.climate_months, []
     for source, cell in names:
@@ -330,7 +330,7 @@ def _delete_cells(
 
 
 def _touches(cells: Mapping[ArchiveCell, date]) -> list[dict[str, object]]:
-    """Return the rows that record a use; all processes sort them alike, which avoids deadlocks."""
+    """Return rows with each cell's last use, sorted alike in all processes to avoid deadlocks."""
     return [
         {"source": source, "cell": cell, "asked_on": day}
         for (source, cell), day in sorted(cells.items())

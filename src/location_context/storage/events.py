@@ -47,9 +47,9 @@ class SqlEventStore:
     async def find_nearby(
         self, point: Point, radius: float, days: Stay, limit: int
     ) -> list[ProviderEvent]:
-        """Return at most `limit` events on these days, nearby or of the whole country.
+        """Return at most `limit` events during `days`, near the point or of its whole country.
 
-        Nearby are all cells that the radius (km) touches; some of their events lie farther away.
+        Events near the point are those in cells within `radius` km; some lie farther away.
         """
         cells = cells_within(point.lat, point.lng, radius)
         if point.country:
@@ -91,7 +91,7 @@ class SqlEventStore:
         return await self._database.write(lambda connection: _delete(connection, calendar_id))
 
     async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
-        """Return one feed last checked before `checked_before`, marked as checked now; or None."""
+        """Return a feed last checked before `checked_before`, now marked as checked; else None."""
         checked = event_calendars.c.checked_at
         waits = and_(
             event_calendars.c.kind == "feed", or_(checked.is_(None), checked < checked_before)
@@ -111,7 +111,7 @@ class SqlEventStore:
         return None
 
     async def prune(self, before: date) -> int:
-        """Delete events that ended before a day, one calendar a transaction; return how many."""
+        """Delete events that ended before `before`, a transaction per calendar; return how many."""
         count = 0
         for calendar in await self.calendars():
             count += await self._database.write(partial(_prune, calendar.id, before))
@@ -119,7 +119,10 @@ class SqlEventStore:
 
 
 def _prune(calendar_id: str, before: date, connection: Connection) -> int:
-    """Delete past events of a calendar and update its count; hold the lock that imports use."""
+    """Delete a calendar's events that ended before `before`; return the number of events.
+
+    The function locks the calendar's row, as imports do, and updates its number of events.
+    """
     is_it = event_calendars.c.id == calendar_id
     record = connection.scalar(select(event_calendars.c.record).where(is_it).with_for_update())
     past = delete(events).where(events.c.calendar == calendar_id, events.c.last_day < before)
@@ -149,7 +152,7 @@ def _calendar_row(calendar: Calendar) -> dict[str, object]:
 
 
 def _event_rows(calendar_id: str, new_events: Sequence[ProviderEvent]) -> list[dict[str, object]]:
-    """Return the events as rows, sorted by key, so that neighbouring rows are written together."""
+    """Return the events as table rows, sorted by key, so that neighbours are written together."""
     rows = [_event_row(calendar_id, event) for event in new_events]
     return sorted(rows, key=lambda row: (row["cell"], row["last_day"], row["id"]))
 
@@ -167,7 +170,7 @@ def _event_row(calendar_id: str, event: ProviderEvent) -> dict[str, object]:
 
 
 def _cell(event: ProviderEvent) -> int:
-    """Return the number of the cell at the event's place, or of its country without a place."""
+    """Return the number of the cell at the event's place; without a place, its country's number."""
     place = event.place
     if place and place.lat is not None and place.lng is not None:
         return cell_of(place.lat, place.lng)
@@ -187,7 +190,7 @@ def cell_of(lat: float, lng: float) -> int:
 
 
 def country_cell(country: str) -> int:
-    """Return the number that stands for a country in place of a cell; it is negative."""
+    """Return the negative number that a country (ISO code) has instead of a cell's number."""
     return -(ord(country[0]) * 256 + ord(country[1]))
 
 

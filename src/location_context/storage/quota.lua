@@ -1,11 +1,12 @@
--- Counts requests of several subjects, each in all windows of its subject or in none. The rules are
--- those of access/quota.py. Times are whole milliseconds of the caller's clock; what its machine is
--- behind Redis is added to it, unless that is less than a command may take to come.
--- KEYS: a subject each. ARGV: the time; that of the machine; the slack; then for each subject how
--- many requests, what each of them counts, how many windows, and for each its name, quota, length
--- and longest rest.
--- Replies: what was added; then for each subject how many requests are granted, and for each window
--- what is used and when it ends.
+-- Counts requests of several subjects (API keys or clients); each request is counted in all windows
+-- of its subject or in none. The rules are those of access/quota.py. Times are whole milliseconds
+-- of the caller's clock; if Redis' clock is ahead of the caller's machine or behind it by more than
+-- the slack, the difference is added.
+-- KEYS: one for each subject. ARGV: the caller's time, its machine's time, the slack; then for each
+-- subject: the number of requests, the cost of each request, the number of windows; and for each
+-- window: its name, quota, length, and the longest time that it can have left.
+-- Reply: the added difference; then for each subject: the number of granted requests, and for each
+-- window: the used requests and the end.
 local time, at = redis.call('TIME'), 4
 local off = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(ARGV[2])
 if math.abs(off) < tonumber(ARGV[3]) then off = 0 end

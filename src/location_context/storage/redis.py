@@ -25,13 +25,13 @@ MAX_CONNECTIONS = 16
 TIMEOUT = 0.25  # seconds that a caller waits for a free connection and the reply together
 SOCKET_TIMEOUT = 1.0  # seconds without a reply, after which a connection is closed
 RETRY_AFTER = 1.0  # seconds between a failed or late command and the next attempt
-PASSES = 3  # turns of the event loop that a finished reply may still need
+PASSES = 3  # turns of the event loop until a reply that has arrived is surely read
 LOG_SECONDS = 60.0  # between two log lines on commands that Redis refuses
 NOT_INSTALLED = "REDIS_URL needs the client of Redis: pip install 'location-context[redis]'."
 
 
 class RedisLink:
-    """A connection to Redis whose callers continue without it. All keys begin with `prefix`.
+    """A connection to Redis that callers can do without; all keys in Redis begin with `prefix`.
 
     Attributes:
         degraded: True if Redis is unavailable: the last command failed or was late.
@@ -75,9 +75,10 @@ class RedisLink:
         return self.redis.register_script(text)
 
     async def execute(self, command: Callable[[], Awaitable[Any]]) -> Any:
-        """Return the reply of Redis; None if Redis is unavailable, late or refuses the command.
+        """Run a command and return the reply; None if Redis is unavailable, late or refuses it.
 
-        A late command continues in the background. For the next second, further calls return None.
+        `command` is a function that sends it. A late command continues in the background. For a
+        second after a late or failed command, further calls return None without sending anything.
         """
         if self.is_unavailable:
             return None
@@ -103,7 +104,7 @@ class RedisLink:
         return reply
 
     async def _connected(self, command: Callable[[], Awaitable[Any]]) -> tuple[str, Any]:
-        """Run a command; return the class of the error, "" if it succeeded, and the reply."""
+        """Run a command; return the class of its error ("" if Redis replied) and the reply."""
         async with self._semaphore:
             try:
                 return "", await command()
@@ -125,10 +126,6 @@ class RedisLink:
         """True during the second after a failure, in which no command is sent."""
         return self.degraded and time.monotonic() < self._retry_at
 
-    def retry_now(self) -> None:
-        """End the pause after a failure, so that the next command is sent."""
-        self._retry_at = 0.0
-
     async def close(self) -> None:
         await asyncio.gather(*self._under_way, return_exceptions=True)
         await self.redis.aclose()
@@ -148,8 +145,8 @@ for i = 2, #ARGV, 2 do
   end
 end
 """
-SECRET_TTL = 2 * 86400
-CLOCK_SLACK_MS = 5000  # longer than a command takes to Redis, far shorter than a window
+SECRET_TTL = 2 * 86400  # seconds for which Redis stores a secret; it is used for a day
+CLOCK_SLACK_MS = 5000  # smaller differences from Redis' clock are ignored: commands take time
 
 
 Waiting: TypeAlias = dict[tuple[str, Limits, int], list[asyncio.Future[RateLimitResult | None]]]
@@ -167,11 +164,11 @@ class RedisCounter:
     def __init__(
         self, link: RedisLink, clock: Clock, machine: Callable[[], float] = time.time
     ) -> None:
-        """Set the clocks; tests may move `clock`, but `machine` is the real time, POSIX seconds."""
+        """Set two clocks: tests may move `clock`; `machine` returns the real time (POSIX)."""
         self._link = link
         self._clock = posix_seconds(clock)
         self._machine = machine
-        self._off = 0.0  # seconds that this machine is behind Redis
+        self._off = 0.0  # seconds by which this machine's clock is behind Redis' clock
         self._refused = False  # whether Redis refused to count the last requests
         self._local = MemoryCounter(lambda: datetime.fromtimestamp(self._now(), UTC))
         self._secret: tuple[str, bytes] = ("", b"")
@@ -193,7 +190,7 @@ class RedisCounter:
 
     @property
     def _alone(self) -> bool:
-        """True if this process counts by itself: Redis is unavailable or still being tried."""
+        """True if this process counts by itself: Redis is unavailable, or a retry is under way."""
         return self._link.is_unavailable or (self._link.degraded and self._calling)
 
     def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult | None:
@@ -209,12 +206,12 @@ class RedisCounter:
         return await future or self._local.consume_nowait(subject, limits, cost)
 
     async def _call(self) -> None:
-        """Count the waiting requests, again and again until none is left."""
+        """Count all waiting requests with one command; repeat if others have arrived meanwhile."""
         while waiting := self._waiting:
             self._waiting = {}
             try:
                 await self._count(waiting)
-            finally:  # requests without a reply are counted here
+            finally:  # None makes `consume` count in this process the requests that Redis did not
                 for future in chain.from_iterable(waiting.values()):
                     if not future.done():
                         future.set_result(None)
@@ -235,8 +232,8 @@ class RedisCounter:
         off = next(counts) / 1000
         self._off += off
         now += off
-        for (asked, futures), granted in zip(waiting.items(), counts, strict=False):
-            subject, limits, cost = asked
+        for (request, futures), granted in zip(waiting.items(), counts, strict=False):
+            subject, limits, cost = request
             counted = [(next(counts), next(counts) / 1000) for _ in limits.windows]
             ends = tuple(end for _, end in counted)
             for number, future in enumerate(futures, 1):

@@ -2,7 +2,7 @@
 
 A process takes the lock of a key before it fetches the value. The other processes retry ten times a
 second until the lock is free, and then read the value. A lock expires after ten seconds, so a
-crashed process cannot block its key. Values expire when their owner says, after two days at most.
+crashed process cannot block its key. A value expires with its record, after two days at most.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ LOOK_SECONDS = 0.1  # between two attempts of a process that waits for a lock
 MAX_UNPACKED = 8_000_000  # bytes; many times the largest stored value
 MIN_COMPRESSED = 500  # bytes; a forecast of 4 kB shrinks to 2, a hundred events from 35 kB to 6
 ROOM_SHARE = 0.8  # share of Redis' `maxmemory`; beyond it, values are not stored
-ROOM_SECONDS = 5.0  # for which the last reading of Redis' memory is used
+ROOM_SECONDS = 5.0  # between two readings of how much memory Redis uses
 OUTCOMES = ("hit", "miss", "waited", "alone")
 _PLAIN, _PACKED = b"\x00", b"\x01"
 
@@ -110,7 +110,7 @@ class RedisSharedStore:
 
 
 async def memory(link: RedisLink) -> tuple[int, int] | None:
-    """Return bytes used and `maxmemory` (0: unknown or unlimited); None without Redis."""
+    """Return Redis' used and maximum memory in bytes (0: unknown, no limit); None: unavailable."""
     from redis.exceptions import ResponseError  # noqa: PLC0415  large, and rare
 
     async def read() -> tuple[int, int]:
@@ -125,12 +125,12 @@ async def memory(link: RedisLink) -> tuple[int, int] | None:
 
 
 def _life(record: CacheRecord, now: datetime) -> int:
-    """Return for how many milliseconds a record is stored."""
+    """Return the milliseconds until a record expires, at most two days; negative if it expired."""
     return min(MAX_LIFE_MS, round((record.expires_at - now).total_seconds() * 1000))
 
 
 def packed(data: bytes) -> bytes:
-    """Return data as they are stored: a marker byte, then the data, compressed if shorter."""
+    """Return data in the form for Redis: a marker byte, then the data, compressed if shorter."""
     if len(data) >= MIN_COMPRESSED and len(smaller := zlib.compress(data, 1)) < len(data):
         return _PACKED + smaller
     return _PLAIN + data

@@ -41,7 +41,7 @@ from location_context.storage.database import (
 )
 from location_context.storage.schema import metadata, metadata_kv
 
-ROWS_AT_ONCE = 500  # of some kB each
+ROWS_AT_ONCE = 500  # rows that are compared and written together; a row has some kB
 Values: TypeAlias = tuple[Any, ...]
 Advance: TypeAlias = Callable[[int], None]
 
@@ -133,7 +133,7 @@ class Transfer:
 
     @contextmanager
     def _reading(self, *, writes: bool) -> Iterator[Connection]:
-        """Open one transaction on the source; with `writes`, other processes cannot write."""
+        """Open a transaction on the source; if `writes`, other processes cannot write meanwhile."""
         with (
             _connected(sqlite_engine(self.source, 1)) as here,
             here.execution_options(writes=writes).begin(),
@@ -141,7 +141,7 @@ class Transfer:
             yield here
 
     def _equalise(self, here: Connection, there: Connection, advance: Advance) -> dict[str, int]:
-        """Make each table of the target equal to the source's; return the rows of each table."""
+        """Make each table of the target equal to the source's; return the tables' row counts."""
         counts = dict.fromkeys((table.name for table in metadata.sorted_tables), 0)
         for table in metadata.sorted_tables:  # each after the tables that it references
             ours, theirs = _rows(here, table, str(self.source)), _rows(there, table, self.target)
@@ -168,7 +168,9 @@ class Transfer:
             values = [dict(zip(names, row, strict=True)) for row in rows]
             written = there.execute(into.returning(*table.columns), values)
             if set(map(tuple, written)) != set(rows):
-                raise StorageError(f"{self.target} returns rows of {table.name} changed.")
+                raise StorageError(
+                    f"{self.target} returned rows of {table.name} that differ from those written."
+                )
 
 
 @contextmanager
@@ -199,7 +201,7 @@ def _rows(connection: Connection, table: Table, label: str) -> Iterator[Values]:
 def _pairs(
     ours: Iterator[Values], theirs: Iterator[Values], key: int
 ) -> Iterator[tuple[Values | None, Values | None]]:
-    """Yield pairs of rows with the same key (first `key` columns); None if one table lacks it."""
+    """Yield both tables' rows of each key (first `key` columns); None where a row is missing."""
     one, other = next(ours, None), next(theirs, None)
     while one is not None or other is not None:
         if other is None or (one is not None and one[:key] < other[:key]):

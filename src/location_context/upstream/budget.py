@@ -1,7 +1,8 @@
-"""Budget: the units of a provider that may be spent in each window, and their count (`Ledger`).
+"""Budget: limits on the units (a provider's measure of calls) that may be spent in time windows.
 
-Spent units are stored by sixtieths of a window (`bucket`), so that no period of a window's length
-exceeds the limit. Processes share these counts as rows of the database (`storage.budgets`).
+A window is the period of some length that ends now, such as the last hour. Spent units are counted
+in buckets of a sixtieth of that length, so that they leave the window step by step. A `Ledger`
+shares the counts among processes, as rows of the database (`storage.budgets`).
 """
 
 import time
@@ -20,13 +21,13 @@ _NAMES = {seconds: name for name, seconds in WINDOWS.items()}
 
 
 class SpentUnits(msgspec.Struct, frozen=True):
-    """Units spent in a sixtieth of a window.
+    """Units spent in one bucket, a sixtieth of a window.
 
     Attributes:
         seconds: length of the window.
-        bucket: number of the sixtieth, counted from 1970.
+        bucket: number of the bucket, counted from 1970.
         units: units spent by all traffic.
-        public_units: units spent by public traffic (widgets).
+        public_units: the part of `units` that public traffic (the widget) spent.
     """
 
     seconds: float
@@ -37,9 +38,9 @@ class SpentUnits(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class WindowState:
-    """A window of a budget, in the provider's units.
+    """The state of one limit of a budget: the units allowed in a window, and the units used.
 
-    `free_in` is in seconds: the wait until the requested units are free, 0 if they are now.
+    `free_in` is the time in seconds until the requested units are available, 0 if they are now.
     """
 
     window: str
@@ -53,10 +54,10 @@ class WindowState:
 
 
 class Window:
-    """The units of a provider that were spent in the last `seconds`.
+    """The units of a provider that were spent in the last `seconds`, and their limit.
 
-    Public traffic may spend half of the limit, or what one answer costs (`least`) where that is
-    more.
+    Public traffic (the widget) may spend half of the limit, or `least`, the cost of one answer, if
+    that is more.
     """
 
     def __init__(self, seconds: float, limit: float, least: float) -> None:
@@ -76,20 +77,20 @@ class Window:
         )
 
     def part(self, *, public: bool) -> tuple[float, float]:
-        """Return limit and units used: of all traffic or, if `public`, of public traffic."""
+        """Return the limit and the spent units: of all or, if `public`, of public traffic."""
         return (self.public_limit if public else self.limit), self.spent[public]
 
     def oldest(self, now: float) -> int:
-        """Return the number of the oldest bucket in the window."""
+        """Return the number of the oldest bucket in the window that ends at `now`."""
         return self.bucket(now) - BUCKETS
 
     def bucket(self, now: float) -> int:
         return int(now / self.seconds * BUCKETS)
 
     def forget(self, now: float) -> None:
-        """Drop the units that have left the window.
+        """Remove the units that are older than the window.
 
-        Units in future buckets (after a clock was set back) count as spent now.
+        Count units in future buckets (after the clock was set back) as spent now.
         """
         newest, held = self.bucket(now), self.buckets
         self.buckets = {}
@@ -99,17 +100,17 @@ class Window:
                 self.buckets[place] = (before[0] + units, before[1] + public)
 
     def allows(self, spent: tuple[float, float], units: float, *, public: bool) -> bool:
-        """Return True if units may be spent on top of those already spent."""
+        """Return True if `units` may be spent in addition to `spent` (by all, by the public)."""
         if spent[0] + units > self.limit:
             return False
         return not public or spent[1] + units <= self.public_limit
 
     def row(self, now: float, units: float, *, public: bool) -> SpentUnits:
-        """Return a row for `units` that are spent now."""
+        """Return the row that records `units` as spent at the time `now`."""
         return SpentUnits(self.seconds, self.bucket(now), units, units if public else 0.0)
 
     def should_log(self, now: float, *, public: bool) -> bool:
-        """Return True if the log should report the spent budget, at most once in each window."""
+        """Return True if a refusal should be logged now: at most once per length of the window."""
         if now < self._logged_until[public]:
             return False
         self._logged_until[public] = now + self.seconds
@@ -127,22 +128,13 @@ class Window:
                 return max(0.0, (number + BUCKETS + 1) / BUCKETS * self.seconds - now)
         return self.seconds
 
-    def span(self, units: float) -> float:
-        """Return the estimated seconds to spend `units`.
-
-        Units beyond those free now are assumed to become free at an even rate.
-        """
-        over = max(0.0, units - (self.limit - self.spent[0]))
-        return over / self.limit * self.seconds
-
 
 class Budget:
-    """The units spent of one provider, as this process knows them; `{}` as limits allows all.
+    """The limits on one provider's units, and the spent units as far as this process knows.
 
     Attributes:
-        total: units spent by this process.
         offset: seconds to add to this process's clock to get the ledger's clock.
-        name: of the provider, for the log.
+        name: the provider's name, for the log.
     """
 
     def __init__(
@@ -154,12 +146,12 @@ class Budget:
         least: float = 0.0,
         name: str = "",
     ) -> None:
-        """Set `limits`, units by window length in seconds; each is multiplied by `share`.
+        """Set `limits`, the allowed units by window length in seconds; `{}` sets no limit.
 
-        `least` is the most units that one answer costs; public traffic's limit is never below it.
+        `share` is the fraction of each limit that this installation may spend. `least` is the cost
+        of the most expensive answer, in units: public traffic may always spend as much.
         """
         self.windows = [Window(seconds, limit * share, least) for seconds, limit in limits.items()]
-        self.total = 0.0
         self.offset = 0.0
         self.name = name
         self._clock = now
@@ -169,14 +161,14 @@ class Budget:
         return self._clock() + self.offset
 
     def _current(self) -> float:
-        """Drop the units that have left the windows; return the time."""
+        """Remove the units that are older than their windows; return the time."""
         now = self.now()
         for window in self.windows:
             window.forget(now)
         return now
 
     def take(self, units: float, *, public: bool = False) -> bool:
-        """Spend `units` and return True; spend nothing and return False if a window refuses."""
+        """Spend `units` and return True; return False if that would exceed a window's limit."""
         self._current()
         if not all(one.allows(one.spent, units, public=public) for one in self.windows):
             self.refuse(units, public=public)
@@ -185,14 +177,13 @@ class Budget:
         return True
 
     def spend(self, units: float, *, public: bool) -> list[SpentUnits]:
-        """Count `units` as spent, without a check; return them as a row for each window."""
-        self.total += units
+        """Count `units` as spent without checking the limits; return the row of each window."""
         rows = self.rows(units, public=public)
         self.add(rows)
         return rows
 
     def rows(self, units: float, *, public: bool) -> list[SpentUnits]:
-        """Return a row for each window, for `units` that are spent now."""
+        """Return, for each window, the row that records `units` as spent now."""
         now = self.now()
         return [window.row(now, units, public=public) for window in self.windows]
 
@@ -201,7 +192,7 @@ class Budget:
         return self.spend(-units, public=public)
 
     def refuse(self, units: float, *, public: bool) -> None:
-        """Log each window that refuses the units, at most once per length of the window."""
+        """Log each window whose limit refuses `units`, at most once per length of the window."""
         now = self._current()
         for one in self.windows:
             refuses = not one.allows(one.spent, units, public=public)
@@ -218,13 +209,13 @@ class Budget:
                 )
 
     def load(self, rows: Iterable[SpentUnits]) -> None:
-        """Replace the known units by the units that all processes spent."""
+        """Replace the known units by `rows`, the units that all processes spent."""
         for window in self.windows:
             window.buckets = {}
         self.add(rows)
 
     def add(self, rows: Iterable[SpentUnits]) -> None:
-        """Count units that were spent."""
+        """Add `rows` of spent units to the known units."""
         windows = {window.seconds: window for window in self.windows}
         for row in rows:
             held = windows[row.seconds].buckets.get(row.bucket, (0.0, 0.0))
@@ -236,18 +227,11 @@ class Budget:
         self._current()
         return max((one.spent[0] / one.limit for one in self.windows), default=0.0)
 
-    def wait(self, units: float) -> float:
-        """Return the seconds until `units` may be spent: 0 if now, at most a window's length."""
-        now = self._current()
-        return max((window.wait(now, units) for window in self.windows), default=0.0)
-
-    def span(self, units: float) -> float:
-        """Return the estimated seconds to spend `units`, which may exceed a window's limit."""
-        self._current()
-        return max((one.span(units) for one in self.windows), default=0.0)
-
     def states(self, units: float = 1.0, *, public: bool = False) -> list[WindowState]:
-        """Return each window's state and its wait for `units`; if `public`, of public traffic."""
+        """Return each window's state, with the time until `units` are available.
+
+        If `public`, the states are those of public traffic.
+        """
         now = self._current()
         return [
             WindowState(one.name, *one.part(public=public), one.wait(now, units, public=public))
@@ -263,9 +247,9 @@ class Ledger(Protocol):
         ...
 
     async def give_back(self, budget: Budget, units: float, *, public: bool) -> None:
-        """Return units that `take` spent for a call that was not made."""
+        """Refund units that `take` spent for a call that was not made."""
         ...
 
     async def refresh(self, budget: Budget) -> None:
-        """Load the units that all processes spent into the budget."""
+        """Set the budget's known units to those that all processes spent."""
         ...

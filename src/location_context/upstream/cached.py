@@ -1,8 +1,8 @@
-"""Cached: values by key from an outside source; one fetch serves all callers of a key.
+"""Cached: a cache that fetches missing values; concurrent callers of a key share one fetch.
 
 Forecasts, archives, elevations, events, travel times and the sections' results are all cached here.
-A fresh value is returned at once. Otherwise there is one fetch for each key, shared by all callers
-and processes. It outlives its callers, which wait until their own deadlines.
+A fresh value is returned at once. Otherwise the key is fetched once for all callers and processes.
+Each caller waits until its own deadline; the fetch continues after that, for later callers.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
-from location_context.errors import ProviderBackoff, ProviderError
+from location_context.errors import DAMAGED, ProviderBackoff, ProviderError
 from location_context.lru import LRUCache
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline, SingleFlight
@@ -23,16 +23,16 @@ Fetch = Callable[[], Awaitable[V] | AsyncIterator[V]]
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[V]):
-    """A cached value.
+    """A cached value, with the times at which it was fetched and should be fetched again.
 
     Attributes:
         value: the fetched value.
         fetched_at: the time at which the oldest part of the value was fetched.
-        fresh_until: the time at which the value stops being fresh.
+        fresh_until: the time at which the value becomes stale.
         retry_at: the time to fetch again; before `fresh_until` if the value is incomplete.
-        complete: True if another fetch would not add anything.
-        error: the reason why it is incomplete or could not be replaced by a newer value, or None.
-        public: True if it was fetched for public traffic, which may spend half of each budget.
+        complete: True if another fetch would not add data.
+        error: the error due to which the value is incomplete or could not be renewed, or None.
+        public: True if it was fetched for the public widget, which may spend half of each budget.
     """
 
     value: V
@@ -44,58 +44,60 @@ class Entry(Generic[V]):
     public: bool = False
 
     def serves(self, *, public: bool) -> bool:
-        """Return True if the entry may answer a keyed or, if `public`, a public caller.
+        """Return True if the entry may answer the widget (`public`) or a request with an API key.
 
-        An incomplete value of public traffic, which has half a budget, serves only public callers.
+        An incomplete value that was fetched for the widget may answer only the widget: a request
+        with an API key fetches again, because it may spend more of each budget.
         """
         return self.complete or public or not self.public
 
 
 @dataclass(frozen=True)
 class Sharing(Generic[K, V]):
-    """The way in which processes share complete values, until these are too old to be used.
+    """A description of how processes share the complete values of a `Cached`.
 
     Attributes:
-        cache: the cache that stores them.
+        cache: the cache through which processes share values.
         name: returns the provider and the key under which a value is stored.
         pack: encodes a value and its fetch time as bytes.
-        unpack: decodes what `pack` returned; None if the data are damaged.
-        stored: True if the database stores them too, which a provider's terms must allow.
-        serves: returns True if a stored value has any of the parts that this key wants; equal keys
-            may want different parts.
+        unpack: decodes what `pack` returned; raises one of `DAMAGED` for damaged data.
+        stored: True to store values in the database too, if the provider's terms allow that.
+        serves: returns True if a stored value has data that a key requests. Keys that compare equal
+            may request different data.
     """
 
     cache: SharedCache
     name: Callable[[K], tuple[str, str]]
     pack: Callable[[V, datetime], bytes]
-    unpack: Callable[[bytes], tuple[V, datetime] | None]
+    unpack: Callable[[bytes], tuple[V, datetime]]
     stored: bool = True
     serves: Callable[[K, V], bool] = lambda _key, _value: True
 
 
 class Cached(Generic[K, V]):
-    """A cache of values by key, filled from other processes and by fetches.
+    """A cache of values by key, which fetches missing values or takes them from other processes.
 
-    A fetch is a call without arguments that returns an awaitable of the value, or an async iterator
-    of its parts, which `merge` joins. One fetch per key is under way at a time; it outlives its
-    callers. Fetches call a provider's client, which applies its breaker, budget and slots.
+    A `fetch` is a function without arguments. It returns an awaitable of the value, or an async
+    iterator of parts of the value, which `merge` joins. At most one fetch per key is under way; it
+    continues when its callers stop waiting. This class sets no limits on calls to a provider: the
+    `ProviderClient` that a fetch calls does.
 
     Args:
-        clock: the time, UTC.
+        clock: returns the time, UTC.
         fresh: the time for which a value is fresh: a time span, or a function of key, value and
             fetch time that returns the end of freshness.
         stale: the age up to which a value may be used if no newer one is available; None: no limit
             except `max_size`.
         max_size: the largest total size of all values.
         size_of: returns the size of a value; without it every value counts 1.
-        on_join: called with the key for each caller that joins a fetch under way.
-        merge: joins two values, the later one last. With it, an incomplete value adds to the
-            previous value instead of replacing it.
+        merge: joins an earlier and a later value. If set, an incomplete value adds to the previous
+            value instead of replacing it.
         is_complete: returns True if another fetch would not add to this value.
         retry_incomplete: the time after which an incomplete value is fetched again.
-        apart: True if keyed and public traffic fetch apart. Otherwise both share one fetch, and a
-            keyed caller fetches again only if that was refused or incomplete.
-        sharing: the way in which processes share values; None: they do not.
+        apart: True if requests with an API key and the widget never share a fetch. Otherwise they
+            do; a request with an API key fetches again only if the shared fetch was refused or
+            incomplete.
+        sharing: describes how processes share values; None if they do not.
 
     Example:
         >>> import asyncio
@@ -124,7 +126,6 @@ class Cached(Generic[K, V]):
         stale: timedelta | None,
         max_size: int,
         size_of: Callable[[V], int] | None = None,
-        on_join: Callable[[K], None] | None = None,
         merge: Callable[[V, V], V] | None = None,
         is_complete: Callable[[V], bool] | None = None,
         retry_incomplete: timedelta = timedelta(minutes=5),
@@ -135,7 +136,6 @@ class Cached(Generic[K, V]):
             max_size, (lambda entry: size_of(entry.value)) if size_of else None
         )
         self._in_flight: SingleFlight[Entry[V]] = SingleFlight()
-        self._on_join = on_join
         self._clock = clock
         self._fresh = fresh
         self._stale = stale
@@ -148,7 +148,7 @@ class Cached(Generic[K, V]):
         self._generation = 0
 
     def peek(self, key: K) -> Entry[V] | None:
-        """Return the cached value, fresh or stale, without a fetch."""
+        """Return the cached value, fresh or stale, without a fetch; None if there is none."""
         entry = self._entries.get(key)
         if entry and self._stale is not None and self._clock() - entry.fetched_at > self._stale:
             self._entries.pop(key)
@@ -160,7 +160,7 @@ class Cached(Generic[K, V]):
     ) -> Entry[V]:
         """Return the best value by the deadline: fresh, else stale, else the parts received so far.
 
-        The entry's `error` says why nothing better is available.
+        If it is not fresh, the entry's `error` is the reason.
 
         Raises:
             ProviderError: nothing is cached, and the fetch failed.
@@ -177,7 +177,7 @@ class Cached(Generic[K, V]):
     async def get_fresh(
         self, key: K, fetch: Fetch[V], deadline: Deadline, *, public: bool = False
     ) -> Entry[V]:
-        """Return the cached value if it need not be fetched again yet, else the fetched value.
+        """Return the cached value until its `retry_at`; after that, fetch and return a new value.
 
         Raises:
             ProviderError: the fetch failed; any other error of `fetch` is raised unchanged.
@@ -187,8 +187,6 @@ class Cached(Generic[K, V]):
         if cached and self._clock() < cached.retry_at and cached.serves(public=public):
             return cached
         joins = self.is_fetching(key, public=public)
-        if joins and self._on_join:
-            self._on_join(key)
         try:
             entry = await self._wait(key, fetch, deadline, public=public)
         except ProviderBackoff:
@@ -200,7 +198,7 @@ class Cached(Generic[K, V]):
         return await self._wait(key, fetch, deadline, public=public)
 
     async def _wait(self, key: K, fetch: Fetch[V], deadline: Deadline, *, public: bool) -> Entry[V]:
-        """Return the result of the fetch under way; start a fetch if there is none."""
+        """Wait for the fetch under way and return its result; start a fetch if there is none."""
         flight = self._flight(key, public=public)
         return await self._in_flight.run(
             flight, lambda: self._run(key, fetch, public=public), deadline
@@ -212,37 +210,40 @@ class Cached(Generic[K, V]):
         self._in_flight.start(flight, lambda: self._run(key, fetch, public=public))
 
     def put(self, key: K, value: V) -> None:
-        """Cache a value that was not fetched here.
+        """Cache a value that was obtained without a fetch of this cache.
 
-        It reaches other processes with the next fetched value.
+        Other processes may receive the value only when the next fetch ends.
         """
         self._share(key, self._store(key, value, None, public=False))
 
     def drop(self, key: K) -> None:
-        """Drop a value."""
+        """Remove the value of a key."""
         self._entries.pop(key)
 
     def is_fetching(self, key: K, *, public: bool = False) -> bool:
-        """Return True if a fetch is under way that a keyed (or `public`) caller would share."""
+        """Return True if a fetch of this key is under way.
+
+        With `apart`, only fetches for the widget (`public`) or only those for API keys count.
+        """
         return self._flight(key, public=public) in self._in_flight
 
     def _flight(self, key: K, *, public: bool) -> Hashable:
-        """Return the key of the fetch that a keyed (or `public`) caller shares."""
+        """Return the key of the fetch to share; with `apart`, the widget (`public`) has its own."""
         return (key, public) if self._apart else key
 
     def clear(self) -> None:
-        """Drop every value; fetches under way then cache nothing."""
+        """Remove all values; the results of fetches under way will not be cached."""
         self._entries.clear()
         self._generation += 1
 
     async def close(self) -> None:
-        """Cancel the fetches under way, and write the pending shared values."""
+        """Cancel running fetches; finish storing values that other processes share."""
         await self._in_flight.close()
         if self._sharing:
             await self._sharing.cache.close()
 
     async def _run(self, key: K, fetch: Fetch[V], *, public: bool) -> Entry[V]:
-        """Return another process's value, or fetch it here while no other process does."""
+        """Return a fresh value of another process, or fetch it when no other process does so."""
         if (sharing := self._sharing) is None:
             return await self._fetch(key, fetch, public=public)
         name = sharing.name(key)
@@ -292,7 +293,7 @@ class Cached(Generic[K, V]):
         public: bool,
         cached: bool = True,
     ) -> Entry[V]:
-        """Cache a value; an incomplete one is merged into the previous value."""
+        """Cache a value and return its entry; merge an incomplete value into the previous one."""
         now, before = self._clock(), self.peek(key)
         complete = error is None and self._is_complete(value)
         fresh_until = self._fresh_until(key, value, now)
@@ -324,10 +325,13 @@ class Cached(Generic[K, V]):
         return Entry(value, now, self._fresh_until(key, value, now), now, complete=False)
 
     def _fresh_shared(self, key: K, data: bytes | None) -> Entry[V] | None:
-        """Cache a value that another process fetched, and return it if it is fresh."""
-        if self._sharing is None or not data or (unpacked := self._sharing.unpack(data)) is None:
+        """Cache the value that another process packed as `data`; return it if it is fresh."""
+        if self._sharing is None or not data:
             return None
-        value, fetched_at = unpacked
+        try:
+            value, fetched_at = self._sharing.unpack(data)
+        except DAMAGED:
+            return None
         if not self._sharing.serves(key, value):
             return None
         fresh_until, before = self._fresh_until(key, value, fetched_at), self.peek(key)

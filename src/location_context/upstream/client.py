@@ -1,10 +1,11 @@
-"""ProviderClient: the service's only way to call a provider, with one client for each address.
+"""ProviderClient: calls one address of a provider (an outside source of data), within limits.
 
-A call has one deadline over all its parts, at most one retry out of a retry budget, a breaker, a
-weighted budget, a bound on calls in flight and a cap on the unpacked bytes of the response. The
-provider's limits for each caller (units, calls at once, backoff) are in its `Host`. A call succeeds
-only if its parser can read the response. Redirects are refused, except within the provider's host
-where `ClientLimits` allows them. Failures raise a `ProviderError`; its message names no address.
+Each call has a time-out, at most one retry, and limits on concurrent calls and on the size of the
+response. A circuit breaker stops calls while the provider fails. The limits that the provider sets
+for its users (budget of units, concurrent calls, requested pauses) are in its `Host`. A call
+succeeds only if its parser can read the response. Redirects are refused, unless `ClientLimits`
+allows them and they stay on the same host. Failures raise a `ProviderError`, whose message contains
+no address. No other code of the service calls a provider.
 """
 
 import asyncio
@@ -25,29 +26,29 @@ from location_context.upstream.host import Breaker, Host, Slots
 from location_context.upstream.http import Backoff, HttpClient, HttpResponse, backoff_from_headers
 
 T = TypeVar("T")
-RETRY_SHARE = 0.1  # retries earned by each success
-MAX_RETRIES_SAVED = 3.0
+RETRY_SHARE = 0.1  # number of retries that each success adds to those that may be made
+MAX_RETRIES_SAVED = 3.0  # largest number of retries that may be made, also at the start
 RETRY_DELAY = 0.05  # seconds, times a random factor from 1 to 2
-MAX_BACKOFF = 86400.0  # seconds; a longer pause is a mistake, and only a restart would end it
+MAX_BACKOFF = 86400.0  # seconds; a longer requested pause is a mistake, and is cut to this
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClientLimits:
-    """The limits of one address: seconds and unpacked bytes of a call, calls at once and queued."""
+    """The limits on calls to one address of a provider."""
 
-    timeout: float = 10.0
-    max_bytes: int = 8_000_000
-    max_in_flight: int = 4
-    max_waiting: int = 100
-    redirects: int = 0  # to follow within the provider's own host
+    timeout: float = 10.0  # seconds to wait for a slot, and again for the response
+    max_bytes: int = 8_000_000  # of a decompressed response
+    max_in_flight: int = 4  # concurrent calls
+    max_waiting: int = 100  # calls that wait for a slot; further calls fail at once
+    redirects: int = 0  # followed in one call, only on the same host
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The kind and message of a failed call.
+    """The error class and message of a failed call.
 
-    The error itself is not stored: the frames of its traceback hold the provider's response, which
-    may be many megabytes.
+    The error itself is not stored, because its traceback keeps the provider's response in memory,
+    which may have many megabytes.
     """
 
     kind: type[errors.ProviderError]
@@ -58,18 +59,19 @@ class ProviderClient:
     """A client for one address of a provider, with its breaker, limits and counts of calls.
 
     Args:
-        name: of the provider, for errors and `/v1/status`.
-        url: with its path; an empty address is `not configured` and is never called.
-        client: the connections, shared by all providers.
+        name: the provider's name, for errors and `/v1/status`.
+        url: the address with its path. If it is empty, the provider is not configured, and calls
+            fail.
+        client: the HTTP client that all providers share.
         clock: returns the time, UTC.
         limits: the limits of this address.
-        host: the provider's limits for each caller; shared by all addresses of one provider.
-        breaker: stops calls while the provider does not answer.
-        backoff: returns the pause that a response requests, if its status is not accepted.
+        host: the limits that the provider sets for its users; its addresses share one `Host`.
+        breaker: the circuit breaker that stops calls while the provider fails.
+        backoff: returns the pause that a response with an error status requests.
 
     Attributes:
-        last_success_at: the time at which a response was last read, UTC.
-        last_error: the newest failure since then, or None.
+        last_success_at: the time (UTC) of the last successful call; None before the first.
+        last_error: the newest failure since the last success, or None.
         calls: the number of calls by outcome.
 
     Example:
@@ -123,14 +125,14 @@ class ProviderClient:
 
     @property
     def backoff_until(self) -> datetime | None:
-        """The end of the pause that the provider requested; None if it may be called."""
+        """The time (UTC) at which the pause ends that the provider requested; None: no pause."""
         now = self._clock()
         given = (self._backoff_until, self.host.backoff_until)
         return max((until for until in given if until and now < until), default=None)
 
     @property
     def is_in_plan(self) -> bool:
-        """False after the provider said that the key's plan does not include this address."""
+        """False if the provider last answered that our plan with it excludes this address."""
         return not self._failed_by(errors.ProviderNotInPlan)
 
     def _failed_by(self, kind: type[errors.ProviderError]) -> bool:
@@ -139,19 +141,19 @@ class ProviderClient:
 
     @property
     def available(self) -> bool:
-        """True if a call may be made now; does not use up the breaker's probe."""
+        """True if a call may be made now. Reading this does not use up the breaker's trial call."""
         return self.configured and self.backoff_until is None and self.breaker.state != "open"
 
     async def get_json(
         self, params: Mapping[str, str], parse: Callable[[Any], T], **call: Any
     ) -> T:
-        """Return the parsed JSON of a call; accepts the arguments of `get`.
+        """GET the address with `params`, and return what `parse` makes of the JSON in the response.
 
-        `parse` may raise KeyError, TypeError, ValueError and similar errors: an unreadable response
-        counts as the provider's failure.
+        If `parse` raises KeyError, TypeError, ValueError or a similar error, the call counts as
+        failed. `call` are further arguments of `get`.
 
         Raises:
-            ProviderError: the call failed or the answer is unusable; see the tree in `errors`.
+            ProviderError: the call failed, or the response is unusable; `errors` lists its kinds.
         """
         return await self.get(params, lambda response: parse(response.json()), **call)
 
@@ -166,24 +168,24 @@ class ProviderClient:
         public: bool = False,
         accept: tuple[int, ...] = (200,),
     ) -> T:
-        """GET the address with `params`, and return the parsed response.
+        """GET the address with `params`, and return what `parse` makes of the response.
 
         Args:
-            params: the query; commas in it stay commas.
-            parse: reads the response; see `get_json`.
+            params: the query parameters; commas in their values are not escaped.
+            parse: reads the response; if it raises an error, the call counts as failed.
             path: appended to the address.
             headers: headers to send in addition to the User-Agent.
-            units: the cost of the call, as the provider counts it.
-            public: True for widget traffic, which may spend half of each budget.
+            units: the cost of the call in the provider's units, taken from its budget.
+            public: True for requests of the public widget, which may spend half of each budget.
             accept: statuses that `parse` can read; any other raises `ProviderStatusError`.
 
         Raises:
-            ProviderError: the call failed or the answer is unusable; see the tree in `errors`.
+            ProviderError: the call failed, or the response is unusable; `errors` lists its kinds.
         """
         url = self._url + path + ("?" + urlencode(params, safe=",") if params else "")
         try:
             self._check_available()
-            await self._http.open()  # before anything is spent or timed
+            await self._http.open()  # before units are spent and the time-out begins
             async with self._slot(public=public):
                 await self._admit(units, public=public)
                 response = await self._call(url, dict(headers or {}), units, public, accept)
@@ -210,9 +212,10 @@ class ProviderClient:
 
     @asynccontextmanager
     async def _slot(self, *, public: bool) -> AsyncIterator[None]:
-        """Wait for a slot of this address, then of its host; one time-out covers both.
+        """Wait until the address and its host allow another concurrent call; count it in the block.
 
-        Public traffic fills three quarters of the queue; the rest is left for keyed calls.
+        Public (widget) traffic may fill only three quarters of the queue, which leaves room for
+        requests with an API key.
 
         Raises:
             ProviderBackoff: too many calls wait, or the wait was too long. This does not count as a
@@ -239,10 +242,9 @@ class ProviderClient:
         self._check_available()  # this may have changed while the call waited for its slot
         if self.host.is_crowded:
             raise errors.ProviderBackoff(self.name, "too many calls wait for their turn")
-        if not self.breaker.allows():  # before anything is spent
+        if not self.breaker.allows():  # before units are spent
             raise self._breaker_backoff()
         if not await self.host.spend(units, public=public):
-            self.host.refused += self.breaker.state == "closed"
             raise errors.ProviderBudgetSpent(self.name, "the budget of calls is spent")
 
     def _breaker_backoff(self) -> errors.ProviderBackoff:
@@ -269,7 +271,10 @@ class ProviderClient:
     async def _call(
         self, url: str, headers: dict[str, str], units: float, public: bool, accept: tuple[int, ...]
     ) -> HttpResponse:
-        """Return the response; retry once after a broken connection or a 429."""
+        """Send the request and return the response.
+
+        Retry once after a lost connection, or after a requested pause that concerns only this call.
+        """
         sent = time.monotonic()
         try:
             async with asyncio.timeout(self._limits.timeout):
@@ -294,7 +299,7 @@ class ProviderClient:
     async def _get_paid(
         self, url: str, headers: Mapping[str, str], units: float, *, public: bool
     ) -> HttpResponse:
-        """Return the response of `_get`; refund the call's units if no connection was made."""
+        """Send the request and return the response; refund its units if no connection was made."""
         try:
             return await self._get(url, headers)
         except errors.ProviderNotConnected:
@@ -302,7 +307,7 @@ class ProviderClient:
             raise
 
     async def _get(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
-        """Return the response, whatever its status; follow allowed redirects within the host.
+        """Send the request, follow allowed redirects, and return the response with any status.
 
         Raises:
             ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: no complete response was
@@ -326,7 +331,10 @@ class ProviderClient:
         return response
 
     async def _may_retry(self, units: float, *, public: bool) -> bool:
-        """Return True if the retry budget and the provider's budget both allow another call."""
+        """Wait a moment and spend `units` on a retry; return False if no retry is allowed.
+
+        A retry needs an earlier success that earned it, and units left in the provider's budget.
+        """
         if self._retries < 1:
             return False
         await asyncio.sleep(RETRY_DELAY * random.uniform(1, 2))  # noqa: S311  jitter, no secret

@@ -1,10 +1,10 @@
-"""Connections: single requests through aiohttp, bounded in time, bytes and redirects.
+"""Connections: sends single requests through the library aiohttp, with limits on time and size.
 
-The HTTP library does not limit response heads (a server may send any number with 1xx statuses) or
-bodies. A `MeteredProtocol` limits the bytes that one call receives. `_read_body` unpacks only one
-gzip member, and limits its size both before and after unpacking.
+The library limits neither headers (a server may send any number of responses with status 1xx) nor
+bodies. A `MeteredProtocol` limits the bytes that one call receives. `_read_body` decompresses only
+the first gzip member, and limits its size both before and after decompression.
 
-`http.py` imports this module for the first call: loading the library and its certificates takes
+`http.py` imports this module only at the first call: loading the library and the certificates takes
 0.15 s, which would delay every start.
 """
 
@@ -31,9 +31,9 @@ from location_context.errors import (
 
 MAX_CONNECTIONS = 64
 CONNECT_TIMEOUT = 3.0
-# besides the body: heads, chunk sizes, and up to 400 kB that the library reads ahead
+# of a response besides its body: headers, chunk sizes, up to 400 kB that the library reads ahead
 MAX_OTHER_BYTES = 1_000_000
-END_SECONDS = 0.02  # for the empty last chunk, which comes with the chunks before it or just after
+END_SECONDS = 0.02  # to wait for a body's empty last chunk, which may arrive just after the others
 _GZIP_MEMBER = 31  # zlib's `wbits` for one member with its header and checksum
 
 
@@ -47,7 +47,7 @@ class MeteredProtocol(ResponseHandler):
         super().set_response_params(**params)
 
     def allow_body(self, cap: int) -> None:
-        """Allow a body of `cap` bytes, now that the heads are read."""
+        """Allow `cap` more bytes for the body, after the headers are read."""
         self._left = cap + MAX_OTHER_BYTES
 
     def data_received(self, data: bytes) -> None:
@@ -59,7 +59,7 @@ class MeteredProtocol(ResponseHandler):
 
 
 class Connections:
-    """The connection pool all providers share; no redirects, no cookies, no proxies."""
+    """The connection pool that all providers share, without redirects, cookies and proxies."""
 
     def __init__(self, user_agent: str) -> None:
         connector = aiohttp.TCPConnector(limit=MAX_CONNECTIONS, ssl=_certificates())
@@ -86,7 +86,9 @@ class Connections:
         timeout: float | None,  # noqa: ASYNC109  of each single read, as in the library
         server_hostname: str | None,
     ) -> tuple[int, dict[str, str], bytes]:
-        """Return status, lower-case headers and the unpacked body; see `HttpClient.get`.
+        """Send a GET; return the status, headers by lower-case name, and the decompressed body.
+
+        The arguments are those of `HttpClient.get`.
 
         Raises:
             ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: no complete response was
@@ -124,7 +126,7 @@ class Connections:
 
 
 def _certificates() -> ssl.SSLContext | bool:
-    """Return TLS settings with the system's certificates; True if OpenSSL finds them itself."""
+    """Return TLS settings with the system's certificates; True if OpenSSL finds these by itself."""
     paths = ssl.get_default_verify_paths()
     if sys.platform != "darwin" and (paths.cafile or paths.capath):
         return True
@@ -134,10 +136,11 @@ def _certificates() -> ssl.SSLContext | bool:
 
 
 async def _read_body(response: aiohttp.ClientResponse, provider: str, cap: int) -> bytes:
-    """Return the unpacked body of at most `cap` bytes.
+    """Read a body and return it decompressed.
 
     Raises:
-        ProviderResponseInvalid: the body is larger (packed or unpacked), damaged or cut off.
+        ProviderResponseInvalid: the body is damaged or cut off, or has more than `cap` bytes
+            (compressed or decompressed).
     """
     packed = response.headers.get("Content-Encoding", "").lower() == "gzip"
     unpack = zlib_ng.decompressobj(_GZIP_MEMBER) if packed else None

@@ -1,7 +1,8 @@
 """Deadline, SingleFlight (fetches that outlive their callers) and WriteBehind (delayed writes).
 
-A section has one deadline. Code that waits for another part subtracts the reserve named here, so
-that it can still answer in time with what has come. Deadlines are shortened only here.
+A section must answer each query before a deadline. Code that waits for data waits until an earlier
+deadline, so that time is left to answer with the data received by then. The reserves defined here
+say how much earlier.
 """
 
 import asyncio
@@ -12,16 +13,14 @@ from dataclasses import dataclass
 from typing import Generic, Self, TypeVar
 
 T = TypeVar("T")
-ANSWER_RESERVE = (
-    0.3  # seconds to merge, correct, convert and encode an answer: 0.1 s on a busy core
-)
+ANSWER_RESERVE = 0.3  # seconds to merge, convert and encode an answer; takes 0.1 s on a busy core
 FALLBACK_RESERVE = 0.1  # seconds to answer from memory when no data arrived
-GATHER_SECONDS = 0.25  # to write the rows of about twenty new points in one transaction
+GATHER_SECONDS = 0.25  # in which about twenty new points add rows, to write in one transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment on the monotonic clock; `at` is a value of `time.monotonic()`.
+    """A time by which work must be done; `at` is a value of `time.monotonic()`, in seconds.
 
     Example:
         >>> deadline = Deadline.after(4.0)
@@ -36,7 +35,7 @@ class Deadline:
         return cls(time.monotonic() + seconds)
 
     def left(self) -> float:
-        """Return the seconds left, never below 0."""
+        """Return the seconds left until the deadline, never below 0."""
         return max(0.0, self.at - time.monotonic())
 
     def earlier(self, seconds: float) -> "Deadline":
@@ -44,15 +43,15 @@ class Deadline:
         return Deadline(self.at - seconds)
 
     def at_most(self, seconds: float) -> "Deadline":
-        """Return this deadline, or one in `seconds` if that is earlier."""
+        """Return this deadline, or the time `seconds` from now if that is earlier."""
         return Deadline(min(self.at, time.monotonic() + seconds))
 
 
 class SingleFlight(Generic[T]):
-    """Fetches under way, by key: all callers of a key share one fetch, which outlives each of them.
+    """Runs at most one fetch per key at a time; concurrent callers of a key share its result.
 
-    A caller waits until its own deadline; the fetch goes on for the next caller. Cancelling a
-    caller never cancels the fetch; `close` cancels what is left.
+    Each caller waits until its own deadline. If a caller times out or is cancelled, the fetch
+    continues for later callers. Only `close` cancels fetches.
 
     Example:
         >>> async def main():
@@ -72,17 +71,17 @@ class SingleFlight(Generic[T]):
         self._tasks: dict[Hashable, asyncio.Task[T]] = {}
 
     async def run(self, key: Hashable, fetch: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
-        """Return the result of the one fetch for `key`, which is started if none is under way.
+        """Wait for the fetch of `key` and return its result; start `fetch` if none is under way.
 
         Raises:
-            TimeoutError: the deadline came first; the fetch goes on.
+            TimeoutError: the deadline came first; the fetch continues.
         """
         task = self.start(key, fetch)
         async with asyncio.timeout(deadline.left()):
             return await asyncio.shield(task)
 
     def start(self, key: Hashable, fetch: Callable[[], Awaitable[T]]) -> asyncio.Task[T]:
-        """Return the task that fetches `key`, started if none is under way."""
+        """Return the task that fetches `key`; start `fetch` as a task if none is under way."""
         task = self._tasks.get(key)
         if task is None or task.done():  # done, but its callback has not run yet
             task = asyncio.ensure_future(_run(fetch))
@@ -113,12 +112,12 @@ class SingleFlight(Generic[T]):
 
 
 class WriteBehind:
-    """A delayed writer: it calls `write` soon after `start`, once for all rows added until then.
+    """Delays writes: rows that are added within a short time are written together.
 
     Args:
-        write: writes all pending rows; returns True if more were added meanwhile, False if it
-            failed.
-        gather: seconds to wait before each call.
+        write: writes all pending rows. It returns True if rows were added meanwhile, so that it is
+            called again; otherwise, and if it failed, it returns False.
+        gather: seconds between `start` and the call of `write`, and between two calls.
     """
 
     def __init__(
@@ -130,7 +129,7 @@ class WriteBehind:
         self._runs: SingleFlight[None] = SingleFlight()
 
     def start(self) -> None:
-        """Schedule a write, unless one is already pending."""
+        """Schedule a call of `write`, unless one is already scheduled or under way."""
         self._runs.start("all", self._run)
 
     async def flush(self) -> None:
@@ -151,7 +150,7 @@ class WriteBehind:
 
     @property
     def active(self) -> bool:
-        """True while a write is waiting or under way."""
+        """True while a call of `write` is scheduled or under way."""
         return bool(len(self._runs))
 
 

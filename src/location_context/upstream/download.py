@@ -1,8 +1,8 @@
-"""Download: fetches the operator's addresses (feeds, imports), public hosts only.
+"""`download`: fetches web addresses that the operator entered (feeds, imports), on public hosts.
 
-Only http and https. The host is resolved first. All its addresses must be public unless
-`allow_private`, and the connection goes to the address that was checked, since a second look-up
-could return another. Redirects are checked the same way. The size of the unpacked body is limited.
+Only http and https are accepted. The host name is resolved first, and all its IP addresses must be
+public unless `allow_private`. The connection then goes to a checked IP address, since a second
+look-up of the name could return another one. The targets of redirects are checked the same way.
 """
 
 import asyncio
@@ -32,7 +32,10 @@ _NOT_PUBLIC = tuple(
 
 @dataclass(frozen=True)
 class Downloaded:
-    """A downloaded response. Header names are lower-case; `body` is unpacked, empty with a 304."""
+    """A successful response of `download`. Header names are in lower case.
+
+    `body` is decompressed; it is empty unless the status is 200, such as with a 304.
+    """
 
     body: bytes = field(repr=False)
     headers: Mapping[str, str]
@@ -50,6 +53,9 @@ async def download(  # noqa: PLR0913  each argument is one bound of this call
     timeout: float = 30.0,  # noqa: ASYNC109  the bound of the whole call, redirects included
 ) -> Downloaded:
     """GET `url` and follow at most five redirects, within `timeout` seconds in total.
+
+    `allow_private` also allows hosts in private networks. `max_bytes` limits the body, both
+    compressed and decompressed.
 
     Raises:
         OperatorError: the address, or a redirect's target, is not allowed.
@@ -85,7 +91,7 @@ def _redirect_target(url: str, location: str) -> str:
 
 
 class _Target(NamedTuple):
-    """A checked address: `url` has the host's IP, the other fields its name for TLS and `Host`."""
+    """A checked address: `url` with the host's IP address; its name for TLS and for `Host`."""
 
     url: str
     host: str
@@ -111,7 +117,7 @@ async def _check_address(url: str, *, allow_private: bool) -> _Target:
     addresses = await _resolve(parsed.raw_host, port)
     if not allow_private and any(not is_public(address) for address in addresses):
         raise errors.OperatorError(
-            f"The host {parsed.host} lies in a loopback, link-local or private range; "
+            f"The host {parsed.host} has a loopback, link-local or private address; "
             "LOCATION_CONTEXT_FEEDS_ALLOW_PRIVATE=true allows that"
         )
     url_by_ip = str(parsed.with_host(addresses[0]))
@@ -119,7 +125,10 @@ async def _check_address(url: str, *, allow_private: bool) -> _Target:
 
 
 def is_public(address: str) -> bool:
-    """Return True if an IP address is public; an IPv4 address inside an IPv6 one is judged."""
+    """Return True if an IP address is public.
+
+    An IPv6 address that contains an IPv4 address is public if the IPv4 address is.
+    """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1]

@@ -1,15 +1,15 @@
-"""FallbackChain: sources in order of preference, raced with staggered starts (hedged requests).
+"""`best_of`: the best result of sources that start one after another (hedged requests).
 
-The first source starts at once, the next when the previous one failed or has used its share of the
-time. The most preferred source's result wins: any other waits `settle_window` seconds for it. At
-the caller's deadline, or when it is cancelled, the sources are cancelled. The fetches that they
-wait for continue for the next caller.
+The first source starts at once. Each further source starts after a delay, or when all earlier ones
+have failed. A result waits `settle_window` seconds for the result of a more preferred source. At
+the deadline, or if the caller is cancelled, all sources are cancelled. The fetches that they wait
+for (see `Cached`) continue for later callers.
 """
 
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import structlog
 
@@ -19,20 +19,27 @@ from location_context.upstream.deadline import Deadline
 T = TypeVar("T")
 Source: TypeAlias = Callable[[], Coroutine[Any, Any, T | None]]
 MAX_STAGGER = 1.0  # seconds between two starts
-STAGGER_SHARE = 0.4  # of the time left, over which all starts are spread
+STAGGER_SHARE = 0.4  # share of the time left over which the starts of all sources are spread
 
 
-class FallbackChain(Generic[T]):
-    """One run over sources in order of preference.
+async def best_of(
+    sources: Sequence[Source[T]],
+    deadline: Deadline,
+    settle_window: float,
+    *,
+    stagger: float | None = None,
+) -> tuple[T | None, BaseException | None]:
+    """Return the most preferred result available by the deadline, and the first source's failure.
 
     Args:
-        sources: calls that return a result, or None if they have none; in order of preference.
-        deadline: the moment by which the caller needs a result.
+        sources: functions that return a result, or None if they have none, most preferred first.
+        deadline: the time by which the caller needs a result.
         settle_window: seconds for which a result waits for more preferred sources.
-        stagger: seconds between two starts; None takes a share of the time left, at most 1 s.
+        stagger: seconds between two starts; None: a share of the time left, at most 1 s.
 
-    Attributes:
-        first_failure: after `run`, why the preferred source returned nothing; None if it did.
+    Returns:
+        The result, or None if there is none; and the error of the first source, or None if the
+        first source has a result.
 
     Example:
         >>> async def main():
@@ -40,89 +47,56 @@ class FallbackChain(Generic[T]):
         ...         raise TimeoutError
         ...     async def stale():
         ...         return "yesterday's"
-        ...     chain = FallbackChain([fresh, stale], Deadline.after(2.0), settle_window=0.5)
-        ...     return await chain.run(), chain.first_failure
+        ...     return await best_of([fresh, stale], Deadline.after(2.0), settle_window=0.5)
         >>> asyncio.run(main())
         ("yesterday's", TimeoutError())
     """
-
-    def __init__(
-        self,
-        sources: Sequence[Source[T]],
-        deadline: Deadline,
-        settle_window: float,
-        *,
-        stagger: float | None = None,
-    ) -> None:
-        self.first_failure: BaseException | None = None
-        self._waiting = list(sources)
-        self._started: list[asyncio.Task[T | None]] = []
-        self._deadline = deadline
-        self._settle_window = settle_window
-        share = deadline.left() * STAGGER_SHARE / max(1, len(sources) - 1)
-        self._stagger = min(MAX_STAGGER, share) if stagger is None else stagger
-        self._next_start = 0.0
-
-    async def run(self) -> T | None:
-        """Return the most preferred result by the deadline; None if there is none."""
-        try:
-            best = await self._race()
-            self.first_failure = _failure(self._started[0]) if self._started else None
-            return best
-        finally:
-            pending = self._pending()
-            for task in pending:
-                task.cancel()
-            await asyncio.gather(*pending, return_exceptions=True)
-
-    async def _race(self) -> T | None:
-        until, settles = self._deadline.at, False
+    share = deadline.left() * STAGGER_SHARE / max(1, len(sources) - 1)
+    stagger = min(MAX_STAGGER, share) if stagger is None else stagger
+    waiting, started = list(sources), list[asyncio.Task[T | None]]()
+    until, settles, next_start = deadline.at, False, 0.0
+    try:
         while True:
-            self._start_next()
-            best, better_pending = self._best()
+            # a source starts at its time, or once its predecessors have all failed
+            while waiting and (
+                all(task.done() and _failure(task) for task in started)
+                or time.monotonic() >= next_start
+            ):
+                started.append(asyncio.ensure_future(_guarded(waiting.pop(0))))
+                next_start = time.monotonic() + stagger
+            best, better_pending = _best(started)
             if best is not None and not settles:
-                until, settles = min(until, time.monotonic() + self._settle_window), True
-            if not better_pending and (best is not None or not self._waiting):
-                return best
-            if time.monotonic() >= until:
-                return best
-            await self._wait(until)
+                until, settles = min(until, time.monotonic() + settle_window), True
+            is_final = not better_pending and (best is not None or not waiting)
+            if is_final or time.monotonic() >= until:
+                return best, _failure(started[0]) if started else None
+            wake = min(until, next_start) if waiting else until
+            await asyncio.wait(
+                [task for task in started if not task.done()],
+                timeout=max(0.0, wake - time.monotonic()),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+    finally:
+        for task in started:
+            task.cancel()
+        # also retrieves the errors, which asyncio would otherwise report as never retrieved
+        await asyncio.gather(*started, return_exceptions=True)
 
-    def _start_next(self) -> None:
-        """Start each source whose time has come, or whose predecessors have all failed."""
-        while self._waiting and (
-            all(task.done() and _failure(task) for task in self._started)
-            or time.monotonic() >= self._next_start
-        ):
-            task = asyncio.ensure_future(_guarded(self._waiting.pop(0)))
-            task.add_done_callback(_retrieve)
-            self._started.append(task)
-            self._next_start = time.monotonic() + self._stagger
 
-    def _best(self) -> tuple[T | None, bool]:
-        """Return the best result so far, and True if a more preferred source is pending."""
-        pending = False
-        for task in self._started:
-            if _failure(task) is None:
-                return task.result(), pending
-            pending = pending or not task.done()
-        return None, pending
-
-    async def _wait(self, until: float) -> None:
-        """Wait until a source ends, the next source must start, or `until` is reached."""
-        if self._waiting:
-            until = min(until, self._next_start)
-        timeout = max(0.0, until - time.monotonic())
-        await asyncio.wait(self._pending(), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-
-    def _pending(self) -> list[asyncio.Task[T | None]]:
-        return [task for task in self._started if not task.done()]
+def _best(started: Sequence[asyncio.Task[T | None]]) -> tuple[T | None, bool]:
+    """Return the most preferred result so far, and True if a source preferred to it is pending."""
+    pending = False
+    for task in started:
+        if _failure(task) is None:
+            return task.result(), pending
+        pending = pending or not task.done()
+    return None, pending
 
 
 def _failure(task: asyncio.Task[Any]) -> BaseException | None:
-    """Return why a source has no result: a TimeoutError while it is pending.
+    """Return the error of a source, or None if it has a result.
 
-    None if it has a result.
+    A pending source has a TimeoutError; a source that returned None has a LookupError.
     """
     if not task.done() or task.cancelled():
         return TimeoutError()
@@ -131,14 +105,11 @@ def _failure(task: asyncio.Task[Any]) -> BaseException | None:
     return None if task.result() is not None else LookupError("the source has nothing")
 
 
-def _retrieve(task: asyncio.Task[Any]) -> None:
-    """Retrieve a source's error, which asyncio would otherwise report as never retrieved."""
-    if not task.cancelled():
-        task.exception()
-
-
 async def _guarded(source: Source[T]) -> T | None:
-    """Call a source; log an unexpected error, which fails only this source."""
+    """Call a source and return its result; log and raise an unexpected error.
+
+    The error makes only this source fail, so without a log line nobody would notice it.
+    """
     try:
         return await source()
     except (LocationContextError, TimeoutError):

@@ -1,9 +1,9 @@
-"""Host: the limits that a provider sets for each caller, across all its addresses; and its breaker.
+"""Host: the limits that a provider sets for its users, over all its addresses; Breaker.
 
-A host holds the units spent (`Budget`), the calls in flight (`Slots`) and the pause that the
-provider requested. All `ProviderClient`s that call a provider share its `Host`, which `Hosts`
-returns by name. Each process limits its own calls at once and their pace to its part of the
-host's limits. The database counts units for all processes that share it (`storage.budgets`).
+A host has a budget of units (`Budget`), a limit on concurrent calls (`Slots`), a limit on calls a
+second (`Pace`), and the pause that the provider requested. All `ProviderClient`s of a provider
+share its `Host`, which `Hosts` returns by name. Each process applies its share of the limits on
+calls. Units are counted in the database for all processes together (`storage.budgets`).
 """
 
 import asyncio
@@ -16,15 +16,16 @@ from typing import Literal
 
 from location_context.upstream.budget import SECOND, Budget, Ledger, WindowState
 
-MAX_TURN_SECONDS = 5.0  # longest wait of a call for its turn
+MAX_TURN_SECONDS = 5.0  # longest time that a call waits until `Pace` lets it start
 REFRESH_SECONDS = 2.0  # between two reads of the units that other processes spent
 State = Literal["closed", "open", "half_open"]
 
 
 class Slots:
-    """A limit on calls at once in this process; public traffic takes at most two thirds.
+    """A limit on the concurrent calls of this process; each call in flight holds a slot.
 
-    At least one slot is left for keyed calls, unless there is only one slot.
+    Public (widget) traffic holds at most two thirds of the slots, so that requests with an API key
+    have at least one, unless there is only one slot.
 
     Example:
         async with slots.hold(public=False):
@@ -43,7 +44,7 @@ class Slots:
 
 
 class Pace:
-    """A pace that keeps the calls of this process at least `seconds` apart."""
+    """A limit on calls a second: the calls of this process start at least `seconds` apart."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -51,18 +52,18 @@ class Pace:
 
     @property
     def is_crowded(self) -> bool:
-        """True if the next turn is too far away to wait for it."""
+        """True if a new call would have to wait for more than 5 s."""
         return self._next_at - time.monotonic() > MAX_TURN_SECONDS
 
     async def wait(self) -> None:
-        """Wait for the next turn, and take it."""
+        """Wait until this call may start; the next call may start `seconds` later."""
         turn = max(time.monotonic(), self._next_at)
         self._next_at = turn + self._seconds
         await asyncio.sleep(turn - time.monotonic())
 
 
 class Host:
-    """The limits of a provider, from its terms, shared by all its addresses."""
+    """The limits on calls to one provider, which the clients of all its addresses share."""
 
     def __init__(
         self,
@@ -73,14 +74,12 @@ class Host:
         ledger: Ledger | None = None,
         pace: Pace | None = None,
     ) -> None:
-        """Set the limits: `budget` in the provider's units, `slots` for calls; None: unlimited.
+        """Set the limits on units, on concurrent calls and on calls a second; None: unlimited.
 
-        `pace` spaces the calls that the budget allows. `ledger` counts the budget for all
-        processes; without it this process counts alone.
+        `ledger` counts the units for all processes; without it, this process counts only its own.
         """
         self.name = name
         self.budget = budget or Budget({})
-        self.refused = 0  # calls that only the budget refused: their address was answering
         self._ledger = ledger
         self.backoff_until: datetime | None = None
         self._slots = slots
@@ -88,24 +87,22 @@ class Host:
 
     @property
     def is_crowded(self) -> bool:
-        """True if too many calls wait for their turn."""
+        """True if the `pace` would make a new call wait for more than 5 s."""
         return self._pace is not None and self._pace.is_crowded
 
     async def spend(self, units: float, *, public: bool) -> bool:
-        """Spend units and wait for a turn; return False at once if the budget refuses the units.
+        """Spend units for a call, wait until it may start, and return True.
 
-        With a ledger, the limits are checked in a transaction of the database.
+        If too few units are left, return False at once. The ledger checks them in a transaction.
         """
-        if not self.budget.windows:
-            self.budget.total += units
-        elif not await self._take(units, public=public):
+        if self.budget.windows and not await self._take(units, public=public):
             return False
         if self._pace:
             await self._pace.wait()
         return True
 
     async def give_back(self, units: float, *, public: bool) -> None:
-        """Return units that `spend` took for a call that was not made."""
+        """Refund units that `spend` took for a call that was not made."""
         if self._ledger is None or not self.budget.windows:
             self.budget.give_back(units, public=public)
         else:
@@ -117,12 +114,12 @@ class Host:
         return await self._ledger.take(self.budget, units, public=public)
 
     async def refresh(self) -> None:
-        """Load the units that other processes spent."""
+        """Update the budget with the units that other processes spent."""
         if self._ledger is not None and self.budget.windows:
             await self._ledger.refresh(self.budget)
 
     def budgets(self) -> Sequence[WindowState]:
-        """Return each window of the budget as this process knows it; empty without limits."""
+        """Return the state of each limit on units, as this process knows it; empty if unlimited."""
         return self.budget.states()
 
     def slot(self, *, public: bool) -> AbstractAsyncContextManager[None]:
@@ -131,7 +128,7 @@ class Host:
 
 
 class Hosts:
-    """The hosts of one process, by name, with the ledger that counts for all processes.
+    """The `Host`s of one process by provider name; `get` creates them.
 
     Example:
         host = hosts.get("open_meteo", {MINUTE: 480.0}, at_once=3)
@@ -144,9 +141,13 @@ class Hosts:
         now: Callable[[], float] = time.time,
         processes: int = 1,
     ) -> None:
-        """Set `now`, the clock of the budgets, which returns seconds since 1970.
+        """Set what all hosts have in common.
 
-        `processes` is the number of workers that share the calls at once; each may make at least 1.
+        Args:
+            make_ledger: returns the ledger for a host's name; None: this process counts alone.
+            now: returns the time in seconds since 1970, for the budgets.
+            processes: the number of worker processes, which divide the limits on calls. Each may
+                have at least one call in flight.
         """
         self._now = now
         self._processes = processes
@@ -155,20 +156,6 @@ class Hosts:
 
     def __iter__(self) -> Iterator[Host]:
         return iter(self._hosts.values())
-
-    @property
-    def refused(self) -> int:
-        """The number of calls that only a spent budget refused, so that waiting would help."""
-        return sum(host.refused for host in self)
-
-    def wait(self, units: float) -> float:
-        """Return the seconds until `units` are free at every host that has refused calls."""
-        return max((host.budget.wait(units) for host in self if host.refused), default=0.0)
-
-    def span(self, share: float) -> float:
-        """Return the estimated seconds to spend `share` times the units spent so far."""
-        budgets = [host.budget for host in self]
-        return max((budget.span(budget.total * share) for budget in budgets), default=0.0)
 
     def get(
         self,
@@ -179,15 +166,16 @@ class Hosts:
         least: float = 0.0,
         at_once: int | None = None,
     ) -> Host:
-        """Return the host with this name; the first caller sets its limits.
+        """Return the host with this name; the first call creates it with these limits.
 
         Args:
-            name: a word for file names and Redis keys, such as `open_meteo`.
-            limits: units by the length of their window in seconds, as `Budget` takes them; a limit
-                for one second becomes a pace of calls, whatever they cost.
-            share: this installation's part of the limits, where several share one address.
-            least: units that one answer may cost, as `Budget` takes them.
-            at_once: calls in flight, over all workers; None is without limit.
+            name: a short name such as `open_meteo`, under which the database counts the units.
+            limits: the allowed units by the length of a time window in seconds. A limit for one
+                second applies to calls instead, whatever their units.
+            share: the fraction of the limits that this installation may use, if several
+                installations share them.
+            least: the most units that one answer costs; public traffic may spend at least these.
+            at_once: the limit on concurrent calls of all workers; None for no limit.
         """
         if name not in self._hosts:
             slots = None if at_once is None else Slots(max(1, at_once // self._processes))
@@ -200,7 +188,7 @@ class Hosts:
         return self._hosts[name]
 
     async def run(self) -> None:
-        """Load the units that other processes spend, until cancelled."""
+        """Update all budgets every 2 s with the units of other processes, until cancelled."""
         while True:
             for host in self:
                 await host.refresh()
@@ -209,11 +197,12 @@ class Hosts:
 
 @dataclass
 class Breaker:
-    """A breaker: it stops calls to a provider that does not answer, and probes for its return.
+    """A circuit breaker, which stops calls to a provider that fails until a trial call succeeds.
 
-    It is closed until `threshold` failures in a row, then open for `pause` seconds, doubled at each
-    failed probe up to `longest`. After that it is half open: one call in each `pause` is a probe,
-    whose outcome closes or reopens it. Times are on the monotonic clock.
+    It is closed (calls are allowed) until `threshold` calls in a row have failed. Then it is open
+    (calls are refused) for `pause` seconds, and after that half open: it allows one trial call. If
+    the trial succeeds, the breaker closes. If the trial fails, the breaker opens for twice as long
+    as before, at most for `longest` seconds.
     """
 
     threshold: int = 3
@@ -230,14 +219,17 @@ class Breaker:
         return "open" if time.monotonic() < self._until else "half_open"
 
     def allows(self) -> bool:
-        """Return True if a call may be made now; a probe blocks other calls for `pause` seconds."""
+        """Return True if a call may be made now.
+
+        If the breaker is half open, that call is the trial: others are refused for `pause` seconds.
+        """
         state = self.state
         if state == "half_open":
             self._until = time.monotonic() + self.pause
         return state != "open"
 
     def retry_in(self) -> float:
-        """Return the seconds until the next probe may be made."""
+        """Return the seconds until the next trial call is allowed; 0 if calls are allowed now."""
         return max(0.0, self._until - time.monotonic())
 
     def succeed(self) -> None:
@@ -245,7 +237,7 @@ class Breaker:
         self._until = 0.0
 
     def fail(self) -> None:
-        """Count a failed call."""
+        """Count a failed call; open the breaker after `threshold` in a row or a failed trial."""
         self._failures += 1
         if self._failures >= self.threshold or self._opened:
             self._open()

@@ -1,4 +1,4 @@
-"""HttpClient: one GET over HTTP, bounded in time, bytes and redirects, whatever a server sends."""
+"""HttpClient: sends single GET requests to providers, with limits on time and response size."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from location_context.errors import ProviderResponseInvalid, ProviderStatusError
 T = TypeVar("T")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 DEFAULT_BACKOFF = 60.0  # seconds, for a 429 or 503 without Retry-After
-READ_TIMEOUT = 10.0  # seconds between two pieces of a response, where a caller sets no deadline
+READ_TIMEOUT = 10.0  # seconds without data after which a call fails, if the caller sets no limit
 
 _PARSE_ERRORS = (
     AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError,
@@ -23,7 +23,7 @@ _PARSE_ERRORS = (
 
 @dataclass(frozen=True)
 class HttpResponse:
-    """A provider's response. Header names are in lower case; `body` is unpacked."""
+    """A provider's HTTP response. Header names are in lower case; `body` is decompressed."""
 
     provider: str
     status: int
@@ -61,19 +61,19 @@ class HttpResponse:
         except _PARSE_ERRORS as error:
             why = type(error).__name__
             structlog.get_logger().info("answer_not_read", provider=self.provider, why=why)
-            sentence = "the answer is not of its documented shape"
+            sentence = "the answer does not have the documented structure"
             raise ProviderResponseInvalid(self.provider, sentence) from None
 
 
 @dataclass(frozen=True)
 class Backoff:
-    """The pause that a response with an error status requests.
+    """The pause that a provider requests with an error response, and the error that it causes.
 
     Attributes:
-        seconds: the length of the pause.
-        scope: the calls that wait: all to the `host`, all to this `address`, or only this `call`,
-            which is then retried once.
-        error: the error to raise.
+        seconds: the length of the pause; 0 for none.
+        scope: the calls that must wait: all calls to the provider's `host`, all calls to this
+            `address`, or only this `call`, which is then retried once.
+        error: the class of the error that the call raises.
     """
 
     seconds: float = 0.0
@@ -82,7 +82,10 @@ class Backoff:
 
 
 def backoff_from_headers(response: HttpResponse) -> Backoff:
-    """Return the pause that a 429 or 503 requests with Retry-After; a minute without the header."""
+    """Return the pause that a 429 or 503 requests; other statuses request none.
+
+    It lasts for the seconds in Retry-After, or a minute if the header has no number.
+    """
     if response.status not in {429, 503}:
         return Backoff()
     value = response.headers.get("retry-after", "")
@@ -90,10 +93,10 @@ def backoff_from_headers(response: HttpResponse) -> Backoff:
 
 
 class HttpClient:
-    """The connections all providers share, opened by the first call; see `connections.py`.
+    """An HTTP client that all providers share; it opens its connection pool at the first call.
 
     Attributes:
-        calls: counts of calls by provider, for each `ProviderClient` that has an address.
+        calls: counts of calls by provider name; each `ProviderClient` with an address adds its own.
 
     Example:
         async with HttpClient("location-context/1 (a@b.example)") as client:
@@ -103,7 +106,7 @@ class HttpClient:
     def __init__(self, user_agent: str) -> None:
         self.calls: dict[str, ProviderCalls] = {}
         self._user_agent = user_agent
-        self._connections: Any = None  # a `Connections`; its module is imported late
+        self._connections: Any = None  # a `Connections`; the first call imports its module
 
     async def __aenter__(self) -> Self:
         return self
@@ -113,7 +116,7 @@ class HttpClient:
             await self._connections.close()
 
     async def open(self) -> None:
-        """Load the HTTP library and the certificates, which takes 0.15 s once in a process."""
+        """Load the HTTP library and the certificates; the first call in a process takes 0.15 s."""
         if self._connections is None:
             kind = await asyncio.to_thread(_connections)
             self._connections = self._connections or kind(self._user_agent)
@@ -134,11 +137,12 @@ class HttpClient:
         Args:
             url: the address; a user name and password in it are sent as Basic authorization.
             provider: the provider's name, for errors.
-            max_bytes: the largest body, packed or unpacked.
+            max_bytes: the largest accepted body in bytes, both compressed and decompressed.
             headers: headers to send in addition to the User-Agent.
-            only_200: leave the body of any other status unread.
-            timeout: seconds for each read; None if the caller limits the whole call.
-            server_hostname: the host name to expect in the TLS certificate, if `url` has an IP.
+            only_200: True to read the body only if the status is 200.
+            timeout: seconds without data after which the call fails; None for no such limit.
+            server_hostname: the host name to expect in the TLS certificate; needed if `url` has an
+                IP address in place of the name.
 
         Raises:
             ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: no complete response was

@@ -1,9 +1,9 @@
 """SharedCache: providers' answers that processes share; only one process fetches each answer.
 
-Records are in a `CacheStore` (the database), which keeps them over restarts and is written with a
-delay, and in a `SharedStore` (Redis). A process takes a lock in Redis before it fetches, so that
-the others find its value. Without a `SharedStore`, and while it is unavailable, each process
-fetches for itself.
+Records are stored in the database (`CacheStore`), which keeps them over restarts and is written
+with a delay, and in Redis (`SharedStore`). A process takes a lock in Redis before it fetches; the
+others wait for the lock and then read the fetched value. Without Redis, and while it is
+unavailable, each process fetches for itself.
 """
 
 import zlib
@@ -19,8 +19,8 @@ from location_context.errors import StorageError
 from location_context.stay import Clock
 from location_context.upstream.deadline import WriteBehind
 
-_MAX_UNSHARED = 20  # records for Redis until a lock is released; the oldest are dropped
-_MAX_UNWRITTEN = 2_000  # records of a few kB for the database; the oldest are dropped
+_MAX_UNSHARED = 20  # records not yet written to Redis; if there are more, the oldest are dropped
+_MAX_UNWRITTEN = 2_000  # records of a few kB not yet written to the database; likewise
 
 
 def inflate(data: bytes, most: int) -> bytes:
@@ -32,7 +32,7 @@ def inflate(data: bytes, most: int) -> bytes:
     decompressor = zlib.decompressobj()
     inflated = decompressor.decompress(data, most)
     if not decompressor.eof:
-        raise zlib.error("cut, or larger than allowed")
+        raise zlib.error("the value in the shared cache is truncated, or larger than allowed")
     return inflated
 
 
@@ -49,7 +49,7 @@ class CacheStore(Protocol):
     """Stores records until they expire; `storage` implements it."""
 
     async def load(self, provider: str, key: str, now: datetime) -> bytes | None:
-        """Return the data of the record of this name that has not expired, or None.
+        """Return the data of a record; None if it is missing or has expired at `now`.
 
         Raises:
             StorageError: the store cannot be read.
@@ -57,7 +57,7 @@ class CacheStore(Protocol):
         ...
 
     async def save(self, records: Sequence[CacheRecord], now: datetime) -> None:
-        """Store records in place of older ones of the same name, and delete what has expired.
+        """Store records, replace older ones of the same name, and delete expired records.
 
         Raises:
             StorageError: the store cannot be written.
@@ -68,15 +68,16 @@ class CacheStore(Protocol):
 class SharedStore(Protocol):
     """A store that running processes share; `storage` implements it in Redis.
 
-    Its methods raise nothing: while it is unavailable it seems empty, and every process fetches.
+    Its methods raise no errors. While the store is unavailable, `load` and `locked` give None, so
+    that each process fetches for itself.
     """
 
     async def load(self, provider: str, key: str) -> bytes | None:
-        """Return the data of the record of this name that has not expired, or None."""
+        """Return the data of a record; None if it is missing or has expired."""
         ...
 
     def locked(self, provider: str, key: str) -> AbstractAsyncContextManager[bytes | None]:
-        """Wait for the lock of a record and hold it; yield the data stored by then, or None."""
+        """Wait for a record's lock, hold it in the block, and yield the stored data or None."""
         ...
 
     async def save(self, records: Sequence[CacheRecord], now: datetime) -> None:
@@ -103,7 +104,7 @@ class SharedCache:
     async def load(self, provider: str, key: str, *, stored: bool = True) -> bytes | None:
         """Return the data of a record that has not expired; None without a record or a store.
 
-        `stored`: True if the database may hold the record; False searches only Redis.
+        `stored` is False if the database never has the record, so that only Redis is read.
         """
         if self._shared is not None and (data := await self._shared.load(provider, key)):
             return data
@@ -117,9 +118,10 @@ class SharedCache:
 
     @asynccontextmanager
     async def locked(self, provider: str, key: str) -> AsyncIterator[bytes | None]:
-        """Hold the lock of a record, so that one process fetches; yield the data stored by then.
+        """Hold the lock of a record in the block, so that only one process fetches its data.
 
-        Records saved meanwhile are written to Redis before the lock is released.
+        Yield the data that another process has stored by then, or None. Records that are saved in
+        the block are written to Redis before the lock is released.
         """
         if self._shared is None:
             yield None
@@ -132,9 +134,10 @@ class SharedCache:
                 await self._shared.save(records, self._clock())
 
     def save(self, record: CacheRecord, *, stored: bool = True) -> None:
-        """Write the record soon. If the store cannot keep up, only the newest records are written.
+        """Schedule a record for the next write to the database (only if `stored`) and to Redis.
 
-        Other processes find it in Redis once the lock of its fetch is released.
+        Redis is written when the next lock is released. If too many records wait, the oldest are
+        dropped.
         """
         if self._shared is not None:
             self._unshared = [*self._unshared[1 - _MAX_UNSHARED :], record]
@@ -157,6 +160,6 @@ class SharedCache:
         return bool(self.unwritten)
 
     async def close(self) -> None:
-        """Write the pending records; those that fail are lost."""
+        """Write the pending records to the database; if that fails, they are lost."""
         if self.unwritten or self._writes.active:
             await self._writes.flush()

@@ -1,6 +1,5 @@
-"""The access log: writes a line of JSON for each response, and counts responses for the metrics."""
+"""The access log: writes one line of JSON for each response, and counts responses for metrics."""
 
-import asyncio
 import logging
 import os
 import re
@@ -16,8 +15,6 @@ from location_context.exchange import Exchange
 from location_context.settings import Settings
 from location_context.web.logs import stream
 
-GATHER_SECONDS = 0.02  # after which the gathered lines are written together
-MAX_GATHERED = 500  # lines
 REQUEST_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _OF_EVERY_EVENT = ("event", "level", "timestamp", "worker")  # structlog's processors add these
 _TRACEPARENT = re.compile(  # W3C Trace Context: version, trace, parent, flags, future fields
@@ -53,19 +50,16 @@ class AccessLine(msgspec.Struct):
 
 
 class AccessLogger:
-    """Logs each response. Lines are gathered for 0.02 s and written together.
-
-    A killed process loses the lines that are not written yet. If METRICS_ADDRESS is set, responses
-    are also counted.
+    """Logs each response, and counts responses if METRICS_ADDRESS is set.
 
     Attributes:
-        requests: number of requests by path, status, error code and cache outcome; the path of
-            requests with test keys is `test`.
-        seconds: durations by path.
+        requests: number of requests by path, status, error code and cache outcome. Requests with
+            test keys are counted under the path `test`.
+        seconds: durations of requests, by path.
     """
 
     def __init__(self, settings: Settings, probes: Collection[str] = ()) -> None:
-        """Set up the log; lines for the paths in `probes` have the level debug."""
+        """Set up the log; health checks (paths in `probes`) are logged at the level debug."""
         self.requests: dict[tuple[str, int, str | None, str | None], int] = {}
         self.seconds: dict[str, Histogram] = {}
         self._counts = bool(settings.metrics_address)
@@ -73,12 +67,11 @@ class AccessLogger:
         self._json = settings.logs_json
         self._probes = probes
         self._worker = os.getpid()
-        self._lines: list[AccessLine] = []
         self._encoder = msgspec.json.Encoder()
         self._stream = stream()
 
     def answered(self, request: Exchange, path: str, status: int) -> None:
-        """Log and count a response; `path` is the text that the log shows as its path."""
+        """Log and count a response with this status; the log shows `path` as its path."""
         seconds = time.monotonic() - request.arrived_at
         if self._counts:
             self._count(request, "test" if request.test else path, status, seconds)
@@ -110,18 +103,7 @@ class AccessLogger:
             return
         if level == logging.DEBUG:
             line.level = "debug"
-        self._lines.append(line)
-        if len(self._lines) == 1:
-            asyncio.get_running_loop().call_later(GATHER_SECONDS, self.flush)
-        elif len(self._lines) >= MAX_GATHERED:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write the gathered lines."""
-        if self._lines:
-            lines, self._lines = self._lines, []
-            self._stream.write(self._encoder.encode_lines(lines).decode())
-            self._stream.flush()
+        self._stream.write(self._encoder.encode(line).decode() + "\n")
 
     def _count(self, request: Exchange, path: str, status: int, seconds: float) -> None:
         key = (path, status, request.code, request.cache)
@@ -130,7 +112,7 @@ class AccessLogger:
 
 
 def trace_id(traceparent: bytes | None) -> str | None:
-    """Return the trace id in a `traceparent` header; None if it is missing or malformed."""
+    """Return the trace id in a `traceparent` header; None if the header is missing or malformed."""
     found = _TRACEPARENT.fullmatch(traceparent) if traceparent else None
     if found is None or (found[1] == b"00" and found[3]):  # only later versions may be longer
         return None

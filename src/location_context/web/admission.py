@@ -23,14 +23,14 @@ _KEY_PARAMETERS = {"api_key", "apikey", "api-key", "key", "access_token", "token
 
 
 class Admission:
-    """Counts each request under the quota of its key or of its client's address."""
+    """Authenticates requests, and counts each against the quota of its key or client address."""
 
     def __init__(self, authenticator: Authenticator, proxies: TrustedProxies) -> None:
         self._authenticator = authenticator
         self._proxies = proxies
 
     async def admit(self, request: Exchange, route: Route) -> None:
-        """Authenticate and count a request; with a key, set its `counted` and `test`.
+        """Authenticate and count a request. If it has a key, set its fields `counted` and `test`.
 
         Raises:
             MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see `Authenticator`.
@@ -51,7 +51,7 @@ class Admission:
         request.test = is_test(request.counted.subject)
 
     async def refund(self, request: Exchange) -> None:
-        """Take a request with a key off its quota again; do nothing without a key."""
+        """Undo the counting of a request against its key's quota; do nothing without a key."""
         if request.counted is not None:
             await self._authenticator.refund(request.counted)
 
@@ -65,7 +65,7 @@ def key_in_query(query: bytes) -> bool:
 
 
 def check_form(request: Exchange) -> None:
-    """Reject an invalid Host header or query string, which the server's parser accepts.
+    """Reject an invalid Host header or query string, because the server's parser accepts them.
 
     Raises:
         MalformedRequest: the Host is invalid, or the query has a bad escape, NUL or invalid UTF-8.
@@ -82,7 +82,7 @@ def check_form(request: Exchange) -> None:
 
 @lru_cache(maxsize=64)
 def is_host(value: bytes) -> bool:
-    """Return True if the value has the form of a Host header: a name or address, and a port."""
+    """Return True if the value is a host name or address, with or without a port."""
     return _HOST.fullmatch(value) is not None
 
 
@@ -104,9 +104,9 @@ def check_path(request: Exchange) -> None:
 class ConcurrencyLimiter:
     """Limits the number of concurrent requests, so that admitted requests stay fast.
 
-    When `max_in_flight` requests are running, new ones are rejected immediately. Requests without a
-    key are rejected when three quarters of that number run without a key. In each pass of the event
-    loop only two requests start, so that health checks and rejections do not wait behind them.
+    While `max_in_flight` requests are running, new requests are rejected immediately. Requests
+    without a key (`public`) may use only three quarters of `max_in_flight`. Each pass of the event
+    loop starts only two requests, so that health checks and rejections do not wait behind them.
 
     Attributes:
         in_flight: the number of running requests.

@@ -45,7 +45,7 @@ Answer = tuple[int, Headers, bytes]  # status, headers, body
 
 
 class Application:
-    """The ASGI application; `serve` sets its routes when the service is open.
+    """The ASGI application; `serve` sets its routes when the service is ready to answer.
 
     Attributes:
         limiter: limits and counts the running requests.
@@ -84,7 +84,7 @@ class Application:
                 self._responses[route.path] = ResponseCache(route.sections)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Answer one request, or run the lifespan of the application."""
+        """Answer one request, or handle startup and shutdown of the server (ASGI lifespan)."""
         if scope["type"] == "http":
             return self._answer(Exchange(scope, receive, f"req_{secrets.token_hex(12)}"), send)
         if scope["type"] == "lifespan":
@@ -94,7 +94,7 @@ class Application:
     async def _live(self, receive: Receive, send: Send) -> None:
         """Keep the service open from the server's start to its end.
 
-        A failure is logged here: the server would print the whole traceback.
+        A failure is logged here, because the server would print the whole traceback.
         """
         event = "startup"
         await receive()
@@ -158,7 +158,7 @@ class Application:
             finished = await asyncio.to_thread(FinishedResponse, request, made, now)
         else:
             finished = FinishedResponse(request, made, now)
-        outdated = request.cache == "revalidating"  # from old data, while new data are fetched
+        outdated = request.cache == "revalidating"  # made from old data while new are fetched
         if responses is not None and generation == responses.generation and not outdated:
             responses.store(request, finished)
         return finished.answer(request, now)
@@ -173,7 +173,7 @@ class Application:
 
     @staticmethod
     def _error(error: errors.PublicError, request: Exchange, route: Route | None) -> Answer:
-        """Return the response to an error: the route's error page, else the JSON envelope."""
+        """Return the route's own response to an error, or the JSON envelope if it has none."""
         request.code = error.code
         page = route.error_response if route is not None else None
         try:
@@ -186,7 +186,7 @@ class Application:
     async def _finish(self, request: Exchange, answer: Answer, send: Send) -> None:
         """Add the headers of all responses, send the response, and write its log line.
 
-        Responses to requests with a key have quota headers; a 5xx is taken off the quota.
+        Responses to requests with a key have quota headers. A 5xx does not count against the quota.
         """
         status_code, headers, body = answer
         headers.append((b"x-request-id", request.id.encode()))
@@ -213,7 +213,7 @@ def _is_final(response: Response) -> bool:
 
 
 def json_routes(service: Service, app: Application, oembed: type) -> list[Route]:
-    """Return the routes of the JSON API and its documentation; `oembed` is its answer's Struct."""
+    """Return the routes of the JSON API and its docs; `oembed` is the Struct of oEmbed answers."""
     sections = [cached.section for cached in service.sections]
     public_url = service.settings.public_url
     pages = docs.all_pages(public_url, sections)

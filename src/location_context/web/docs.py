@@ -73,7 +73,7 @@ def routes(document: Callable[[], Document], pages: Sequence[DocsPage]) -> list[
 
 
 def _markdown_route(page: Route) -> Route:
-    """Return the route `….md` of a page, which returns its content as Markdown."""
+    """Return a route that answers with the content of a page as Markdown; its path adds `.md`."""
 
     async def handle(request: Exchange) -> Response:
         html = await page.handle(request)
@@ -107,7 +107,7 @@ def llms_route(
 def _page_route(
     document: Callable[[], Document], page: DocsPage, pages: Sequence[DocsPage]
 ) -> Route:
-    """Return the route of one page besides the reference, with navigation around it."""
+    """Return the route of a page that is not the reference; the page gets a navigation bar."""
     style = _asset("docs.css") + page.style
     templates = cache(
         lambda: [
@@ -162,7 +162,7 @@ def render(document: Document, style: str, pages: Sequence[DocsPage] = ()) -> st
 
 
 def from_markdown(text: str) -> Markup:
-    """Return Markdown as HTML; headings have anchors, code and tables scroll by keyboard."""
+    """Return Markdown as HTML; headings have anchors, and code and tables scroll by keyboard."""
     from markdown_it import MarkdownIt  # noqa: PLC0415  only one page needs it
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -206,7 +206,7 @@ def _environment() -> Environment:
 
 
 def _template(name: str) -> str:
-    """Return the template `package:path`; if the name is empty, one that prints the page."""
+    """Return the text of the template `package:path`; an empty name stands for `{{ page }}`."""
     if not name:
         return "{{ page }}"
     package, _, path = name.partition(":")
@@ -226,7 +226,7 @@ def _policy(style: str) -> str:
 
 
 def _resolve(document: Document, value: Mapping[str, Any]) -> Any:
-    """Return the target of a value's `$ref`; the value itself if it has none."""
+    """Return the part of the document that a value's `$ref` names, or a value without `$ref`."""
     reference = value.get("$ref")
     if reference is None:
         return value
@@ -237,7 +237,7 @@ def _resolve(document: Document, value: Mapping[str, Any]) -> Any:
 
 
 def kind(document: Document, schema: Mapping[str, Any]) -> str:
-    """Return a schema's type in words, such as `list of string or null`."""
+    """Return the type that a schema describes in words, such as `list of string or null`."""
     if choices := schema.get("anyOf") or schema.get("oneOf"):
         return " or ".join(dict.fromkeys(kind(document, one) for one in choices))
     if "$ref" in schema:
@@ -258,7 +258,7 @@ def _prose(text: str) -> Markup:
 
 
 def _struct_name(schema: Mapping[str, Any]) -> str:
-    """Return the name of the Struct that is a field's value or list item; "" if there is none."""
+    """Return the name of the Struct in a field's schema (its value or list item), or ""."""
     for one in (schema, schema.get("items", {}), *schema.get("anyOf", [])):
         target = one.get("items", one)
         if isinstance(target, dict) and "$ref" in target:
@@ -267,5 +267,5 @@ def _struct_name(schema: Mapping[str, Any]) -> str:
 
 
 def _word(value: object) -> str:
-    """Return a value as in JSON, without quotes; `null` for an empty one."""
+    """Return a value as JSON shows it, but without quotes; `null` for an empty value."""
     return str(value).lower() if isinstance(value, bool) else str(value or "null")

@@ -19,12 +19,12 @@ from location_context.settings.settings import DRAIN_AT_MOST
 from location_context.web.application import Application
 
 PARENT_CHECK_SECONDS = 0.5
-IDLE_SECONDS = 0.5  # without a request, after which no more are expected
+IDLE_SECONDS = 0.5  # after this time without a request, no more requests are expected
 
 
 @contextmanager
 def on_sigterm(app: Application, settings: Settings) -> Iterator[None]:
-    """Handle SIGTERM by draining, within the block. Enter it in the server's event loop."""
+    """Drain the process if SIGTERM arrives within the block; needs the server's event loop."""
     loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
 
     def begin() -> None:
@@ -40,7 +40,7 @@ def on_sigterm(app: Application, settings: Settings) -> Iterator[None]:
 
 @asynccontextmanager
 async def with_parent() -> AsyncIterator[None]:
-    """Send SIGTERM to this worker if its parent process exits, within the block."""
+    """Send SIGTERM to this worker if its parent process exits before the block ends."""
     parent = multiprocessing.parent_process()
     if parent is None or parent.pid is None:
         yield

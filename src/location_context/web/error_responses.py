@@ -52,10 +52,10 @@ def json_error(error: PublicError, request: Exchange) -> Response:
 
 
 def rpc_error(error: PublicError, request: Exchange) -> Response:
-    """Return the response for an error as JSON-RPC 2.0; `data` is the error of the API's envelope.
+    """Return the JSON-RPC 2.0 response for an error; `data` is the error of the API's envelope.
 
-    Clients of the Model Context Protocol read no other body. The id is null, because the id of the
-    request was not read.
+    Clients of the Model Context Protocol cannot read the envelope itself. `id` is null, because
+    the body of the request, which contains the id, was not read.
     """
     shown = {"code": RPC_ERROR, "message": error.message, "data": _body(error, request)}
     return _response({"jsonrpc": "2.0", "id": None, "error": shown}, error)

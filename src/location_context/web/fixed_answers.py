@@ -1,7 +1,8 @@
 """FixedAnswers: the made-up answers for test keys, without a call to a provider.
 
-The header X-Test-Now sets the time of a request, and X-Test-Case its outcome. All other code is the
-same as for live keys. Nothing is cached, because each request may have a different time.
+A request's header X-Test-Now sets the current time for its answer. The header X-Test-Case asks for
+an outcome, such as an error. All other code is the same as for live keys. Nothing is cached,
+because each request may set a different time.
 """
 
 import re
@@ -30,7 +31,7 @@ from location_context.upstream.deadline import Deadline
 NOW, CASE = "X-Test-Now", "X-Test-Case"
 DEFAULT_NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)  # as documented
 YEARS = range(1950, 2050)  # accepted in X-Test-Now: with ten earlier years and an ephemeris
-TTL = timedelta(hours=1)  # for which every answer is fresh
+TTL = timedelta(hours=1)  # time for which every answer is fresh
 RETRY_SECONDS = 30  # in Retry-After of the case `rate_limit_exceeded`
 STALE_AGE = timedelta(hours=6)  # of the data in stale answers
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)", re.ASCII)
@@ -59,14 +60,14 @@ def refuse_test_headers(request: Exchange) -> None:
 
 
 class FixedAnswers:
-    """Answers requests with test keys; `routes` returns the routes of a service that need a key."""
+    """Answers requests with test keys; `routes` returns a service's routes that require a key."""
 
     def __init__(self, service: Service, routes: Callable[[Service], Iterable[Route]]) -> None:
         self._service = service
         self._routes = routes
 
     async def answer(self, request: Exchange) -> tuple[Response, float]:
-        """Return the response to a request, and its time (X-Test-Now) in POSIX seconds.
+        """Return the response to a request, and the time in X-Test-Now in POSIX seconds.
 
         Raises:
             PublicError: the request is invalid, or X-Test-Case names this error.
@@ -83,9 +84,10 @@ class FixedAnswers:
 
 
 async def fail(service: Service, request: Exchange) -> None:
-    """Raise the error that the header X-Test-Case names; return if it names none.
+    """Raise the error that the header X-Test-Case names; do nothing if it names no error.
 
-    A 429 looks as if the key had used up its minute. Like any 429, it is not counted.
+    The error 429 says that the key has used up its quota of one minute. Like every 429, it does not
+    count against the quota.
     """
     case = _case(_header(request, CASE)) or ""
     if case in _FAILURES:
@@ -111,7 +113,7 @@ class FixedSection(CachedSection):
         self._now, self._case = now, case
 
     async def read(self, query: Query, deadline: Deadline) -> SectionResult:
-        """Return the made-up answer, marked as test data; stale or degraded if that is the case."""
+        """Return the made-up answer, marked as test data, and as stale or degraded on request."""
         query.reads.append("miss")
         failing = self._case == "degraded"
         body = await self.section.fixed(query, deadline, self._now, failing=failing)
@@ -141,8 +143,8 @@ def _now(text: str | None) -> datetime:
         moment = None
     if moment is None or moment.year not in YEARS:
         raise errors.InvalidTestHeader(
-            f"{NOW} is {shown(text)}; accepted: a moment with its offset from {YEARS[0]} to "
-            f"{YEARS[-1]}, such as 2026-11-25T12:00:00Z."
+            f"{NOW} is {shown(text)}; accepted: date and time with a UTC offset, in the years "
+            f"{YEARS[0]} to {YEARS[-1]}, such as 2026-11-25T12:00:00Z."
         )
     return moment.astimezone(UTC)
 

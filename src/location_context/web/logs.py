@@ -1,8 +1,8 @@
 """Structured logs: a line of JSON for each response and event, on stderr.
 
-Lines contain no client address, query string, key or name of a place, and coordinates only with one
-decimal. Of exceptions they contain the type and the traceback, but not the message, which may quote
-input.
+Log lines never contain a client address, a query string, an API key or the name of a place.
+Coordinates have only one decimal. An exception is logged with its type and traceback, but without
+its message, which may quote input.
 """
 
 import logging
@@ -24,23 +24,24 @@ import structlog
 
 from location_context.settings import Settings
 
-GRANIAN = {  # sends granian's lines through the same handlers as all others
+GRANIAN = {  # sends the lines of granian, the server, through the same handlers as all others
     "loggers": {
         name: {"handlers": [], "propagate": True} for name in ("_granian", "granian.access")
     }
 }
 _KEY = re.compile(r"lc_(live|test)_[0-9A-Za-z]*")
 MAX_HELD_BYTES = 1_000_000  # about 4,000 lines
-END_SECONDS = 1.0  # that an exiting process waits until its lines are written
+GATHER_SECONDS = 0.02
+END_SECONDS = 1.0  # an exiting process waits at most so long until its lines are written
 
 
 class LogWriter:
     """Writes lines to a file descriptor in a separate thread, so that callers never wait.
 
-    A full pipe or a slow disk blocks only that thread. When `MAX_HELD_BYTES` are waiting, new lines
-    are dropped until half of these are written. Lines that the system rejects (no reader, full
-    disk) are dropped too. When writing succeeds again, the event `log_lines_lost` reports their
-    number.
+    Lines are gathered for 0.02 s and written together; a killed process loses them. A full pipe or
+    a slow disk blocks only that thread. While `MAX_HELD_BYTES` are queued, new lines are dropped.
+    Lines that the system rejects (no reader, full disk) are dropped too. When writing succeeds
+    again and half of the queue is empty, the event `log_lines_lost` reports how many were dropped.
 
     A forked process starts its own queue and thread with its first line.
     """
@@ -53,19 +54,18 @@ class LogWriter:
     def _begin(self) -> None:
         self._lock, self._queue = threading.Lock(), SimpleQueue[bytes]()
         self._held = 0  # bytes
-        self._full = self._runs = False
+        self._runs = False
         self._lost = 0  # lines dropped since the last report
 
     def write(self, text: str) -> int:
-        """Queue complete lines, or drop them; return the length of the text."""
+        """Queue complete lines, or drop them if the queue is full; return the text's length."""
         data = text.encode(errors="backslashreplace")
         with self._lock:
             if not self._runs:
                 self._runs = True
                 threading.Thread(target=self._run, name="log", daemon=True).start()
                 Finalize(None, self.drain, exitpriority=0)  # runs in forked processes too
-            self._full = self._full or self._held + len(data) > MAX_HELD_BYTES
-            if self._full:
+            if self._held + len(data) > MAX_HELD_BYTES:
                 self._lost += data.count(b"\n")
             else:
                 self._held += len(data)
@@ -73,7 +73,7 @@ class LogWriter:
         return len(text)
 
     def flush(self) -> None:
-        """Do nothing: the thread writes lines without delay."""
+        """Do nothing, because the thread writes lines within 0.02 s."""
 
     def drain(self) -> None:
         """Wait until all lines are written, at most `END_SECONDS`."""
@@ -83,7 +83,9 @@ class LogWriter:
 
     def _run(self) -> None:
         while True:
-            data = self._queue.get()
+            first = self._queue.get()
+            time.sleep(GATHER_SECONDS)
+            data = b"".join([first, *(self._queue.get() for _ in range(self._queue.qsize()))])
             left = memoryview(data)
             with suppress(OSError):
                 while left:
@@ -91,8 +93,7 @@ class LogWriter:
             with self._lock:
                 self._held -= len(data)
                 self._lost += bytes(left).count(b"\n")
-                self._full = self._full and self._held > MAX_HELD_BYTES // 2
-                lines = 0 if left or self._full else self._lost
+                lines = 0 if left or self._held > MAX_HELD_BYTES // 2 else self._lost
                 self._lost -= lines
             if lines:
                 structlog.get_logger().warning("log_lines_lost", lines=lines)
@@ -110,7 +111,7 @@ def configure_for_commands() -> None:
 
 
 def stream() -> LogWriter | TextIO:
-    """Return the server's log: a `LogWriter` to stderr, or stderr itself without a descriptor."""
+    """Return a `LogWriter` to stderr, or stderr itself if it has no file descriptor."""
     try:
         return _writer(sys.stderr.fileno())
     except OSError:
@@ -156,7 +157,7 @@ def _json(event: object, **_: object) -> str:
 
 
 def with_worker(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Add the process id as `worker`, as the access log does."""
+    """Add the id of this process to a log event, as the field `worker`."""
     event["worker"] = os.getpid()
     return event
 
@@ -164,7 +165,7 @@ def with_worker(_: object, __: str, event: MutableMapping[str, Any]) -> MutableM
 def without_messages(
     _: object, __: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Replace an exception by its type and its traceback, without its message."""
+    """Replace the exception of a log event by its type (`error`) and its traceback (`at`)."""
     info = event.pop("exc_info", None)
     if not info:
         return event
@@ -181,7 +182,7 @@ def without_messages(
 
 
 def without_keys(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Mask text that looks like an API key."""
+    """Replace text that looks like an API key by `***` in all fields of a log event."""
     for name, value in event.items():
         if isinstance(value, str) and "lc_" in value:
             event[name] = _KEY.sub("***", value)

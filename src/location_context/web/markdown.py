@@ -18,7 +18,7 @@ def from_html(page: bytes) -> bytes:
 
 
 def _blocks(element: HtmlElement) -> Iterator[str]:
-    """Yield the blocks inside an element as Markdown, without blank lines around them."""
+    """Yield each block inside an element (heading, paragraph, list, table) as Markdown."""
     for child in element:
         if child.tag in _HEADINGS:
             yield f"{_HEADINGS[child.tag]} {_inline(child)}"
@@ -45,7 +45,7 @@ def _table(table: HtmlElement) -> str:
 
 
 def _inline(element: HtmlElement) -> str:
-    """Return the text of an element on one line, with its marks and links as Markdown."""
+    """Return the text of an element on one line, with code, emphasis and links as Markdown."""
     parts = [element.text or ""]
     for child in element:
         text = _inline(child)

@@ -1,9 +1,10 @@
 """Metrics: serves `/metrics` on METRICS_ADDRESS, for all worker processes together.
 
-All workers listen on that address; the kernel passes each connection to one of them. The service
-counts in plain numbers, which `measured` reads. Each second, and before it answers, a worker copies
-them to prometheus-client. `serve` enables that library's multiprocess mode: each process stores its
-values in files of a shared folder, which remain after it exits, and an answer adds up all files.
+All workers listen on that address, and the kernel passes each connection to one of them. The
+service counts in plain numbers, which `measured` reads. A worker copies these numbers to the
+library prometheus-client each second, and before it answers a scraper. `serve` enables the
+library's multiprocess mode: each process stores its values in files of a shared folder, which
+remain after the process exits. An answer adds up the values of all files.
 
 This module is imported only if METRICS_ADDRESS is set; the extra `metrics` installs the library.
 """
@@ -46,14 +47,14 @@ from location_context.web.status import DatasetCache, readiness
 PREFIX = "location_context_"
 DELAYS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 Labels: TypeAlias = tuple[str, ...]
-Value: TypeAlias = float | list[float]  # of a histogram: `Histogram.counts`, then its total
+Value: TypeAlias = float | list[float]  # a histogram has the list `Histogram.counts` and its total
 Sample: TypeAlias = tuple[str, Labels, Value]
 Over: TypeAlias = Literal["livesum", "livemax", "livemin"]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric; `name` is without the prefix `location_context_`.
+    """A metric; the field `name` does not include the prefix `location_context_`.
 
     Attributes:
         over: how a gauge is aggregated over processes (a mode of prometheus-client).
@@ -100,8 +101,6 @@ METRICS = (
     Metric("upstream_refused_total", "counter",
            "Calls that were skipped, by reason: off, quiet, breaker, queue, budget.",
            ("provider", "reason")),
-    Metric("upstream_joined_total", "counter", "Callers that shared a call already in progress.",
-           ("provider",)),
     Metric("upstream_success_timestamp_seconds", "gauge", "Time of a provider's last good answer.",
            ("provider",), over="livemax"),
     Metric("provider_units_limit", "gauge", "A provider's budget in each window.",
@@ -191,7 +190,6 @@ def _provider(calls: ProviderCalls) -> Iterator[Sample]:
     for reason, count in {"budget": 0, **calls.refused}.items():
         yield "upstream_refused_total", (name, reason), count
     yield "upstream_call_duration_seconds", (name,), _histogram(calls.seconds)
-    yield "upstream_joined_total", (name,), calls.joined
     yield "upstream_success_timestamp_seconds", (name,), calls.succeeded_at
     yield "breaker_open", (name,), float(calls.breaker_open)
     yield "breaker_opened_total", (name,), calls.breaker_opened
@@ -218,9 +216,9 @@ def _resident_bytes() -> int:
 
 
 DELAY_SECONDS = 0.25  # between two measurements of the event loop's delay
-COPY_EVERY = 4  # measurements, after which all values are copied
-ANSWER_SECONDS = 2.0  # for a worker to read its values; after that, the last copies are served
-IDLE_SECONDS = 10  # for a scraper to send its request
+COPY_EVERY = 4  # all values are copied after this number of measurements
+ANSWER_SECONDS = 2.0  # time for a worker to copy its values; then the last copies are served
+IDLE_SECONDS = 10  # time for a scraper to send its request
 disable_created_metrics()  # the multiprocess mode does not support them
 
 
@@ -269,7 +267,7 @@ class CopiedHistogram(prometheus_client.Histogram):
     _copied: Sequence[float] = ()
 
     def set(self, values: Sequence[float]) -> None:
-        """Increase buckets and sum (last in `values`) by their growth since the last call."""
+        """Increase buckets and sum (the last of `values`) by their growth since the last call."""
         before = self._copied or [0.0] * len(values)
         cells = [*self._buckets, self._sum]
         for cell, now, then in zip(cells, values, before, strict=True):
@@ -279,7 +277,7 @@ class CopiedHistogram(prometheus_client.Histogram):
 
 
 def _declared(metric: Metric, registry: CollectorRegistry) -> Any:
-    """Return the metric as an object of prometheus-client, registered in `registry`."""
+    """Create the metric in prometheus-client, register it in `registry`, and return it."""
     name, labels = PREFIX + metric.name, metric.labels
     if metric.kind == "counter":
         return CopiedCounter(name, metric.help, labels, registry=registry)
@@ -325,13 +323,13 @@ class Meter:
 
 
 class AllProcesses(Collector):
-    """Collects the metrics of all workers of `serve` from the files in their folder."""
+    """Reads the metrics of all workers of `serve` from the files that they write."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def collect(self) -> Any:
-        """Return the sum of all files, without the gauges of workers that have exited."""
+        """Return the sum of each metric over all files; gauges of exited workers are left out."""
         for file in self._folder.glob("gauge_live*.db"):
             process = int(file.stem.rpartition("_")[2])
             if not _lives(process):
@@ -353,7 +351,7 @@ def _is_filled(file: Path) -> bool:
 
 
 def _lives(process: int) -> bool:
-    """Return True if a process of our user with this id is running."""
+    """Return True if a process with this id is running under the same user as this process."""
     try:
         os.kill(process, 0)  # sends no signal, and fails if there is no such process
     except OSError:
@@ -362,7 +360,7 @@ def _lives(process: int) -> bool:
 
 
 def _refresh(meter: Meter, loop: asyncio.AbstractEventLoop) -> None:
-    """Copy the values of this process on its event loop; wait at most two seconds."""
+    """Bring the metrics of this process up to date, on its event loop; wait at most two seconds."""
     refreshing = asyncio.run_coroutine_threadsafe(meter.refresh(), loop)
     with suppress(TimeoutError, RuntimeError):  # the worker is busy, or is shutting down
         refreshing.result(ANSWER_SECONDS)

@@ -1,9 +1,10 @@
 """The OpenAPI 3.1 document: one part is fixed (`openapi.json`), the other derived from the code.
 
 Schemas come from the Structs of answers, operations from the sections, parameters from
-`parameters`, and error responses from `errors`. `openapi.json` has two short forms: a list of
-`headers` refers to `components.headers`; `examples` is `file#name` or `file` (all its examples) in
-the folder `examples/`, whose real answers `./scripts/generate examples` writes.
+`parameters`, and error responses from `errors`. `openapi.json` has two short forms. A list of
+`headers` names entries of `components.headers`. The text in `examples` names a file in the folder
+`examples/`, or one example in it (`file#name`). `./scripts/generate examples` writes these files
+from real answers.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ _TAG = "The kind of body, such as the section's name or `not_applicable`. Client
 _TITLE = re.compile(r"<title>[^·]*·")
 _NULL = {"type": "null"}
 _TYPES = {bool: "boolean", str: "string", int: "integer", type(None): "null"}
-_ENUM_NAMES = {  # names in generated clients for values that are not identifiers
+_ENUM_NAMES = {  # names that generated clients use for values that are not identifiers
     "°C": "CELSIUS",
     "°F": "FAHRENHEIT",
     "km/h": "KILOMETRES_PER_HOUR",
@@ -147,7 +148,7 @@ def _sections(sections: Sequence[Section[Any]]) -> Document:
 
 
 def _page(page: DocsPage, reference: Document) -> Document:
-    """Return the operation of a documentation page, as a copy of the API reference's operation."""
+    """Describe the route of a documentation page in OpenAPI, like that of the API reference."""
     success = reference["responses"]["200"]
     [(kind, content)] = success["content"].items()
     examples = {
@@ -169,7 +170,7 @@ def _answer_name(name: str) -> str:
 
 
 def _answer(name: str, description: str, bodies: Sequence[type[msgspec.Struct]]) -> Schema:
-    """Return the schema of an answer that is one of several Structs, told apart by their tag."""
+    """Return the schema of an answer that is one of several Structs, distinguished by a tag."""
     tags = {body.__struct_config__.tag: REF.format(name=body.__name__) for body in bodies}
     return {
         "title": name,
@@ -193,7 +194,7 @@ def _error(status: int, headers: Document) -> Document:
 
 
 def _expand(value: Any) -> Any:
-    """Return the fixed half with its headers and examples in the form of OpenAPI."""
+    """Replace the short forms in a part of `openapi.json`, which the module describes."""
     if isinstance(value, list):
         return [_expand(one) for one in value]
     if not isinstance(value, dict):
@@ -287,7 +288,7 @@ def _shaped(schema: Schema) -> Schema:
 
 
 def _nullable(schema: Schema) -> Schema:
-    """Return a nullable plain type as one schema with two types; any other schema unchanged."""
+    """Merge `anyOf` of a plain type and null into one schema with two types; keep any other."""
     known, *others = sorted(schema["anyOf"], key=_NULL.__eq__)
     if others != [_NULL] or "type" not in known:
         return schema
@@ -299,10 +300,10 @@ def _nullable(schema: Schema) -> Schema:
 
 
 def _enumerated(schema: Schema) -> Schema:
-    """Return an enum with its type, and with identifiers if its values cannot be identifiers.
+    """Add the type to the schema of an enum, and identifiers if its values cannot be identifiers.
 
-    A constant boolean becomes `not` the other value: openapi-generator would compare an enum or
-    constant of `true` with the text "true".
+    A schema that allows only one boolean is returned as `not` the other boolean, because
+    openapi-generator would compare an enum or constant of `true` with the text "true".
     """
     values = schema["enum"]
     typed = {**schema, "type": _TYPES[type(values[0])]}

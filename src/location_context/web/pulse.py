@@ -57,7 +57,7 @@ def route(service: Service) -> Route:
     sections = [cached.section for cached in service.sections]
 
     def cost_of(request: Exchange) -> int:
-        """Return as how many requests the call counts; one if its parameters are invalid."""
+        """Return the number of requests that a call costs; 1 if its parameters are invalid."""
         try:
             return cost(service, parse(request.query, PULSE, service.languages, service.choices))
         except errors.InvalidRequest:
@@ -90,7 +90,7 @@ def route(service: Service) -> Route:
 
 
 def cost(service: Service, given: Parameters) -> int:
-    """Return as how many requests a call counts: one for each section of each different point."""
+    """Return the number of requests that a call costs: distinct points times chosen sections."""
     return (len(set(given.points)) or 1) * len(chosen(service.sections, given.sections))
 
 
@@ -109,7 +109,7 @@ async def _read(service: Service, given: Parameters, deadline: Deadline) -> list
 
 
 def queries(service: Service, given: Parameters) -> list[Query]:
-    """Return a query for each point; all share the list `reads`, which records cache outcomes."""
+    """Return a query for each point; all queries share the list `reads` of cache outcomes."""
     language, now = given.language or service.languages.english, service.clock()
     points = [service.gazetteer.point(*one) for one in given.points or [(given.lat, given.lng)]]
     first = Query(points[0], None, given.units, language, given.guide)

@@ -1,11 +1,11 @@
 """ResponseCache: finished responses of one path, reused for equal requests.
 
-Two requests are equal if they have the same path, raw query string, content coding and, where it
-matters, Accept-Language (RFC 9111 section 4.1). Each request is still authenticated and counted,
-and its response has its own id, quota and remaining freshness. A response is cached while its data
-are fresh; an incomplete one for some seconds, until a fetch that it awaits has ended. It is dropped
-when a section reports changed data. This module also handles content codings (RFC 9110 section
-12.5.3) and ETags.
+Two requests are equal if they have the same path, raw query string and compression, and the same
+Accept-Language if the response depends on it (RFC 9111 section 4.1). Each request is still
+authenticated and counted, and its response has its own id, quota and remaining freshness. A
+complete response is cached while its data are fresh, an incomplete response only for some seconds.
+All responses are dropped when a section reports changed data. This module also handles compression
+(content codings, RFC 9110 section 12.5.3) and ETags.
 """
 
 import gzip
@@ -26,7 +26,7 @@ MIN_COMPRESSED = 600  # bytes; smaller bodies are not compressed
 # Brotli's level 5 compresses the largest page of a week (62 kB) to 13.3 kB in 1.0 ms; a lower level
 # to 14.3 kB in 0.7 ms. The builder's page promises less than 14 kB in every language.
 _BROTLI, _GZIP = 5, 6
-MAX_ACCEPT_ENCODING = 1000  # bytes of the header that are read
+MAX_ACCEPT_ENCODING = 1000  # bytes of the header that are read; the rest is ignored
 _CODINGS = ("br", "gzip")  # in order of preference
 _QUALITY = re.compile(r"q\s*=\s*(0(\.\d{0,3})?|1(\.0{0,3})?)", re.IGNORECASE)
 _ENTITY_TAG = re.compile(rb'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
@@ -37,7 +37,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 def choose_coding(accept_encoding: bytes) -> str | None:
-    """Return `br`, `gzip`, or None for no compression; malformed parts are ignored."""
+    """Return the compression that the header allows: `br`, `gzip` or None."""
     return _choose_coding(accept_encoding[:MAX_ACCEPT_ENCODING])
 
 
@@ -73,21 +73,21 @@ def etag_matches(if_none_match: bytes | None, etag: bytes) -> bool:
     return etag in _ENTITY_TAG.findall(if_none_match[:4000])
 
 
-MAX_BYTES = 8_000_000  # of one path; uncompressed bodies are shared with the section's cache
+MAX_BYTES = 8_000_000  # for one path; uncompressed bodies are shared with the section's cache
 ENTRY_BYTES = 1500  # the size of an entry without its body and key
-MAX_KEY_BYTES = 2000  # of query and Accept-Language; longer ones are not cached
+MAX_KEY_BYTES = 2000  # query and Accept-Language; responses to longer requests are not cached
 
 PACKED_ALREADY = frozenset({b"image/png"})
 
-Key = tuple[bytes, str | None, bytes | None]  # query, coding, Accept-Language if it matters
+Key = tuple[bytes, str | None, bytes | None]  # query, compression, Accept-Language if it matters
 
 
 class FinishedResponse:
-    """A response with status 200, compressed with one coding, with its ETag.
+    """A response with status 200, compressed as its first request allowed, and its ETag.
 
     Attributes:
-        size: its size in bytes, without its key in the cache.
-        varies: True if it depends on Accept-Language.
+        size: the response's size in memory, in bytes; `store` adds the size of its key.
+        varies: True if the response depends on Accept-Language.
     """
 
     __slots__ = (
@@ -141,7 +141,7 @@ class FinishedResponse:
         )
 
     def answer(self, request: Exchange, now: float) -> tuple[int, Headers, bytes]:
-        """Return status (200 or 304), headers and body for a request equal to the first one."""
+        """Return status (200 or 304), headers and body for a request equal to the first request."""
         if etag_matches(request.given.get(b"if-none-match"), self._etag):
             status, headers, body = 304, self._on_304, b""
         else:
@@ -154,7 +154,7 @@ class FinishedResponse:
         return status, [*headers, self._control], body
 
     def describe(self, request: Exchange) -> None:
-        """Set the request's fields for the log line of a cached response."""
+        """Copy the stored response's fields for the log to a request that it answers."""
         request.cache, request.mode, request.near = "response", self._mode, self._near
 
 
@@ -164,11 +164,11 @@ def _compress_once(body: bytes, coding: str) -> bytes:
 
 
 class ResponseCache:
-    """The finished responses of one path, by query, coding and, where it matters, language.
+    """The finished responses of one path, by query, compression and (if it matters) language.
 
     Attributes:
-        generation: how often sections have changed; the caller must not store a response that was
-            begun in an earlier generation.
+        generation: the number of changes that sections have reported. The caller must compare it
+            before and after making a response, and must not store the response if it differs.
     """
 
     def __init__(self, sections: Iterable[Section[Any]]) -> None:
@@ -196,6 +196,6 @@ class ResponseCache:
             self._responses.put((request.query, coding, language), response)
 
     def clear(self) -> None:
-        """Drop all responses; responses that are still being made must not be stored."""
+        """Drop all responses; raise `generation`, so that unfinished responses are not stored."""
         self.generation += 1
         self._responses.clear()

@@ -90,7 +90,7 @@ def health_route(is_draining: Callable[[], bool]) -> Route:
 
 
 def ready_route(service: Service, is_draining: Callable[[], bool]) -> Route:
-    """Return the route of `/v1/ready`; it is ready with all data loaded and the database up."""
+    """Return the route of `/v1/ready`: 200 if all data are loaded and the database answers."""
 
     async def handle(_: Exchange) -> Response:
         body = readiness(service, draining=is_draining())
@@ -101,7 +101,7 @@ def ready_route(service: Service, is_draining: Callable[[], bool]) -> Route:
 
 
 def readiness(service: Service, *, draining: bool) -> ReadyBody:
-    """Return whether this process is ready for requests now, and which parts it awaits."""
+    """Return whether this process is ready for requests, and which parts it is waiting for."""
     if draining:
         return ReadyBody(status="draining", awaited=[])
     sections = [one.section for one in service.sections]
@@ -112,7 +112,7 @@ def readiness(service: Service, *, draining: bool) -> ReadyBody:
 
 
 def status_route(service: Service) -> Route:
-    """Return the route of `/v1/status`, which needs no limit since it rarely uses the database."""
+    """Return the route of `/v1/status`, which needs no key and has no rate limit."""
     datasets = DatasetCache(service)
 
     async def handle(_: Exchange) -> Response:
@@ -192,7 +192,7 @@ async def _datasets(service: Service) -> Datasets | None:
 
 
 def operator_warnings(service: Service) -> list[str]:
-    """Return the operator's warnings of sections, authentication and proxies, each once."""
+    """Return the warnings for the operator from sections, authentication and proxies, each once."""
     found = [warning for one in service.sections for warning in one.section.warnings()]
     found += service.authenticator.warnings()
     if service.proxies.warning:

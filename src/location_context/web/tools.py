@@ -1,8 +1,8 @@
-"""Tools: the tools that agents call at /mcp; each answers with short text and its licence notices.
+"""The tools that agents call at /mcp; each answers with a short text and its licence notices.
 
-A place is a name in the gazetteer, or coordinates. A section's text is the same as that of
-`location-context read`, so sections of other packages are included. If a stay crosses the forecast
-horizon, it is read in two parts, and each part states its kind of data.
+A place is given by a name in the gazetteer, or by coordinates. A section's text is the text that
+`location-context read` prints. If a stay crosses the forecast horizon (the last day with a
+forecast), it is read in two parts, and each part states its kind of data.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ MAX_PLACES = 5  # in one call of `year`
 SHOWN_PLACES = 8  # in an answer of `places`
 SHOWN_OTHERS = 4  # other places with the same name that an answer mentions
 MANY = 500  # limit of a search; fewer places share any name
-# bytes of text shared by the sections; four sections of a week then take below 2,500 tokens
+# The sections share so many bytes of text; four sections of a week take below 2,500 tokens.
 BYTES, DAY_BYTES = 2_500, 300
 YEAR_DAYS = 12  # rows of the section `year`: its months, counted like days
 YEAR = "year"
@@ -54,7 +54,7 @@ def offered(service: Service) -> dict[str, Any]:
 async def answer(
     service: Service, request: Exchange, name: str, arguments: Mapping[str, Any]
 ) -> str:
-    """Return the text that answers a call; each section of each place counts as one request.
+    """Return the answer of the tool `name`; each section of each place counts as one request.
 
     Raises:
         PublicError: the arguments are invalid, the quota is used up, or there are no data.
@@ -123,7 +123,7 @@ async def _count(service: Service, request: Exchange, cost: int) -> None:
 
 
 def locate(gazetteer: Gazetteer, text: str) -> tuple[str, list[City]]:
-    """Return `lat,lng` of a place, and the cities with its name, the chosen one first.
+    """Return the text `lat,lng` of a place, and all cities with its name, the chosen city first.
 
     Raises:
         InvalidPlace: the name is unknown.
@@ -137,9 +137,10 @@ def locate(gazetteer: Gazetteer, text: str) -> tuple[str, list[City]]:
 
 
 def matching(gazetteer: Gazetteer, text: str, *, beginning: bool = False) -> list[City]:
-    """Return the cities with a name, in the country or region after its comma, largest first.
+    """Return the cities that match a text such as `Springfield, Illinois`, largest first.
 
-    Cities whose name only begins with the text are added if `beginning`, or if no other was found.
+    The part after the comma is a country or region. Cities whose name only begins with the text
+    are added if `beginning` is True or if no city has exactly this name.
 
     Raises:
         InvalidPlace: there is no such city.
@@ -153,8 +154,8 @@ def matching(gazetteer: Gazetteer, text: str, *, beginning: bool = False) -> lis
         return fitting
     known = f"; known are {_called(found)}" if found else ""
     raise errors.InvalidPlace(
-        f"No place of over 1,000 people is named {shown(text)}{known}. Accepted: a town, with its "
-        "country or the code of its region after a comma, or lat,lng."
+        f"No place of over 1,000 people is named {shown(text)}{known}. Accepted: the name of a "
+        "town, if needed with its country or region code after a comma, or else lat,lng."
     )
 
 
@@ -188,7 +189,7 @@ def _listed(value: Any) -> list[str]:
 
 
 def _parts(section: CachedSection, query: Query, last: date) -> list[Query]:
-    """Return the query, split after `last`, the forecast's last day, if the section requires it."""
+    """Return the query; split it after `last`, the forecast's last day, if the section needs it."""
     stay = query.stay
     if not section.section.splits_at_horizon or not stay or not stay.start <= last < stay.end:
         return [query]
@@ -208,7 +209,10 @@ def _heading(query: Query, cities: list[City], today: date) -> Iterator[str]:
 def _section_text(
     section: CachedSection, read: Pulse, whole: Query, sections: int
 ) -> Iterator[str]:
-    """Yield a section's heading and as many lines of its text as its share of bytes allows."""
+    """Yield a section's heading, and the lines of its text that fit into its share of bytes.
+
+    `whole` is the query for the whole stay; `sections` is the number of sections that share bytes.
+    """
     heading, stay = f"## {section.name}", read.query.stay
     if stay and stay != whole.stay:
         heading += f" {stay.start} to {stay.end}"
@@ -240,7 +244,7 @@ def _section_text(
 
 
 def _lines(parts: Iterable[Any]) -> Iterator[str]:
-    """Yield the lines of a section's text; a table has one line for each row."""
+    """Yield the lines of a section's text; of a table, its headings and then each row."""
     for part in parts:
         if isinstance(part, str):
             yield part

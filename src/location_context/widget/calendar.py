@@ -39,7 +39,7 @@ UNDATED = datetime(2026, 1, 1, tzinfo=UTC)  # DTSTAMP of computed entries, which
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """The calendar entries of one section; `body` has their time zone and licence notices."""
+    """The calendar entries of one section, and the answer (`body`) that they were made from."""
 
     section: str
     body: Applicable
@@ -59,7 +59,7 @@ def has_calendar(cached: CachedSection) -> bool:
 
 
 def address(settings: Settings, given: Parameters) -> str:
-    """Return the address of a widget's calendar, without parameters of the widget's appearance."""
+    """Return the address of the calendar with the same place and stay as a widget."""
     plain = replace(
         given, units="metric", theme="light", accent=DEFAULT_ACCENT, layout=None,
         background="surface", font="system", radius=DEFAULT_RADIUS, title="show",
@@ -83,7 +83,9 @@ async def _handle(service: Service, listed: Sequence[CachedSection], request: Ex
     pulse = await read_pulse(sections, query, deadline)
     if pulse.missing:
         named = ", ".join(f"{name} ({why})" for name, why in pulse.missing.items())
-        raise UpstreamUnavailable(f"The calendar would lack a section: {named}.", 5)
+        raise UpstreamUnavailable(
+            f"There is no calendar now, because it would lack a section: {named}.", 5
+        )
     request.cache = query.read_as
     request.freshness = Freshness.of(pulse.results.values(), "public")
     if given.days:
@@ -115,7 +117,7 @@ def groups(
 
 
 def encode(found: Iterable[Group], name: str, host: str, query: Query) -> bytes:
-    """Return the calendar as bytes; `name` is its title, `host` the end of each entry's UID."""
+    """Return the calendar as iCalendar text; `name` is its title, `host` the end of each UID."""
     import icalendar  # noqa: PLC0415  large, takes 0.1 s
 
     calendar = icalendar.Calendar()

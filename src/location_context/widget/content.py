@@ -35,10 +35,10 @@ from location_context.widget.stay import StayCard
 
 @dataclass(frozen=True)
 class SectionResults:
-    """Results by section in display order, None for a section without an answer.
+    """The results of the sections in display order; None for a section that did not answer.
 
-    `forecast_parts` are results for only the days within the forecast horizon, if the stay crosses
-    it. `late` is True if missing data are still being fetched.
+    If the stay goes beyond the forecast horizon, `forecast_parts` has further results for only the
+    days within it. `late` is True if missing data are still being fetched.
     """
 
     by_section: Mapping[Section[Any], SectionResult | None]
@@ -51,7 +51,7 @@ class SectionResults:
         return result.body if result and isinstance(result.body, Applicable) else None
 
     def bodies_of(self, section: Section[Any]) -> list[Applicable]:
-        """Return the section's applicable answers, the forecast part first."""
+        """Return the section's answers, that for the days within the horizon first."""
         result = self.by_section[section]
         bodies = [self.forecast_part(section), result.body if result else None]
         return [body for body in bodies if isinstance(body, Applicable)]
@@ -63,7 +63,7 @@ class SectionResults:
 
     @property
     def all(self) -> list[SectionResult | None]:
-        """All results, forecast parts last; None stands for a missing result."""
+        """All results, those for the days within the horizon last; None for a missing result."""
         return [*self.by_section.values(), *self.forecast_parts.values()]
 
     def digests_of(self, section: Section[Any]) -> tuple[str | None, ...] | None:
@@ -97,7 +97,7 @@ async def read(
 
 
 def joined(several: Iterable[SectionResults]) -> SectionResults:
-    """Return the results of several sections as one, in this order."""
+    """Combine the results of several sections, in this order, into one object."""
     by_section = dict[Section[Any], SectionResult | None]()
     forecast_parts = dict[Section[Any], SectionResult | None]()
     late = False
@@ -124,7 +124,7 @@ class RenderedCard:
         name: the section's name.
         icons: the names of its icons, in order.
         style: CSS that the card needs in the page's style block.
-        card: the card before rendering, with facts and moments for other parts of the page.
+        card: the card before rendering, with what other parts of the page show of the section.
     """
 
     name: str
@@ -135,7 +135,7 @@ class RenderedCard:
 
 
 def page_data(results: SectionResults) -> dict[str, str]:
-    """Return the page's `data-` attributes, which sections set for the builder's page."""
+    """Return `data-` attributes of the widget's page, which the page that configures it reads."""
     attributes = dict[str, str]()
     for section in results.by_section:
         attributes |= section.page_data(results.bodies_of(section))
@@ -213,7 +213,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A notice split into links and text; `licence` is set if the notice does not name it."""
+    """A source's notice as links and texts; `licence` is what the notice itself does not name."""
 
     notice: Sequence[Part]
     licence: Part | None
@@ -229,7 +229,7 @@ class Footer:
     """The texts below the cards.
 
     `lines` has the label and the notices of each section; notices that several sections share have
-    an empty label. `names` has only the names of the data's owners, by section.
+    an empty label. `names` is a short form: only the names of the sources, by section.
     """
 
     lines: Sequence[tuple[str, Sequence[Source]]]
@@ -259,7 +259,7 @@ def footer(results: SectionResults, point: Point, fmt: Formatter, now: datetime)
 def _names(
     by_section: Mapping[Section[Any], Mapping[str, Attribution]], fmt: Formatter
 ) -> list[tuple[str, list[Part]]]:
-    """Return each owner's name once with its link, by section, as a short form of the notices."""
+    """Return the linked name of each source once, by section, as a short form of the notices."""
     seen, names = set[str](), list[tuple[str, list[Part]]]()
     for section, notices in by_section.items():
         parts = {
@@ -276,7 +276,7 @@ def _names(
 
 @lru_cache(maxsize=256)
 def source(attribution: Attribution) -> Source:
-    """Return the notice with links on the names in it; a missing source's name is put first."""
+    """Return a source's notice with links on the names in it, and its own name first if missing."""
     text = attribution.text.removesuffix(f", {attribution.license_url}")  # the link replaces it
     if attribution.url and attribution.name not in text:
         text = f"{attribution.name}: {text}"
@@ -357,7 +357,7 @@ class Content:
 
     @property
     def has_lone(self) -> bool:
-        """True if the number of cards beside the stay's is odd, so that one stands alone."""
+        """True if the number of cards besides the stay's card is odd, so that one stands alone."""
         beside = [one for column in self.columns for one in column if one.name != "stay"]
         return len(beside) % 2 == 1
 

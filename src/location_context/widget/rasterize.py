@@ -89,7 +89,7 @@ def _mixed(ground: Colour, colour: Colour, part: float) -> Colour:
 
 
 def _stops(svg: str) -> list[Colour]:
-    """Return the colours of the temperature scale."""
+    """Return the colours of the gradient with which temperature bars are drawn."""
     return [tuple(bytes.fromhex(one[1:])) for one in _STOP.findall(svg)]
 
 

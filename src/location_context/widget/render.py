@@ -1,7 +1,7 @@
 """Render: a widget page as one HTML file, with a Content-Security-Policy for its own content.
 
 The policy allows one style block and one script by their hashes. It forbids `style` attributes, so
-the style block also contains the page's geometry (bars) as custom properties. Templates, style,
+the lengths of bars are custom properties in the style block. Templates, style,
 script and icons are read from the package once.
 """
 
@@ -58,7 +58,7 @@ class Appearance:
     title: Shown = "show"
 
     def colours(self, sheet: str) -> str:
-        """Return CSS with the colours that `sheet` uses, radius and font; print is always light."""
+        """Return CSS that sets the colours used by `sheet`, the radius and the font."""
         used = frozenset(_COLOUR.findall(sheet))
         sheet_wide = f":root{{--r:{self.radius}px;--font:{_FONTS[self.font]}}}"
         if self.background == "none":
@@ -137,7 +137,7 @@ class Renderer:
         return replace(drawn, card=card)
 
     def brief(self, name: str, card: Card, fmt: Formatter) -> RenderedCard:
-        """Return the section's part of compact pages in the language of `fmt`."""
+        """Return the section's short card for compact pages, in the language of `fmt`."""
         if not card.brief:
             return RenderedCard(name, Markup(""), (), "", card=card)
         drawing = Markup(card.brief.drawing)  # noqa: S704  a section's own shapes
@@ -154,7 +154,7 @@ class Renderer:
         return RenderedCard(name, safe, tuple(sprite.used), style)
 
     def _words(self, fmt: Formatter) -> dict[str, Any]:
-        """Return the values that every template receives for its language."""
+        """Return the values that every template needs to write in the language of `fmt`."""
         return {
             "fmt": fmt,
             "lang": fmt.language.tag,

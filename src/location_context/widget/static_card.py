@@ -55,7 +55,11 @@ class CardContent:
 
 @dataclass
 class StaticCard:
-    """An SVG, drawn from top to bottom; `x` is the distance from the side where lines begin."""
+    """An SVG that is drawn from top to bottom.
+
+    `y` is where the next part is drawn. `x` is the distance from the side on which lines begin,
+    the right one in Arabic.
+    """
 
     fmt: Formatter
     typeface: Typeface | None = None  # set if a PNG will be drawn from the SVG
@@ -68,7 +72,7 @@ class StaticCard:
     def line(
         self, text: str, style: str, x: float = MARGIN, anchor: str = "", note: str = ""
     ) -> None:
-        """Draw one line of text at the top `y`, followed by a small note."""
+        """Draw one line of text at the height `y`, followed by a small note."""
         if not text:
             return
         size = STYLES[style][0]
@@ -94,7 +98,7 @@ class StaticCard:
             self.y += size * LEADING
 
     def icon(self, name: str, x: float, size: float = SMALL_ICON, tone: str = "quiet") -> None:
-        """Draw an icon of the widget at the top `y`."""
+        """Draw an icon at the height `y`."""
         if name:
             self.used[name] = None
             left = min(self._mirrored(x), self._mirrored(x + size))
@@ -170,7 +174,7 @@ class StaticCard:
             self.y = max(self.y, below) + 4
 
     def _rows(self, days: StayCard) -> None:
-        """Draw the rows, each with its day, icon, low, bar, high, rain and moments."""
+        """Draw a row for each day: weather, low, temperature bar, high, rain, and what happens."""
         rows = [(line, line.row) for line in days.rows if line.row]
 
         def widest(texts: Iterable[str], style: str) -> float:
@@ -219,7 +223,7 @@ class StaticCard:
         )
 
     def _bar(self, row: Row, left: float) -> None:
-        """Draw a temperature bar from the low to the high's 10th percentile, mean and 90th."""
+        """Draw a bar from the day's low to its high, and paler to the high's 90th percentile."""
         if row.span is None:
             return
         y, (low, p10, high, p90) = self.y + 10, row.span
@@ -229,7 +233,7 @@ class StaticCard:
             self.drawn.append(f'<path class="b {kind}" d="M{min(x):g} {y:g}H{max(x):g}"/>')
 
     def _moments(self, moments: Sequence[Shown], x: float, most: float) -> None:
-        """Draw moments: an icon and a title each, with its text beside or below the title."""
+        """Draw what happens on a day: an icon and a title each, with a text beside or below it."""
         for one in moments:
             self.y += 1
             self.icon(one.moment.icon, x)
@@ -252,7 +256,7 @@ class StaticCard:
             self.paragraph(note, "q", most, x)
 
     def _brief(self, brief: Brief) -> None:
-        """Draw a section's brief: lead and remark beside its drawing, and its items."""
+        """Draw a section's short card: a drawing with two sentences beside it, then its items."""
         x = float(MARGIN)
         if brief.drawing and brief.lead:
             middle = self._mirrored(x + MOON / 2), self.y + MOON / 2 + 2
@@ -346,7 +350,7 @@ def text_of(stay: CardContent, fmt: Formatter) -> str:
         parts = [brief.lead, brief.remark, items]
         sentences = [part if part.endswith(".") else f"{part}." for part in parts if part]
         heading = fmt.gettext("{section}:").format(section=brief.heading)
-        said.append(f"{heading}{fmt.word_separator}{fmt.join_sentences(sentences)}")
+        said.append(f"{heading}{fmt.language.word_separator}{fmt.join_sentences(sentences)}")
     return fmt.join_sentences(said).replace("\u2060", "")
 
 
@@ -356,7 +360,7 @@ def _line_text(line: Line, fmt: Formatter) -> str:
     if line.spoken:
         return fmt.join_sentences([line.spoken, happens])
     label = fmt.gettext("{section}:").format(section=line.label)
-    return f"{label}{fmt.word_separator}{happens}"
+    return f"{label}{fmt.language.word_separator}{happens}"
 
 
 def _item_text(item: BriefItem, fmt: Formatter) -> str:

@@ -1,5 +1,8 @@
 """Stay: the card of the stay's days, built from the facts and moments that sections offer.
 
+A fact is a number of the whole stay, such as the highs; a moment is what happens at a time, such as
+a concert or a sunset.
+
 The timeline of one section (weather) provides a row for each day. Moments of all sections are shown
 in the row of their day, in this order: dangers, holidays, sky, timed events, events of several
 days. Moments without room are listed by day in a folded part. Without rows (beyond the forecast, or
@@ -24,7 +27,7 @@ _LINES_OF_ROW, _LINES_OF_MOMENT = 2.0, 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """The limits of a layout: moments in a row, dates in a list without rows, and rows.
+    """The limits of a layout: the number of moments in a row, of dates in a list, and of rows.
 
     A moment takes at most two lines of `width` px; with `width` 0, any number of lines.
     """
@@ -49,7 +52,7 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A row of the card, or a date in a list, with its moments; `more` is such as "+2 more"."""
+    """A row of the card, or a date in a list, with its moments; `more` is a text like "+2 more"."""
 
     label: str
     note: str
@@ -146,7 +149,7 @@ def joined(
 
 
 def _beyond(rest: Sequence[Line], dates: Stay, fmt: Formatter) -> str:
-    """Return a note that rows are missing for lack of room; empty if all are shown."""
+    """Return a note on the rows (`rest`) that do not fit on the card; empty if all fit."""
     if not rest:
         return ""
     return fmt.gettext("Continues to {date} on the full page").format(
@@ -165,7 +168,7 @@ def _rank(one: _Offered) -> tuple[int, float]:
 
 @dataclass
 class _Joint:
-    """Assigns moments to days; `left` collects the moments that do not fit."""
+    """Assigns moments to the rows of their days; `left` has those for which a row has no room."""
 
     dates: Stay
     fmt: Formatter
@@ -219,7 +222,7 @@ class _Joint:
         return lines
 
     def _weightiest(self, inside: Sequence[_Offered]) -> tuple[list[_Offered], str]:
-        """Return the most important moments of a day, and a text with the number of others."""
+        """Return the most important moments of a day, and a text with how many are left out."""
         ranked = [one for one in sorted(inside, key=_rank) if self._fits(one[1].title)]
         others = ranked[self.room.moments :]
         self.left += others
@@ -233,7 +236,7 @@ class _Joint:
         return not self.room.width or len(lines(text, SMALL, self.room.width, bold=True)) <= 2
 
     def _shown(self, one: _Offered, *, dated: bool) -> Shown:
-        """Return the moment with as many parts of its text as fit."""
+        """Return the moment for a row, with as many parts of its text as fit there."""
         section, moment = one
         parts = moment.text.split(DOT) if moment.text else []
         if dated and moment.day:

@@ -46,7 +46,9 @@ PLACES = [
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_rises_and_sets_agree_with_the_table_within_a_minute(place, shared_data, reader):
+def test_sun_and_moon_rise_and_set_times_agree_with_the_almanac_within_a_minute(
+    place, shared_data, reader
+):
     body, lng, lat = place
     rows = table(shared_data)[place]
     # a date tells its first rise and set; three zones' dates together tell every one
@@ -69,11 +71,11 @@ def test_rises_and_sets_agree_with_the_table_within_a_minute(place, shared_data,
     print(f"{place}: {len(rows)} events, worst {worst:.0f} s from the rounded minute")
 
 
-def test_places_are_all_those_of_the_table(shared_data):
+def test_almanac_tests_cover_each_place_of_the_almanac_table(shared_data):
     assert sorted(table(shared_data)) == sorted(PLACES)
 
 
-def test_twilights_agree_with_the_table_within_a_minute(shared_data, reader):
+def test_twilight_times_agree_with_the_almanac_within_a_minute(shared_data, reader):
     for line in (shared_data / "astronomy" / "twilight.txt").read_text().splitlines():
         lat, lng, _, *moments = line.split()
         expected = [utc(moment) for moment in moments]
@@ -93,7 +95,7 @@ def moments_of(ephemeris: Ephemeris, year: int) -> list[tuple[str, float]]:
 
 
 @pytest.mark.parametrize("year", YEARS)
-def test_moon_phases_agree_with_the_table_within_a_minute(year, shared_data, ephemeris):
+def test_moon_phase_times_agree_with_the_almanac_within_a_minute(year, shared_data, ephemeris):
     names = ("new_moon", "first_quarter", "full_moon", "last_quarter")
     lines = (shared_data / "astronomy" / "moon_phases.txt").read_text().splitlines()
     expected = [
@@ -105,7 +107,7 @@ def test_moon_phases_agree_with_the_table_within_a_minute(year, shared_data, eph
 
 
 @pytest.mark.parametrize("year", YEARS)
-def test_seasons_agree_with_the_table_within_a_minute(year, shared_data, ephemeris):
+def test_season_start_times_agree_with_the_almanac_within_a_minute(year, shared_data, ephemeris):
     lines = (shared_data / "astronomy" / "seasons.txt").read_text().splitlines()
     expected = [
         utc(line.split()[0]).timestamp()

@@ -35,7 +35,7 @@ def in_terrestrial_time(ephemeris: Ephemeris, moment: float) -> float:
     return moment + float(tt_ahead(ephemeris._timescale, np.array([moment]))[0])
 
 
-def test_every_eclipse_is_found_at_its_moment(shared_data, sun_and_moon):
+def test_every_catalogued_eclipse_is_found_at_its_catalogued_time(shared_data, sun_and_moon):
     """In time order, so that each month of the ephemeris is made once.
 
     Lunar ones are within the table's minute, solar ones within two seconds.
@@ -57,7 +57,7 @@ def test_every_eclipse_is_found_at_its_moment(shared_data, sun_and_moon):
 
 
 @pytest.mark.parametrize("year", [2005, 2019, 2031, 2042])
-def test_eclipse_search_finds_no_others(year, shared_data, sun_and_moon):
+def test_eclipse_search_finds_as_many_eclipses_as_the_catalogues(year, shared_data, sun_and_moon):
     rows = [*catalogues.lunar(shared_data), *catalogues.solar(shared_data)]
     expected = [r for r in rows if datetime.fromtimestamp(r.greatest, UTC).year == year]
     moments = sun_and_moon.sky_events(at(year, 1, 1).timestamp(), at(year + 1, 1, 1).timestamp())
@@ -126,7 +126,7 @@ def test_eclipse_under_the_horizon_is_not_a_highlight(reader):
     assert reader.highlights(*sydney, *days, kind="solar_eclipse") == []
 
 
-def test_lunar_eclipse_has_only_the_part_above_the_horizon(reader):
+def test_lunar_eclipse_is_reported_only_while_the_moon_is_above_the_horizon(reader):
     """28 August 2026: whole over Lima, cut by moonset in Paris, under the horizon in Tokyo."""
     days = date(2026, 8, 27), date(2026, 8, 28)
 

@@ -21,7 +21,7 @@ def showers(found: list[Highlight]) -> dict[str, Details]:
     return {h.title: h.details for h in found if h.type == "meteor_shower"}
 
 
-def test_every_shower_peaks_once_a_year_within_its_active_days(ephemeris):
+def test_every_meteor_shower_peaks_once_a_year_within_its_active_dates(ephemeris):
     moments = ephemeris.sky_events(at(2026, 1, 1).timestamp(), at(2027, 1, 1).timestamp())
     peaks = [(m.shower, datetime.fromtimestamp(m.at, UTC)) for m in moments if m.shower >= 0]
     assert sorted(index for index, _ in peaks) == list(range(len(SHOWERS)))
@@ -47,7 +47,7 @@ def test_peaks_of_showers_fall_on_the_dates_of_meteor_calendars(name, day, ephem
     assert datetime.fromtimestamp(found, UTC).date() == day
 
 
-def test_perseids_of_2026_have_no_moon_and_are_invisible_from_the_south(reader):
+def test_perseids_of_2026_have_no_moonlight_and_are_not_listed_in_sydney(reader):
     days = date(2026, 8, 11), date(2026, 8, 14)
     north, south = reader.highlights(*MADRID, *days), reader.highlights(*SYDNEY, *days)
     perseids = showers(north)["Perseid meteors"]
@@ -58,7 +58,7 @@ def test_perseids_of_2026_have_no_moon_and_are_invisible_from_the_south(reader):
 
 
 @pytest.mark.parametrize("year", [2025, 2026, 2027, 2028])
-def test_rate_of_the_quadrantids_is_that_of_the_best_moment(reader, year):
+def test_quadrantid_rate_accounts_for_the_hours_between_viewing_and_peak(reader, year):
     """Their peak is over within hours: ten hours from it nobody sees the full rate."""
     found = reader.highlights(*MADRID, date(year, 1, 2), date(year, 1, 5))
     (shower,) = [one for one in found if one.title == "Quadrantid meteors"]
@@ -70,13 +70,13 @@ def test_rate_of_the_quadrantids_is_that_of_the_best_moment(reader, year):
     assert shower.details.rate == pytest.approx(80 * 10 ** (-1.8 * hours / 24.35), rel=0.05, abs=1)
 
 
-def test_quadrantids_reach_half_of_their_rate_for_eight_hours():
+def test_quadrantids_have_at_least_half_of_their_peak_rate_for_eight_hours():
     (shower,) = [one for one in SHOWERS if one.name == "quadrantids"]
     degrees = math.log10(2) / shower.rise + math.log10(2) / shower.decline
     assert degrees * 24.35 == pytest.approx(8, abs=0.5)
 
 
-def test_perseids_and_geminids_decline_as_jenniskens_counts():
+def test_perseids_and_geminids_decline_at_published_rates():
     """A day is 0.986 degrees of solar longitude; after the peak the Geminids fall faster."""
     showers = {one.name: one for one in SHOWERS}
     perseids, geminids = showers["perseids"], showers["geminids"]
@@ -85,7 +85,7 @@ def test_perseids_and_geminids_decline_as_jenniskens_counts():
     assert 10 ** (-0.986 * geminids.decline) == pytest.approx(0.19, abs=0.02)
 
 
-def test_height_of_a_radiant_agrees_with_ephem(reader):
+def test_altitude_of_a_meteor_radiant_agrees_with_ephem(reader):
     """The Geminids of 2026 over Madrid, the radiant given in the same equinox."""
     found = reader.highlights(*MADRID, date(2026, 12, 13), date(2026, 12, 15))
     (geminids,) = [h for h in found if h.title == "Geminid meteors"]
@@ -98,7 +98,7 @@ def test_height_of_a_radiant_agrees_with_ephem(reader):
     assert geminids.details.radiant_height == pytest.approx(float(radiant.alt) * 57.29578, abs=0.3)
 
 
-def test_moonlight_over_a_shower_is_reported(reader):
+def test_moonlight_during_a_meteor_shower_is_reported(reader):
     """The Perseids of 2025 came four days after full Moon."""
     found = showers(reader.highlights(*MADRID, date(2025, 8, 11), date(2025, 8, 14)))
     assert found["Perseid meteors"].moonlight == pytest.approx(0.85, abs=0.08)
@@ -123,7 +123,9 @@ def visible(
         ("mars", date(2026, 1, 9), "none"),  # behind the Sun
     ],
 )
-def test_planets_are_visible_according_to_oppositions_and_conjunctions(name, day, expected, reader):
+def test_visibility_of_planets_agrees_with_their_oppositions_and_conjunctions(
+    name, day, expected, reader
+):
     assert visible(reader, name, day) == expected
 
 
@@ -141,7 +143,7 @@ def test_titles_exist_for_every_kind_of_highlight():
     assert words["full_moon"] == "Full Moon"
 
 
-def test_eclipse_at_sunset_belongs_to_the_stay_that_holds_its_maximum(reader):
+def test_eclipse_at_sunset_is_listed_only_for_a_stay_that_includes_its_maximum(reader):
     """12 August 2026 over Palma: the Sun sets within the total eclipse's last part."""
     day = date(2026, 8, 12)
     palma = 39.57, 2.65, "Europe/Madrid"

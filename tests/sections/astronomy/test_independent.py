@@ -149,7 +149,16 @@ def test_altitudes_agree_with_skyfield_within_half_an_arcsecond(month, ephemeris
         assert off.max() < 0.5
 
 
-def test_months_of_the_ephemeris_join_without_a_seam(ephemeris):
+@pytest.mark.parametrize("day", [
+    date(1972, 1, 2), date(1972, 6, 29), date(1972, 7, 2), date(2016, 12, 30), date(2017, 1, 2),
+], ids=str)  # fmt: skip
+def test_terrestrial_time_agrees_with_skyfield_on_both_sides_of_a_leap_second(day, ephemeris):
+    timescale, moment = ephemeris._timescale, midnight(day)
+    found = skyfield_time(timescale, np.array([moment.timestamp()])).tt[0]
+    assert found == pytest.approx(timescale.from_datetime(moment).tt, abs=0.001 / 86400, rel=0)
+
+
+def test_positions_are_continuous_between_months_of_the_ephemeris(ephemeris):
     seam = datetime(2026, 12, 1, tzinfo=UTC).timestamp()
     sky = ephemeris.sky(seam - 36000, seam + 36000)
     seen = directions(sky, 10.0, 20.0)

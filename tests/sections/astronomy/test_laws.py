@@ -37,7 +37,7 @@ def place(lat: float, lng: float) -> tuple[float, float, str]:
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_figures_of_a_day_lie_within_their_ranges(reader, lat, lng, day):
+def test_sun_moon_and_night_values_lie_within_their_ranges(reader, lat, lng, day):
     found = reader.day(*place(lat, lng), day)
     assert 0 <= found.sun.day_length_seconds <= 86400
     assert 0 <= found.night.dark_hours <= 24
@@ -49,7 +49,7 @@ def test_figures_of_a_day_lie_within_their_ranges(reader, lat, lng, day):
 
 @OFTEN
 @given(st.floats(-44, 44), LONGITUDES, DAYS)
-def test_sun_passes_every_twilight_in_order_between_44_degrees_north_and_south(
+def test_twilights_sunrise_noon_and_sunset_are_chronological_below_44_degrees_latitude(
     reader, lat, lng, day
 ):
     sun = reader.day(*place(lat, lng), day).sun
@@ -66,7 +66,7 @@ def test_sun_passes_every_twilight_in_order_between_44_degrees_north_and_south(
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_every_event_lies_on_its_own_local_date(reader, lat, lng, day):
+def test_every_sun_and_moon_event_lies_on_its_own_local_date(reader, lat, lng, day):
     found = reader.day(*place(lat, lng), day)
     sun, moon = found.sun, found.moon
     for moment in (
@@ -80,7 +80,7 @@ def test_every_event_lies_on_its_own_local_date(reader, lat, lng, day):
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_spans_have_a_length_and_dark_windows_do_not_overlap(reader, lat, lng, day):
+def test_spans_are_never_empty_and_dark_windows_do_not_overlap(reader, lat, lng, day):
     found = reader.day(*place(lat, lng), day)
     sun = found.sun
     spans: list[Span | None] = [
@@ -103,7 +103,7 @@ def test_polar_day_or_night_has_neither_sunrise_nor_sunset(reader, lat, lng, day
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, st.dates(date(2026, 9, 1), date(2026, 12, 20)))
-def test_day_is_the_same_alone_and_within_a_longer_stay(reader, lat, lng, day):
+def test_a_date_has_the_same_values_alone_and_within_a_longer_stay(reader, lat, lng, day):
     longer = day - timedelta(days=2), day + timedelta(days=2)
     within = reader.body(*place(lat, lng), *longer).days[2]
     assert reader.day(*place(lat, lng), day) == within
@@ -111,7 +111,7 @@ def test_day_is_the_same_alone_and_within_a_longer_stay(reader, lat, lng, day):
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_highlights_lie_inside_the_stay_in_time_order(reader, lat, lng, day):
+def test_highlights_lie_inside_the_stay_in_chronological_order(reader, lat, lng, day):
     found = reader.highlights(*place(lat, lng), day)
     assert all(highlight.at.date() == day for highlight in found)
     assert [h.at for h in found] == sorted(h.at for h in found)

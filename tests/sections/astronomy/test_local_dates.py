@@ -11,7 +11,7 @@ from location_context.sections.astronomy.sky.local_days import local_days
 from location_context.stay import Stay
 
 
-def test_dates_are_local_at_utc_plus_14_and_minus_12(reader):
+def test_sunrise_and_sunset_lie_on_the_local_date_at_utc_plus_14_and_minus_12(reader):
     kiritimati = reader.day(1.87, -157.43, "Pacific/Kiritimati", date(2026, 12, 1)).sun
     baker = reader.day(0.19, -176.48, "Etc/GMT+12", date(2026, 12, 1)).sun
     for sun, offset in ((kiritimati, 14), (baker, -12)):
@@ -46,7 +46,7 @@ def test_date_that_the_zone_skipped_has_no_events(reader):
     assert days[1].sun.status == "normal"
 
 
-def test_leap_day_and_new_year_stay_in_order(reader):
+def test_dates_are_consecutive_across_leap_day_and_new_year(reader):
     leap = reader.body(48.86, 2.35, "Europe/Paris", date(2028, 2, 28), date(2028, 3, 1)).days
     assert [day.date for day in leap] == [date(2028, 2, 28), date(2028, 2, 29), date(2028, 3, 1)]
     new_year = reader.body(48.86, 2.35, "Europe/Paris", date(2026, 12, 30), date(2027, 1, 2)).days
@@ -72,13 +72,13 @@ def test_polar_night_is_dark_while_the_moon_is_down(reader):
     assert min(hours) == 0
 
 
-def test_ordinary_day_without_a_moonrise_has_null(reader):
+def test_moonrise_is_null_on_a_day_without_a_moonrise(reader):
     days = list(reader.days(48.86, 2.35, "Europe/Paris", date(2026, 11, 1), date(2026, 11, 30)))
     assert sum(day.moon.moonrise is None for day in days) == 1
     assert sum(day.moon.moonset is None for day in days) == 1
 
 
-def test_each_principal_phase_names_one_date_of_a_lunation(reader):
+def test_each_principal_moon_phase_of_a_month_falls_on_exactly_one_date(reader):
     days = list(reader.days(48.86, 2.35, "Europe/Paris", date(2026, 11, 1), date(2026, 11, 29)))
     named = {
         day.moon.phase: day.date
@@ -93,7 +93,7 @@ def test_each_principal_phase_names_one_date_of_a_lunation(reader):
     }
 
 
-def test_golden_and_blue_hours_end_where_the_sun_turns_within_their_band(reader):
+def test_blue_hours_of_a_white_night_meet_when_the_sun_is_lowest(reader):
     """In a white night the blue hours meet at the lower transit; no hour is cut off."""
     first, second = reader.body(
         60.9, 30.3, "Europe/Moscow", date(2026, 6, 20), date(2026, 6, 21)
@@ -102,7 +102,7 @@ def test_golden_and_blue_hours_end_where_the_sun_turns_within_their_band(reader)
     assert first.sun.blue_hour_evening.end == second.sun.blue_hour_morning.start
 
 
-def test_local_mean_time_is_rounded_to_minutes_without_moving_the_moment(reader):
+def test_utc_offset_with_seconds_is_rounded_to_minutes_without_changing_the_instant(reader):
     """Amsterdam was 19 min 32 s ahead in 1930: no JSON time can say so."""
     zone = ZoneInfo("Africa/Monrovia")
     days = reader.body(6.3, -10.8, "Africa/Monrovia", date(1960, 3, 1), date(1960, 3, 1)).days
@@ -129,6 +129,6 @@ def test_clock_change_is_a_highlight_of_its_date(zone, day, minutes, clock, read
     assert found.title == ("Clocks go forward" if minutes > 0 else "Clocks go back")
 
 
-def test_zone_without_clock_changes_has_none():
+def test_zone_without_clock_changes_has_no_such_highlight():
     days = local_days(Stay(date(2026, 1, 1), date(2026, 4, 2)), ZoneInfo("Asia/Tokyo"))
     assert clock_changes(days) == []

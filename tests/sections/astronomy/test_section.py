@@ -22,8 +22,6 @@ from tests.moved_clock import NOON, MovedClock
 from tests.patience import PATIENCE_SECONDS
 from tests.sections.astronomy.queries import query
 
-pytestmark = pytest.mark.anyio
-
 
 def in_paris(start: date, end: date | None = None) -> Query:
     return query(48.8566, 2.3522, "Europe/Paris", start, end)
@@ -43,7 +41,7 @@ class HeldUp(Ephemeris):
         return super()._make(month)
 
 
-async def test_body_has_the_keys_of_the_contract():
+async def test_astronomy_body_has_the_documented_keys_in_order():
     section = Astronomy(Ephemeris(), MovedClock())
     wanted = in_paris(date(2026, 11, 28), date(2026, 12, 4))
     reading = await section.read(wanted, Deadline.after(30))
@@ -85,7 +83,7 @@ async def test_details_of_a_highlight_have_every_field_and_null_where_none_appli
     assert {name for name, value in details.items() if value is not None} == known
 
 
-async def test_missing_month_is_computed_outside_the_event_loop():
+async def test_uncached_ephemeris_month_is_computed_outside_the_event_loop():
     ephemeris = HeldUp()
     section = Astronomy(ephemeris, MovedClock())
     wanted = in_paris(date(2033, 5, 1))
@@ -98,7 +96,7 @@ async def test_missing_month_is_computed_outside_the_event_loop():
     assert all(name.startswith("astronomy") for name in ephemeris.threads)
 
 
-async def test_cold_answer_ends_at_its_deadline_and_the_month_is_computed_anyway():
+async def test_request_for_an_uncached_month_times_out_but_the_month_is_still_computed():
     ephemeris = HeldUp()
     section = Astronomy(ephemeris, MovedClock())
     wanted = in_paris(date(2033, 5, 10))
@@ -108,7 +106,7 @@ async def test_cold_answer_ends_at_its_deadline_and_the_month_is_computed_anyway
     assert isinstance((await section.read(wanted, Deadline.after(30))).body, AstronomyBody)
 
 
-async def test_run_computes_the_coming_thirteen_months():
+async def test_background_task_computes_the_ephemeris_of_the_next_thirteen_months():
     made = asyncio.Event()
     loop = asyncio.get_running_loop()
     ephemeris = Ephemeris()
@@ -141,7 +139,7 @@ async def test_stay_of_92_days_is_answered(reader):
 
 @pytest.mark.parametrize("day", [date(1900, 1, 1), date(2050, 12, 31)])
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Etc/GMT+12"])
-async def test_first_and_last_day_of_the_ephemeris_are_answered(day, zone, reader):
+async def test_first_and_last_day_of_the_ephemeris_have_an_answer(day, zone, reader):
     reading = await reader.section.read(query(10.0, 10.0, zone, day), Deadline.after(30))
     assert isinstance(reading.body, AstronomyBody)
 
@@ -152,7 +150,7 @@ async def test_section_has_no_providers_and_no_dataset(reader):
     assert list(reader.section.warnings()) == []
 
 
-async def test_cached_months_are_bounded():
+async def test_number_of_cached_ephemeris_months_is_bounded():
     ephemeris = Ephemeris(most=2)
     for month in [(2026, 1), (2026, 2), (2026, 3)]:
         ephemeris.month(month)
@@ -161,7 +159,7 @@ async def test_cached_months_are_bounded():
     assert not ephemeris.holds(start - 86400, start)
 
 
-async def test_months_follow_each_other_over_new_year():
+async def test_december_is_followed_by_january_of_the_next_year():
     start, end = datetime(2026, 11, 30, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
     months = list(months_between(start.timestamp(), end.timestamp()))
     assert months == [(2026, 11), (2026, 12), (2027, 1)]

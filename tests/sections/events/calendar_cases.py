@@ -202,9 +202,9 @@ FILES = {
             event(BERLIN, "RRULE:FREQ=SOMETIMES", uid="f"), event(uid="g"),
             event(BERLIN, "EXRULE:FREQ=DAILY", uid="h"), UTC_EVENT),
         IN_UTC,
-        ("it cannot be read: ",) * 3
-        + ("it has no start", "it has an EXRULE, which is no longer read")),
+        ("the entry cannot be read: ",) * 3
+        + ("the start is missing", "the entry has an EXRULE, which is not supported")),
     "a file that ends within an event": Case(
         calendar(UTC_EVENT, event(BERLIN, uid="b", title="B")).rpartition(b"END:VEVENT")[0],
-        set(), ("it is not one, or ends too early",)),
+        set(), ("the file is not a calendar, or ends too early",)),
 }  # fmt: skip

@@ -111,11 +111,6 @@ def _compute_holidays_of_a_year_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
-def gazetteer() -> Gazetteer:
-    return Gazetteer.load()
-
-
 @pytest.fixture
 def open_section(tmp_path: Path, gazetteer: Gazetteer) -> Callable[..., object]:
     """Open the section with settings; providers without an address are switched off."""

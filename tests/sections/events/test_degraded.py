@@ -7,7 +7,6 @@ from tests.fakes import ticketmaster
 from tests.fakes.server import FakeResponse, FakeServer
 from tests.sections.events.conftest import PARIS, SEA
 
-pytestmark = pytest.mark.anyio
 CHRISTMAS = "2026-12-24", "2026-12-26"
 SOLD = ticketmaster.responding(
     [ticketmaster.event("Phoenix", ticketmaster.at("2026-12-25", "20:00:00"))]
@@ -34,14 +33,16 @@ async def degraded_reason(opened, seconds: float = 4.0) -> str | None:
     ],
     ids=["not configured", "complete", "failing", "silent", "no budget"],
 )
-async def test_answer_names_why_a_provider_is_missing(open_section, respond, settings, reason):
+async def test_degraded_reason_names_why_events_of_a_provider_are_missing(
+    open_section, respond, settings, reason
+):
     with FakeServer(respond).running() as provider:
         async with open_section(**{"ticketmaster_url": provider.url, **settings}) as opened:
             assert await degraded_reason(opened, 1.0 if reason == "late" else 4.0) == reason
         assert bool(provider.requests) is not bool(settings)
 
 
-async def test_answer_names_the_reason_that_lasts_longest(open_section):
+async def test_degraded_reason_of_several_failures_is_the_longest_lasting(open_section):
     with (
         FakeServer(lambda _: HANG).running() as silent,
         FakeServer(lambda _: DOWN).running() as down,
@@ -51,7 +52,7 @@ async def test_answer_names_the_reason_that_lasts_longest(open_section):
             assert await degraded_reason(opened, 1.0) == "provider_unavailable"
 
 
-async def test_answer_without_events_is_incomplete_where_a_provider_is_missing(open_with):
+async def test_answer_without_events_is_incomplete_if_a_provider_is_missing(open_with):
     async with open_with("ticketmaster", lambda _: DOWN) as (opened, _):
         reading = await opened.read(SEA, *CHRISTMAS)
     assert isinstance(reading.body, NoEvents)

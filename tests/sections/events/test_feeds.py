@@ -16,11 +16,10 @@ from tests.fakes.server import FakeResponse
 from tests.sections.events.conftest import ICS, PARIS, calendar_of
 from tests.sections.events.readings import task
 
-pytestmark = pytest.mark.anyio
 CHOIR, ORGAN = FakeResponse(ICS % b"Choir"), FakeResponse(ICS % b"Organ")
 
 
-async def test_imported_file_is_answered(opened):
+async def test_events_of_an_imported_file_appear_in_the_answer(opened):
     imported = await opened.import_file(ICS % b"Choir")
     reading = await opened.read(PARIS, "2026-12-01", "2026-12-03")
     dataset = await opened.section.dataset()
@@ -61,21 +60,21 @@ async def test_second_import_replaces_the_first_of_the_same_file(opened):
         ("DE", None, []),
     ],
 )  # fmt: skip
-async def test_event_without_a_place_is_shown_in_its_calendars_region(
+async def test_event_without_a_venue_is_shown_in_the_region_of_its_calendar(
     opened, country, region, expected
 ):
     await opened.import_file(ICS % b"Choir", country=country, region=region)
     assert await opened.titles() == expected
 
 
-async def test_event_is_refused_where_neither_it_nor_its_calendar_names_a_place(opened):
+async def test_event_without_a_place_is_refused_if_its_calendar_has_no_place_either(opened):
     with pytest.raises(ImportRejected, match="names no place") as refusal:
         await opened.import_file(ICS % b"Choir", country=None)
     assert len(refusal.value.rejected) == 1
 
 
 @pytest.mark.parametrize("place", [PARIS, (-36.85, 174.76), (21.31, -157.86)])
-async def test_event_of_many_years_is_stored_where_readers_look(opened, place):
+async def test_event_that_lasts_many_years_is_found_on_each_of_its_days(opened, place):
     """The dates lie within what every zone can count."""
     data = (
         b"title,start,end\nTwenty years,2010-01-01,2029-12-31\n"
@@ -90,7 +89,7 @@ async def test_event_of_many_years_is_stored_where_readers_look(opened, place):
     assert shown == {"Twenty years", "For ever"}
 
 
-async def test_unchanged_feed_is_requested_with_its_etag_and_stays(opened, feed):
+async def test_unchanged_feed_is_requested_with_its_etag_and_keeps_its_events(opened, feed):
     def respond(request):
         if request.headers.get("if-none-match") == '"1"':
             return FakeResponse(status=304)
@@ -106,7 +105,9 @@ async def test_unchanged_feed_is_requested_with_its_etag_and_stays(opened, feed)
     assert [one.headers.get("if-none-match") for one in feed.requests] == [None, '"1"']
 
 
-async def test_changed_feed_is_read_again_and_after_a_month_in_any_case(opened, feed):
+async def test_feed_is_read_again_if_it_changed_and_is_requested_without_its_etag_after_a_month(
+    opened, feed
+):
     feed.respond = lambda _: FakeResponse(ICS % b"Choir", headers={"ETag": '"1"'})
     await opened.import_feed(feed)
     feed.respond = lambda _: FakeResponse(ICS % b"Organ", headers={"ETag": '"2"'})
@@ -127,7 +128,7 @@ async def test_changed_feed_is_read_again_and_after_a_month_in_any_case(opened, 
     ],
     ids=["500", "a page", "dropped", "empty", "to no port"],
 )  # fmt: skip
-async def test_failing_feed_keeps_its_events_and_says_why(opened, feed, answer):
+async def test_failing_feed_keeps_its_events_and_reports_the_reason(opened, feed, answer):
     await opened.import_feed(feed)
     for respond, failing in ((answer, True), (CHOIR, False)):
         feed.respond = lambda _, respond=respond: respond
@@ -141,7 +142,7 @@ async def test_failing_feed_keeps_its_events_and_says_why(opened, feed, answer):
         assert coverage["calendars"] == ("stale" if failing else "ok")
 
 
-async def test_unforeseen_failure_of_a_feed_does_not_end_the_refreshing(opened, feed, monkeypatch):
+async def test_unexpected_error_in_one_feed_does_not_stop_the_refreshing(opened, feed, monkeypatch):
     for name in ("a", "b"):
         await opened.import_feed(feed, f"/{name}.ics")
     monkeypatch.setattr(subprocess, "Popen", None)  # no process can be started
@@ -151,19 +152,21 @@ async def test_unforeseen_failure_of_a_feed_does_not_end_the_refreshing(opened, 
     assert set(await opened.titles()) == {"Choir"}
 
 
-async def test_feed_at_a_private_address_is_refused_unless_allowed(open_section, feed):
+async def test_feed_at_a_private_ip_address_is_refused_unless_a_setting_allows_it(
+    open_section, feed
+):
     async with open_section(feeds_allow_private=False) as section:
         with pytest.raises(OperatorError, match="private"):
             await section.import_feed(feed)
     assert feed.requests == []
 
 
-async def test_feed_without_an_address_is_refused(opened):
-    with pytest.raises(OperatorError, match="needs an address"):
+async def test_feed_without_a_url_is_refused(opened):
+    with pytest.raises(OperatorError, match="needs an http or https address"):
         await opened.feeds.import_calendar(calendar_of("feed", str(opened.folder / "a.ics")))
 
 
-async def test_removed_calendar_takes_its_events_with_it(opened):
+async def test_removing_a_calendar_removes_its_events(opened):
     await opened.import_file(ICS % b"Choir")
     source = str(opened.folder / "town.ics")
     assert await opened.feeds.remove(source)
@@ -209,7 +212,7 @@ async def test_running_server_refreshes_feeds_by_itself(opened, feed):
         await running
 
 
-def test_reading_process_does_not_see_the_keys_of_the_server(monkeypatch):
+def test_process_that_reads_a_calendar_cannot_see_the_keys_of_the_server(monkeypatch):
     monkeypatch.setenv("LOCATION_CONTEXT_TICKETMASTER_API_KEY", "canary")
     seen: dict = {}
     started = subprocess.Popen
@@ -238,5 +241,5 @@ def test_reading_process_does_not_see_the_keys_of_the_server(monkeypatch):
         ("title\tstart\n".encode("utf-16"), "csv"),
     ],
 )
-def test_format_is_recognised_by_its_first_bytes(data, expected):
+def test_format_of_a_calendar_file_is_recognised_by_its_first_bytes(data, expected):
     assert format_of(data) == expected

@@ -12,7 +12,6 @@ from tests.fakes.server import FakeResponse
 from tests.sections.events.conftest import PARIS, calendar_of
 from tests.sections.events.readings import split, task
 
-anyio = pytest.mark.anyio
 FRENCH = b"nom;date_debut;lieu\nChorale;2026-12-02T19:30;\xc3\x89glise\n"
 CHOSEN = {"title": ["nom"], "start": ["date_debut"], "venue": ["lieu"]}
 HERE = {"lat": PARIS[0], "lng": PARIS[1], "timezone": "Europe/Paris"}
@@ -31,27 +30,27 @@ def _list(document: object, path: str = ".", **given):
     return split(read_list(data, _task(list_path=path, columns=given)))
 
 
-def test_chosen_columns_are_read_by_the_names_of_the_table():
+def test_fields_are_read_from_the_table_columns_chosen_for_them():
     (event,), refused = _csv(FRENCH, **CHOSEN)
     assert (event.title, event.place.name, refused) == ("Chorale", "Église", [])
     assert event.start.at == datetime(2026, 12, 2, 18, 30, tzinfo=UTC)
 
 
-def test_names_of_columns_are_read_in_any_case():
+def test_names_of_columns_are_matched_regardless_of_letter_case():
     (event,), _ = _csv(b"NOM,Date_Debut\nChorale,2026-12-02\n", title=["nom"], start=["DATE_DEBUT"])
     assert event.title == "Chorale"
 
 
-def test_second_choice_of_a_column_is_read_where_the_first_is_empty():
+def test_second_column_chosen_for_a_field_is_read_if_the_first_column_is_empty():
     table = b"title_en,title_fr,start\nChoir,Chorale,2026-12-02\n,Orgue,2026-12-02\n"
     events, _ = _csv(table, title=["title_en", "title_fr"])
     assert [one.title for one in events] == ["Choir", "Orgue"]
 
 
-def test_column_that_a_table_lacks_is_named_with_those_it_has():
+def test_missing_column_is_reported_with_the_existing_columns():
     events, (refused,) = _csv(FRENCH, **CHOSEN, url=["lien"])
     assert events == []
-    assert refused.reason == ("it lacks the chosen columns lien; it has: nom, date_debut, lieu")
+    assert refused.reason == ("the table lacks the columns lien; it has: nom, date_debut, lieu")
     _, (refused,) = _csv(FRENCH, title=["nom"])
     assert refused.reason.endswith("lacks the columns start; it has: nom, date_debut, lieu")
 
@@ -63,7 +62,7 @@ def test_column_that_a_table_lacks_is_named_with_those_it_has():
         '"{""type"": ""Point"", ""coordinates"": [2.35, 48.85]}"',
     ],
 )  # fmt: skip
-def test_column_of_coordinates_places_an_event(point):
+def test_event_location_is_read_from_a_coordinates_column(point):
     (event,), _ = _csv(f"title,start,coordinates\nChoir,2026-12-02,{point}\n".encode())
     assert (event.place.lat, event.place.lng, event.scope) == (48.85, 2.35, "point")
 
@@ -93,14 +92,14 @@ def test_refused_coordinates_are_named_by_the_columns_of_their_table():
         ("2026-12-02T00:00:00Z", "2 h", None),
     ],
 )
-def test_column_of_the_time_replaces_the_time_of_a_date(start, time, shown):
+def test_time_column_replaces_the_time_in_the_date_column(start, time, shown):
     (event,), _ = _csv(f"title,start,hora\nA,{start},{time}\n".encode(), time=["hora"])
     assert event.start.day == date(2026, 12, 2)
     assert (event.start.at and event.start.at.isoformat()) == shown
     assert event.all_day is (shown is None)
 
 
-def test_end_beside_a_column_of_the_time_counts_as_a_date():
+def test_end_of_an_event_has_no_time_if_the_table_has_a_time_column():
     table = (
         b"title,start,end,time\nA,2026-12-02 00:00:00.0,2026-12-02 23:59:00.0,19:00\n"
         b"B,2026-12-02 00:00:00.0,2026-12-05 23:59:00.0,19:00\n"
@@ -110,7 +109,7 @@ def test_end_beside_a_column_of_the_time_counts_as_a_date():
     assert (many.end.day, many.end.at) == (date(2026, 12, 5), None)
 
 
-def test_list_of_objects_is_read_by_paths():
+def test_json_list_of_objects_is_read_by_field_paths():
     document = {
         "meta": {"next": None},
         "data": [
@@ -134,7 +133,7 @@ def test_list_of_objects_is_read_by_paths():
     assert (organ.title, organ.image, organ.scope) == ("Urut", None, "country")
 
 
-def test_geojson_is_a_list_of_features():
+def test_geojson_events_are_read_from_its_features():
     feature = {
         "type": "Feature", "geometry": {"type": "Point", "coordinates": [2.35, 48.85]},
         "properties": {"nom": "Chorale", "date": "2026-12-02"},
@@ -154,21 +153,23 @@ def test_empty_list_has_no_events_and_no_rejections():
     ("document", "path", "reason"),
     [
         ({"results": [], "facets": {"all": []}, "n": 1}, "data",
-         "it has no list at data; its lists: results, facets.all"),
-        ({"n": 1}, ".", "it has no list at .; its lists: none"),
-        ([], "data", "it has no list at data; its lists: ."),
-        (b"title,start\nA,2026-12-02\n", ".", "it is not JSON"),
-        (b"[" * 100_000, ".", "its JSON is nested too deeply"),
-        (b"", ".", "it is not JSON"),
+         "the JSON has no list at data; its lists: results, facets.all"),
+        ({"n": 1}, ".", "the JSON has no list at .; its lists: none"),
+        ([], "data", "the JSON has no list at data; its lists: ."),
+        (b"title,start\nA,2026-12-02\n", ".", "the file is not JSON"),
+        (b"[" * 100_000, ".", "the JSON is nested too deeply"),
+        (b"", ".", "the file is not JSON"),
     ],
 )  # fmt: skip
-def test_file_without_the_list_is_rejected_with_the_lists_it_has(document, path, reason):
+def test_json_file_without_the_chosen_list_is_rejected_and_its_lists_are_named(
+    document, path, reason
+):
     events, (refused,) = _list(document, path)
     assert events == []
     assert refused.reason.startswith(reason)
 
 
-def test_path_that_no_object_has_is_reported_and_the_rest_is_read():
+def test_field_path_missing_in_all_objects_is_reported_and_other_fields_are_read():
     rows = [{"nom": "A", "start": "2026-12-02", "lieu": None}, {"nom": "B", "start": "2026-12-02"}]
     events, (refused,) = _list(rows, title=["nom"], venue=["lieu.nom"], image=["photo"])
     assert [one.title for one in events] == ["A", "B"]
@@ -176,7 +177,7 @@ def test_path_that_no_object_has_is_reported_and_the_rest_is_read():
     assert refused.reason == "no object of the list has it; they have: nom, start, lieu"
 
 
-def test_chosen_object_is_rejected_with_a_value_to_choose():
+def test_field_path_to_an_object_is_rejected_and_a_path_to_a_value_is_suggested():
     _, (refused,) = _list([{"name": {"fi": "A"}, "start": "2026-12-02"}], title=["name"])
     assert refused.reason == "name is an object; choose one of its values, such as name.fi"
 
@@ -197,8 +198,7 @@ def test_hostile_values_do_not_affect_the_other_objects():
     assert {"object 10", "object 11", "object 12"} <= {one.location for one in refused}
 
 
-@anyio
-async def test_feed_is_refreshed_by_its_list_and_columns(opened, feed):
+async def test_json_feed_is_refreshed_with_its_stored_list_path_and_columns(opened, feed):
     def answer(title: str) -> FakeResponse:
         return FakeResponse({"results": [{"nom": title, "jour": "2026-12-02"}]})
 
@@ -215,11 +215,10 @@ async def test_feed_is_refreshed_by_its_list_and_columns(opened, feed):
     opened.clock.advance(hours=2)
     await opened.feeds.refresh_outdated()
     (stored,) = await opened.feeds.calendars()
-    assert "it has no list at results; its lists: none" in stored.failed_with
+    assert "the JSON has no list at results; its lists: none" in stored.failed_with
     assert await opened.titles() == ["Orgue"]
 
 
-@anyio
 @pytest.mark.parametrize(
     "data",
     [
@@ -228,20 +227,20 @@ async def test_feed_is_refreshed_by_its_list_and_columns(opened, feed):
         b"<html>Back soon</html>",
     ],
 )
-async def test_columns_of_what_is_no_table_are_rejected(opened, data):
-    with pytest.raises(ImportRejected, match="it is not a table; --column is for tables"):
+async def test_columns_given_for_a_file_that_is_not_a_table_are_rejected(opened, data):
+    with pytest.raises(
+        ImportRejected, match="the file is not a table; --column is only for tables"
+    ):
         await opened.import_file(data, **HERE, columns={"title": ["nom"]})
 
 
-@anyio
-async def test_list_of_more_than_the_most_is_cut_with_a_report(opened):
+async def test_json_list_longer_than_the_limit_is_truncated_and_reported(opened):
     rows = [{"id": n, "title": "A", "start": "2026-12-02"} for n in range(50_001)]
     imported = await opened.import_file(json.dumps(rows).encode(), **HERE, list_path=".")
     assert imported.calendar.rows == 50_000
     assert [one.location for one in imported.rejected] == ["the rest"]
 
 
-@anyio
-async def test_file_that_is_not_there_is_an_error(opened):
+async def test_missing_file_is_an_error(opened):
     with pytest.raises(OperatorError, match="cannot be read"):
         await opened.feeds.import_calendar(calendar_of("import", "nowhere.json", list_path="."))

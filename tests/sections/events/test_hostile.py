@@ -17,7 +17,6 @@ from location_context.sections.events.imports.reading import (
 from location_context.sections.events.records import Calendar
 from tests.sections.events.hostile import CALENDARS, EVENTS, LISTS, PAGES, TABLES
 
-pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 OWN = Calendar(id="cal_1", kind="import", source="a", lat=48.1, lng=11.5, timezone="Europe/Berlin")
 # of the processor; the worst take 6 to 7 s on a core of 2026, a slow one may take three times that
@@ -48,20 +47,20 @@ async def _titles_and_refused(
 
 
 @pytest.mark.parametrize("name", EVENTS)
-async def test_hostile_event_ends_in_time_and_the_rest_is_imported(name):
+async def test_hostile_ics_event_is_stopped_in_time_and_the_other_events_are_imported(name):
     titles, _ = await _titles_and_refused(EVENTS[name](), "ics")
     assert "Good" in titles
 
 
 @pytest.mark.parametrize("name", CALENDARS)
-async def test_unreadable_calendar_ends_in_time_with_a_reason(name):
+async def test_unreadable_calendar_is_refused_in_time_with_a_reason(name):
     titles, refused = await _titles_and_refused(CALENDARS[name](), "ics")
     assert titles == set()
     assert refused
 
 
 @pytest.mark.parametrize("name", PAGES)
-async def test_hostile_page_ends_in_time_with_a_reason(name):
+async def test_hostile_html_page_is_refused_in_time_with_a_reason(name):
     within = name == "a tag of 300,000 attributes"
     bound = WITHIN_THE_PARSER if within else ENOUGH
     titles, refused = await _titles_and_refused(PAGES[name](), "jsonld", bound)
@@ -71,14 +70,14 @@ async def test_hostile_page_ends_in_time_with_a_reason(name):
 
 
 @pytest.mark.parametrize("name", TABLES)
-async def test_hostile_table_ends_in_time_with_a_bounded_report(name):
+async def test_hostile_table_is_refused_in_time_with_a_report_of_bounded_length(name):
     titles, refused = await _titles_and_refused(TABLES[name](), "csv")
     assert titles <= {"x"}  # the rows after a quote that never closes
     assert 0 < len(refused) <= MAX_REJECTED + 2
 
 
 @pytest.mark.parametrize("name", LISTS)
-async def test_hostile_list_ends_in_time_with_a_bounded_report(name):
+async def test_hostile_json_list_is_refused_in_time_with_a_report_of_bounded_length(name):
     titles, refused = await _titles_and_refused(LISTS[name](), "list")
     assert titles == set()
     assert 0 < len(refused) <= MAX_REJECTED + 2
@@ -99,9 +98,9 @@ def _page(count: int) -> str:
 
 @pytest.mark.parametrize("flood", [_table, _page])
 async def test_flood_of_events_is_stored_up_to_the_bound_and_reported(opened, flood):
-    imported = await opened.import_file(flood(100_000).encode(), "flood")
+    imported = await opened.import_file(flood(MAX_ENTRIES + 1_000).encode(), "flood")
     (stored,) = await opened.feeds.calendars()
     assert imported.calendar.rows == stored.rows == MAX_ENTRIES
     assert [(refused.location, refused.reason) for refused in imported.rejected] == [
-        ("the rest", "it has more than 50,000 events; only the first 50,000 are stored")
+        ("the rest", "the calendar has more than 50,000 events; only the first 50,000 are stored")
     ]

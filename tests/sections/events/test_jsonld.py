@@ -48,7 +48,7 @@ def test_event_in_a_page_is_read_with_all_its_fields():
     ],
     ids=["list", "graph", "nested", "types", "prefix"],
 )  # fmt: skip
-def test_event_is_read_wherever_it_stands_in_the_document(wrapped):
+def test_jsonld_event_is_read_at_any_depth_of_the_document(wrapped):
     assert [entry.title for entry in _read(wrapped)] == ["Phoenix"]
 
 
@@ -66,14 +66,14 @@ def test_event_is_read_wherever_it_stands_in_the_document(wrapped):
         ),
     ],
 )
-def test_dates_are_read_as_intended(start, end, expected):
+def test_jsonld_start_and_end_become_the_expected_local_times(start, end, expected):
     (entry,) = _read(EVENT | {"startDate": start, "endDate": end})
     zone = ZoneInfo("Europe/Paris")
     shown = entry.start.local(zone).isoformat(), entry.end and entry.end.local(zone).isoformat()
     assert (*shown, entry.all_day) == expected
 
 
-def test_local_time_is_in_the_zone_of_the_events_own_place():
+def test_time_without_an_offset_is_read_in_the_time_zone_of_the_event_venue():
     geo = {"geo": {"latitude": 35.68, "longitude": 139.77}}
     event = EVENT | {"startDate": "2026-12-03T20:00", "endDate": "2026-12-03T22:00"}
     (entry,) = _read(event | {"location": geo})
@@ -87,9 +87,9 @@ def test_long_list_of_events_is_read_to_its_end():
     event = {"@type": "Event", "startDate": "2026-12-03"}
     items = [
         {"@type": "ListItem", "position": n, "item": event | {"name": f"Event {n}"}}
-        for n in range(60_000)
+        for n in range(10_000)  # ten times what Python may call into itself
     ]
-    assert len(_read({"@type": "ItemList", "itemListElement": items})) == 60_000
+    assert len(_read({"@type": "ItemList", "itemListElement": items})) == 10_000
 
 
 def test_cancelled_online_undated_and_past_events_are_left_out():
@@ -107,7 +107,7 @@ def test_postponed_event_has_its_status():
     assert _read(EVENT | {"eventStatus": "EventPostponed"})[0].status == "postponed"
 
 
-def test_real_files_are_read(shared_data):
+def test_real_jsonld_files_are_read_with_the_right_times_and_places(shared_data):
     folder = shared_data / "events" / "jsonld"
     songkick = (folder / "songkick_elysian_fields_2015.raw.jsonld").read_bytes()
     window = task(date(2015, 1, 1), date(2015, 12, 31), "America/New_York")
@@ -124,7 +124,7 @@ def test_real_files_are_read(shared_data):
     assert entry.category == "festival"
 
 
-def test_broken_script_does_not_affect_the_others():
+def test_broken_jsonld_script_does_not_affect_other_scripts_of_the_page():
     data = page(
         msgspec.json.encode(EVENT), b"{broken", msgspec.json.encode(EVENT | {"name": "Air"})
     )
@@ -133,12 +133,12 @@ def test_broken_script_does_not_affect_the_others():
     assert [one.location for one in refused] == ["script 2"]
 
 
-def test_events_of_one_address_are_several():
+def test_jsonld_events_with_the_same_url_get_different_ids():
     both = [EVENT, EVENT | {"name": "Air"}, EVENT | {"location": "Zénith"}]
     assert len({entry.id for entry in _read(both)}) == 3
 
 
-def test_events_that_differ_only_in_their_place_are_several():
+def test_jsonld_events_that_differ_only_in_place_get_different_ids():
     places = [
         {"geo": {"latitude": 48.8, "longitude": 2.3}},
         {"geo": {"latitude": 48.9, "longitude": 2.3}},
@@ -158,7 +158,7 @@ def test_page_is_read_in_its_encoding(encoding):
     assert entry.title == "Fête"
 
 
-def test_line_breaks_markup_lists_and_value_objects_are_read():
+def test_jsonld_text_with_line_breaks_markup_lists_and_value_objects_is_read():
     script = msgspec.json.encode(
         EVENT | {"name": [{"@value": "<i>Rock</i> &amp;|Roll"}], "startDate": ["2026-12-03"]}
     )

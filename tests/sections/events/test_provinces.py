@@ -16,7 +16,6 @@ from location_context.sections.events.providers.subdivisions import (
     province_of,
 )
 
-pytestmark = pytest.mark.anyio
 SEATS = (  # towns that give their name to a Czech district, with its code
     "201 Benešov;202 Beroun;203 Kladno;204 Kolín;205 Kutná Hora;206 Mělník;207 Mladá Boleslav;"
     "208 Nymburk;20B Příbram;20C Rakovník;311 České Budějovice;312 Český Krumlov;"
@@ -66,7 +65,7 @@ def test_town_lies_in_its_province(gazetteer, name):
     assert province_of(point) == province
 
 
-def test_every_province_of_open_holidays_is_on_a_map_or_has_a_region():
+def test_open_holidays_provinces_have_regions_and_province_maps_use_only_known_codes():
     known = frozenset[str]().union(*PROVINCES_BY_REGION.values())
     assert known == set(TABLES.provinces.values())
     for each in PROVINCE_MAPS.values():
@@ -74,18 +73,18 @@ def test_every_province_of_open_holidays_is_on_a_map_or_has_a_region():
 
 
 @given(st.floats(-90, 90), st.floats(-180, 180), st.sampled_from(["CZ", "ES", "IT", "FR", None]))
-def test_province_of_any_point_is_of_its_country(lat, lng, country):
+def test_province_of_a_point_lies_in_the_country_of_the_point(lat, lng, country):
     province = province_of(Point(lat, lng, "UTC", country))
     assert province is None or province.startswith(f"{country}-")
 
 
-def test_provinces_become_their_region_only_all_together():
+def test_provinces_are_replaced_by_their_region_only_if_all_are_present():
     andalusia = sorted(PROVINCES_BY_REGION["ES-AN"])
     assert collapse_provinces([*andalusia, "ES-CT"]) == ("ES-AN", "ES-CT")
     assert collapse_provinces(andalusia[1:]) == tuple(andalusia[1:])
 
 
-def test_observance_is_unknown_where_the_province_is_unknown():
+def test_observance_of_a_provincial_holiday_is_unknown_if_the_province_is_unknown():
     border = Point(46.24, 11.21, "Europe/Rome", "IT", "IT-32")  # Salorno
     assert province_of(border) is None
     assert is_observed_at(("IT-BZ",), border) is None

@@ -16,7 +16,6 @@ from tests.fakes.server import FakeResponse
 from tests.sections.events.conftest import ICS, calendar_of
 from tests.sections.events.hostile import PAGES
 
-pytestmark = pytest.mark.anyio
 GOOD = ICS % b"Choir"
 WITHOUT_EVENTS = {
     "a calendar": b"BEGIN:VCALENDAR\nVERSION:2.0\nEND:VCALENDAR\n",
@@ -61,7 +60,7 @@ async def test_unreadable_file_is_not_stored_as_a_new_calendar(opened, name):
 
 
 @pytest.mark.parametrize("name", WITHOUT_EVENTS)
-async def test_calendar_without_events_replaces_others_only_where_allowed(opened, name):
+async def test_calendar_without_events_replaces_stored_events_only_if_allowed(opened, name):
     await opened.import_file(GOOD, "town")
     with pytest.raises(OperatorError, match="--allow-empty"):
         await opened.import_file(WITHOUT_EVENTS[name], "town")
@@ -113,7 +112,7 @@ async def test_feed_is_emptied_by_its_second_answer_in_a_row_without_events(open
         assert bool(listed.failed_with) == (answer is not good and bool(expected))
 
 
-async def test_part_of_a_file_never_replaces_the_whole(opened, monkeypatch):
+async def test_import_interrupted_by_its_time_limit_replaces_no_events(opened, monkeypatch):
     """The reading is stopped after it found an event."""
     monkeypatch.setitem(reading.CPU_SECONDS, "jsonld", 1)
     good = (
@@ -128,7 +127,7 @@ async def test_part_of_a_file_never_replaces_the_whole(opened, monkeypatch):
     assert sorted(await opened.titles()) == ["Choir", "Organ"]
 
 
-async def test_busy_machine_does_not_cut_an_import_short(opened, monkeypatch):
+async def test_import_limited_by_processor_time_survives_a_busy_machine(opened, monkeypatch):
     """An hour passes whenever somebody looks at the wall clock."""
     moment = [time.monotonic()]
 
@@ -166,7 +165,7 @@ def _stopped_at_once(monkeypatch) -> queue.Queue[subprocess.Popen]:
     return started
 
 
-async def test_reading_process_that_only_sleeps_is_killed(opened, monkeypatch):
+async def test_import_process_that_sleeps_past_its_time_limit_is_killed(opened, monkeypatch):
     monkeypatch.setattr(processes, "WALL_SECONDS", 0.2)
     started = _stopped_at_once(monkeypatch)
     with pytest.raises(OperatorError, match=r"more than 0\.2 seconds"):
@@ -174,7 +173,7 @@ async def test_reading_process_that_only_sleeps_is_killed(opened, monkeypatch):
     assert started.get().returncode == -signal.SIGKILL
 
 
-async def test_cancelled_import_kills_its_reading_process(opened, monkeypatch):
+async def test_cancelled_import_kills_the_process_that_reads_the_file(opened, monkeypatch):
     """A server that ends, or Ctrl-C: nobody waits for a limit of minutes."""
     started = _stopped_at_once(monkeypatch)
     taking = asyncio.create_task(opened.import_file(GOOD))

@@ -16,7 +16,6 @@ from tests.fakes import open_holidays, predicthq, ticketmaster
 from tests.fakes.server import FakeResponse, FakeServer
 from tests.sections.events.conftest import MUNICH, PARIS, SEA
 
-pytestmark = pytest.mark.anyio
 URLS = "open_holidays_url", "ticketmaster_url", "predicthq_url"
 
 
@@ -30,7 +29,7 @@ def _coverage(body: dict) -> dict[str, str]:
     return {one["provider"]: one["status"] for one in body["coverage"]}
 
 
-async def test_new_year_in_paris_needs_no_provider(opened):
+async def test_new_year_in_paris_is_listed_without_a_configured_provider(opened):
     reading = await opened.read(PARIS, "2026-12-30", "2027-01-03")
     body = _body(reading)
     (event,) = body["events"]
@@ -116,11 +115,11 @@ ODBL = (
         (OpenHolidays, "https://www.openholidaysapi.org/", ODBL),
     ],
 )
-def test_notice_of_a_provider_has_the_words_that_it_requires(provider, url, text):
+def test_attribution_of_a_provider_has_the_wording_that_the_provider_requires(provider, url, text):
     assert (provider.attribution.url, provider.attribution.text) == (url, text)
 
 
-async def test_ticketmaster_key_warns_of_the_rule_about_the_logo(open_section):
+async def test_configured_ticketmaster_key_adds_a_warning_about_the_logo_requirement(open_section):
     async with open_section() as opened:
         assert opened.section.warnings() == []
     async with open_section(ticketmaster_url="http://127.0.0.1:9") as opened:
@@ -141,7 +140,7 @@ async def test_silent_provider_is_unavailable_at_the_deadline(open_with):
         assert not reading.complete
 
 
-async def test_late_answer_is_ready_for_the_next_caller(open_with):
+async def test_provider_answer_after_the_deadline_is_ready_for_the_next_caller(open_with):
     sold = ticketmaster.event("Phoenix", ticketmaster.at("2026-12-25", "20:00:00"))
     answer, may_answer = ticketmaster.responding([sold]), threading.Event()
 
@@ -221,7 +220,9 @@ async def test_invalid_answer_does_not_break_the_section(open_section, name):
     [b"<!DOCTYPE html><title>Sign in", b'{"results": [{"id": "x', b'[{"id": "x', b"", b"null",
      b"{}", b'{"error": true}', b"3"],
 )  # fmt: skip
-async def test_invalid_200_counts_against_every_provider(open_section, body):
+async def test_response_200_with_an_invalid_body_counts_as_a_failure_of_each_provider(
+    open_section, body
+):
     with FakeServer(lambda _: FakeResponse(body)).running() as provider:
         async with open_section(**dict.fromkeys(URLS, provider.url)) as opened:
             for year in (2026, 2027, 2028):
@@ -235,7 +236,7 @@ async def test_invalid_200_counts_against_every_provider(open_section, body):
         ), name  # fmt: skip
 
 
-async def test_dates_at_the_ends_of_time_do_not_break_the_section(open_with):
+async def test_earliest_and_latest_possible_dates_do_not_break_the_section(open_with):
     for lat, lng in (PARIS, (21.307, -157.858), (35.68, 139.69)):
         here = {"location": [lng, lat]}
         rows = [
@@ -319,7 +320,9 @@ async def test_answer_has_fifty_events_at_most_and_ten_a_day(opened):
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-async def test_surplus_of_imported_events_is_partial_and_covers_every_day(opened, reverse):
+async def test_too_many_imported_events_give_partial_coverage_with_events_on_every_day(
+    opened, reverse
+):
     """200 events a day for 60 days; the order of the key changes nothing."""
     first, last = date(2026, 12, 1), date(2027, 1, 29)
     names = sorted((f"{n:05}" for n in range(12_000)), reverse=reverse)

@@ -55,7 +55,7 @@ def _events(rows) -> list[ProviderEvent]:
 
 
 @given(some)
-def test_selection_keeps_its_bounds_and_counts_omitted_events(given_events):
+def test_selection_respects_its_limits_and_counts_omitted_events(given_events):
     events = _events(given_events)
     relevant = relevant_events(events, POINT, STAY, 25)
     shown, omitted = select_events(relevant, STAY)
@@ -67,7 +67,7 @@ def test_selection_keeps_its_bounds_and_counts_omitted_events(given_events):
     assert starts == sorted(starts)
 
 
-def test_day_of_many_concerts_still_shows_other_categories():
+def test_day_with_many_concerts_still_shows_other_categories():
     day = STAY.start
     events = [_event(n, day, rank=90.0) for n in range(30)]
     events += [
@@ -91,7 +91,7 @@ def test_selection_does_not_depend_on_the_order_of_events(given_events, chance):
 
 
 @given(some)
-def test_category_of_a_day_is_not_shown_twice_before_another_once(given_events):
+def test_each_category_of_a_day_is_shown_once_before_any_is_shown_twice(given_events):
     """Where there is room for all days' first choices, as in a week."""
     events = [
         _event(n, STAY.start + timedelta(days=max(0, at)), None, kind, rank=rank)
@@ -115,7 +115,7 @@ def _select_long(events: list[ProviderEvent]):
     return shown
 
 
-def test_end_of_a_long_stay_is_shown():
+def test_selected_events_are_spread_up_to_the_end_of_a_long_stay():
     events = [
         _event(10 * n + m, LONG.start + timedelta(days=n)) for n in range(92) for m in range(3)
     ]
@@ -152,7 +152,7 @@ def test_holidays_and_major_events_are_always_shown():
     assert {"10000", "10001", "10002", "20000"} <= shown
 
 
-def test_events_of_weeks_do_not_crowd_out_single_events():
+def test_events_lasting_for_weeks_do_not_displace_single_day_events():
     first, last = STAY.start - timedelta(days=20), STAY.end + timedelta(days=20)
     kinds = ("exhibition", "performing_arts", "festival", "other")
     running = [_event(n, first, last, kinds[n % 4], rank=60.0) for n in range(60)]
@@ -163,7 +163,7 @@ def test_events_of_weeks_do_not_crowd_out_single_events():
     assert sum(omitted.values()) == 58
 
 
-def test_school_holidays_of_weeks_are_always_shown():
+def test_school_holidays_lasting_for_weeks_are_always_shown():
     first, last = STAY.start - timedelta(days=20), STAY.end + timedelta(days=20)
     running = [_event(n, first, last, "exhibition", rank=60.0) for n in range(20)]
     school = _event(99, first, last, "school_holiday", scope="country", country="FR")
@@ -171,7 +171,7 @@ def test_school_holidays_of_weeks_are_always_shown():
     assert "0099" in {event.details.id for event in shown}
 
 
-def test_untimed_events_come_before_timed_ones_in_any_time_zone():
+def test_all_day_events_come_before_timed_ones_in_any_time_zone():
     tokyo = Point(35.68, 139.69, "Asia/Tokyo", "JP", None)
     morning = When.of(datetime(2026, 12, 1, 23, tzinfo=UTC))  # the 2nd, 8 o'clock
     events = [
@@ -185,7 +185,7 @@ def test_untimed_events_come_before_timed_ones_in_any_time_zone():
     assert [event.details.id for event in shown] == ["0001", "untimed", "timed"]
 
 
-def test_rank_counts_before_distance_and_distance_before_time():
+def test_events_are_selected_by_rank_then_distance_then_time():
     day, evening = STAY.start, datetime(2026, 12, 1, 18, tzinfo=UTC)
     near, far = Place(lat=48.86, lng=2.35), Place(lat=48.95, lng=2.35)
     events = [_event(n, day, rank=50.0, place=far) for n in range(20)]
@@ -196,7 +196,7 @@ def test_rank_counts_before_distance_and_distance_before_time():
     assert {"0090", "91"} <= {event.details.id for event in shown}
 
 
-def test_order_is_by_start_whole_days_first_then_rank_then_distance_then_id():
+def test_events_are_ordered_by_start_then_rank_then_distance_then_id():
     day = STAY.start
     at_noon = When.of(datetime(2026, 12, 1, 11, tzinfo=UTC))
     events = [
@@ -227,18 +227,18 @@ def test_holidays_of_unknown_regions_come_after_all_others():
         (-5, 20, ["arrival", "stay", "departure"]),
     ],
 )  # fmt: skip
-def test_overlaps_name_the_parts_of_the_stay(first, last, expected):
+def test_overlaps_field_names_the_parts_of_the_stay_that_an_event_overlaps(first, last, expected):
     zero = date(2026, 11, 30)
     touched = overlaps(zero + timedelta(days=first), zero + timedelta(days=last), STAY)
     assert touched == expected
 
 
-def test_short_stay_is_touched_at_both_ends():
+def test_event_overlaps_both_arrival_and_departure_of_a_stay_of_one_or_two_days():
     for stay in (Stay(STAY.start, STAY.start), Stay(STAY.start, STAY.start + timedelta(days=1))):
         assert overlaps(stay.start, stay.end, stay) == ["arrival", "stay", "departure"]
 
 
-def test_event_that_ends_at_midnight_does_not_touch_the_next_day():
+def test_event_that_ends_at_midnight_does_not_overlap_the_next_day():
     ended = ProviderEvent(id="a", source="s", title="a", category="other",
                  start=When.of(datetime(2026, 11, 30, 18, tzinfo=UTC)),
                  end=When.of(datetime(2026, 11, 30, 23, tzinfo=UTC)))  # fmt: skip

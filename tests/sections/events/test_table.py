@@ -38,9 +38,9 @@ def test_table_is_read_row_by_row_and_invalid_rows_are_named():
     ]  # fmt: skip
     assert entries[1].start.at == datetime(2026, 12, 5, 18, 30, tzinfo=UTC)
     assert [(r.location, r.reason) for r in refused] == [
-        ("line 4", "it has no title"),
-        ("line 5", "its dates cannot be read: tomorrow"),
-        ("line 6", "it ends before it starts"),
+        ("line 4", "the title is missing"),
+        ("line 5", "the dates cannot be read: tomorrow"),
+        ("line 6", "the end is before the start"),
         ("line 7", "lat is 'north', lng is 'south'; accepted: degrees such as 48.85 and 2.35"),
     ]
 
@@ -50,7 +50,7 @@ def test_coordinates_may_have_decimal_commas():
     assert (event.place.lat, event.place.lng) == (48.85, -2.35)
 
 
-def test_local_time_is_in_the_zone_of_the_events_own_place():
+def test_time_without_an_offset_is_read_in_the_time_zone_of_the_event_venue():
     """The table is read on Paris' clock; only what names no place is on it."""
     entries, refused = _read(
         b"title,start,end,lat,lng\n"
@@ -69,7 +69,7 @@ def test_local_time_is_in_the_zone_of_the_events_own_place():
     assert entries[0].end.at.isoformat() == "2027-08-14T22:00:00+01:00"
 
 
-def test_rows_that_differ_only_in_their_place_are_several_events():
+def test_table_rows_that_differ_only_in_place_are_different_events():
     row = b"Market,2026-12-05,%d.5,11.5\n"
     entries, _ = _read(b"title,start,lat,lng\n" + b"".join(row % n for n in range(40, 60)))
     assert len({entry.id for entry in entries}) == 20

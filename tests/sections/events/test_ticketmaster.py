@@ -11,7 +11,6 @@ from location_context.sections.events.providers.ticketmaster import geohash, par
 from location_context.settings import Secret
 from tests.fakes.ticketmaster import at, event, responding
 
-pytestmark = pytest.mark.anyio
 PARIS = ZoneInfo("Europe/Paris")
 TBA = {"localDate": "2026-12-03", "timeTBA": True}
 NO_TIME = {"localDate": "2026-12-03", "noSpecificTime": True, "dateTime": "2026-12-03T00:00:00Z"}
@@ -56,7 +55,7 @@ STARTS = {
 
 
 @pytest.mark.parametrize("name", STARTS)
-def test_start_becomes_the_right_local_date(name):
+def test_ticketmaster_start_becomes_the_right_local_date(name):
     start, changes, expected = STARTS[name]
     parsed = _one(event("A", start, **changes))
     assert parsed.start.local(PARIS).isoformat() == expected
@@ -121,7 +120,7 @@ EVENTS = [
 
 
 @pytest.mark.parametrize(("name", "kinds"), ADD_ONS)
-def test_add_on_of_an_event_is_left_out(name, kinds):
+def test_ticketmaster_add_ons_such_as_parking_are_left_out(name, kinds):
     assert _one(event(name, EVENING, classifications=kinds)) is None
 
 
@@ -148,13 +147,13 @@ def test_classifications_become_categories(given, expected):
     assert _one(row).category == expected
 
 
-def test_primary_classification_decides():
+def test_event_category_comes_from_the_primary_classification():
     both = [{"primary": False, "segment": {"name": "Music"}},
             {"primary": True, "segment": {"name": "Sports"}}]  # fmt: skip
     assert _one(event("A", EVENING, classifications=both)).category == "sport"
 
 
-def test_coordinates_are_strings_and_may_be_missing_or_invalid():
+def test_venue_coordinates_are_parsed_from_strings_and_null_if_invalid():
     place = _one(event("A", EVENING)).place
     assert (place.lat, place.lng) == (48.8701, 2.3281)
     for given in (("north", "2"), ("0", "0"), ("98", "2"), (None, None)):
@@ -163,7 +162,7 @@ def test_coordinates_are_strings_and_may_be_missing_or_invalid():
         assert (place.lat, place.lng, place.name) == (None, None, "Olympia")
 
 
-def test_overlong_address_is_null_and_not_cut():
+def test_overlong_event_url_is_null_instead_of_truncated():
     long = "https://www.ticketmaster.example/" + "x" * 2000
     assert _one(event("A", EVENING, url=long)).url is None
 
@@ -177,12 +176,12 @@ def test_overlong_address_is_null_and_not_cut():
         ([], None),
     ],
 )
-def test_price_is_numbers_or_null(given, price):
+def test_ticket_price_is_numeric_or_null(given, price):
     parsed = _one(event("A", EVENING, priceRanges=given))
     assert (parsed.price and (parsed.price.min, parsed.price.max, parsed.price.currency)) == price
 
 
-async def test_only_web_addresses_are_answered(open_with):
+async def test_event_and_image_urls_that_are_not_http_are_null(open_with):
     sold = event("A", at("2026-12-24", "20:00:00"), url="javascript:alert(1)",
                  images=[{"ratio": "16_9", "width": 640, "url": "data:text/html,x"}])  # fmt: skip
     async with open_with("ticketmaster", responding([sold])) as (opened, _):
@@ -191,7 +190,7 @@ async def test_only_web_addresses_are_answered(open_with):
     assert (parsed.title, parsed.url, parsed.image) == ("A", None, None)
 
 
-def test_recorded_answers_become_right_local_dates_and_places(shared_data):
+def test_recorded_provider_answers_give_the_right_local_dates_and_places(shared_data):
     file = shared_data / "events" / "ticketmaster_discovery_v2_US_events_2020.json"
     body = msgspec.json.decode(file.read_bytes())
     rows = {row["id"]: row for row in body["_embedded"]["events"]}
@@ -225,5 +224,5 @@ async def test_wrong_key_makes_the_provider_unavailable_and_is_never_shown(open_
     assert "canary" not in "".join(capfd.readouterr())
 
 
-def test_geohash_agrees_with_its_inventor():
+def test_geohash_agrees_with_the_examples_of_its_inventor():
     assert geohash(57.64911, 10.40744, 11) == "u4pruydqqvj"

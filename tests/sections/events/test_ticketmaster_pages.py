@@ -12,7 +12,6 @@ from location_context.upstream.budget import Budget
 from tests.fakes.server import FakeResponse
 from tests.fakes.ticketmaster import at, event, responding
 
-pytestmark = pytest.mark.anyio
 LONDON = (51.5074, -0.1278)
 FIRST = date(2026, 12, 1)
 DAY = "2026-12-01T00:00:00,2026-12-01T23:59:59"
@@ -45,7 +44,9 @@ def _per_day(events) -> Counter[date]:
     return Counter(one.start.day for one in events)
 
 
-async def test_day_with_too_many_events_to_page_through_gives_a_thousand(open_ticketmaster):
+async def test_day_with_more_events_than_ticketmaster_lets_a_client_page_gives_a_thousand_events(
+    open_ticketmaster,
+):
     async with open_ticketmaster(responding(_crowd(1, 1300))) as (opened, provider):
         result = await _fetch(opened, 1)
     assert (len(result.events), result.status) == (1000, "partial")
@@ -54,7 +55,7 @@ async def test_day_with_too_many_events_to_page_through_gives_a_thousand(open_ti
     assert [request.query["page"] for request in of_the_day] == ["0", "1", "2", "3", "4"]
 
 
-async def test_stay_of_few_events_is_requested_page_by_page(open_ticketmaster):
+async def test_stay_with_few_events_is_requested_page_by_page(open_ticketmaster):
     async with open_ticketmaster(responding(_crowd(7, 60))) as (opened, provider):
         result = await _fetch(opened, 7)
     assert (len(result.events), result.status) == (420, "ok")
@@ -70,7 +71,7 @@ async def test_crowded_week_is_requested_day_by_day_until_complete(open_ticketma
 
 
 @pytest.mark.parametrize("always_by_date", [False, True], ids=["relevance", "the worst order"])
-async def test_last_days_of_the_longest_stay_in_the_largest_city_have_events(
+async def test_every_day_of_the_longest_stay_in_a_large_city_has_all_its_events(
     open_ticketmaster, always_by_date
 ):
     answer = responding(_crowd(92, 65), always_by_date=always_by_date)
@@ -83,7 +84,7 @@ async def test_last_days_of_the_longest_stay_in_the_largest_city_have_events(
     assert result.status == "ok"
 
 
-async def test_events_received_by_the_deadline_are_answered_and_the_rest_by_the_next_call(
+async def test_events_received_by_the_deadline_are_returned_and_the_rest_at_the_next_request(
     open_ticketmaster,
 ):
     answer = responding(_crowd(5, 100))
@@ -110,7 +111,7 @@ async def test_events_received_by_the_deadline_are_answered_and_the_rest_by_the_
     assert later.events == whole.events
 
 
-async def test_interrupted_answer_keeps_its_events_and_is_refreshed_soon(open_ticketmaster):
+async def test_failure_on_a_later_page_keeps_earlier_events_and_is_retried_soon(open_ticketmaster):
     answer = responding(_crowd(5, 100))
 
     def broken(request):
@@ -130,7 +131,7 @@ async def test_interrupted_answer_keeps_its_events_and_is_refreshed_soon(open_ti
     assert (len(later.events), later.degraded_reason is None) == (500, True)
 
 
-async def test_budget_of_a_day_is_never_overdrawn(open_ticketmaster):
+async def test_daily_call_budget_is_never_exceeded(open_ticketmaster):
     async with open_ticketmaster(responding(_crowd(8, 160))) as (opened, provider):
         upstream = opened.provider("ticketmaster").client
         upstream.host.budget = Budget({86400.0: 5})
@@ -140,7 +141,7 @@ async def test_budget_of_a_day_is_never_overdrawn(open_ticketmaster):
     assert result.degraded_reason == "budget_spent"
 
 
-async def test_call_that_would_wait_too_long_for_its_turn_fails_at_once(open_ticketmaster):
+async def test_call_that_would_wait_too_long_for_the_rate_limit_fails_at_once(open_ticketmaster):
     async with open_ticketmaster(responding(_crowd(1, 1))) as (opened, provider):
         budget = opened.provider("ticketmaster").client.host.budget = Budget({30.0: 1})
         assert budget.take(1)

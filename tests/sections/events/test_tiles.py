@@ -19,7 +19,6 @@ from tests.fakes import predicthq, ticketmaster
 from tests.fakes.server import FakeRequest, FakeResponse, FakeServer
 from tests.sections.events.conftest import PARIS
 
-pytestmark = pytest.mark.anyio
 NEARBY = (48.8566, 2.3590)  # 500 m to the east of PARIS
 RADIUS = 25.0
 PACE = {"ticketmaster_budget": (), "predicthq_budget": ()}
@@ -42,7 +41,7 @@ def _points(chance: random.Random, count: int) -> list[tuple[float, float]]:
 
 
 @pytest.mark.parametrize("radius", [0.5, 5.0, RADIUS, 200.0])
-def test_tile_of_a_point_contains_the_circle_around_it(radius):
+def test_map_tile_request_covers_the_whole_search_circle_of_a_point(radius):
     grid, chance = Grid(radius), random.Random(17)
     for point in _points(chance, 1500):
         centre = grid.centre(*point)
@@ -145,7 +144,9 @@ def _providers(opened) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_point_and_stay_get_at_least_the_events_of_a_call_for_them_alone(open_before, seed):
+async def test_shared_tile_calls_return_every_event_that_an_individual_call_would_return(
+    open_before, seed
+):
     chance = random.Random(seed)
     places = [PARIS, (40.71, -74.0), (-16.9, 179.97), (89.8, 20.0), (-89.9, 0.0)]
     listings, found, expected = Listings(seed, places, 500), 0, 0
@@ -185,14 +186,14 @@ def _stay(days: int) -> tuple[str, str]:
     ],
     ids=["day", "week", "fortnight", "month", "quarter", "neighbours of the same weeks"],
 )
-async def test_stays_of_few_events_need_one_call_for_each_week(open_before, reads, weeks):
+async def test_stays_with_few_events_need_one_provider_call_per_week(open_before, reads, weeks):
     async with open_before(Listings(3, [PARIS], 100)) as (opened, seller, lister):
         for place, first, last in reads:
             await opened.read(place, first, last)
     assert (len(seller.requests), len(lister.requests)) == (weeks, weeks)
 
 
-async def test_concurrent_neighbours_share_a_call_for_each_week(open_before):
+async def test_concurrent_requests_of_neighbours_share_one_call_per_week(open_before):
     listings = Listings(2, [PARIS], 100)
     stays = [("2027-03-11", "2027-03-17"), ("2027-03-16", "2027-03-25"), ("2027-03-14",) * 2] * 5
     async with open_before(listings) as (opened, seller, lister):
@@ -236,7 +237,7 @@ async def test_neighbours_in_another_time_zone_do_not_share_a_call(open_before):
     assert {one.query["active.tz"] for one in lister.requests} == {"Europe/Lisbon", "Europe/Madrid"}
 
 
-async def test_failed_week_leaves_the_others_and_degrades_the_answer(open_with):
+async def test_failed_call_for_one_week_keeps_other_weeks_and_degrades_the_answer(open_with):
     sell = Listings(5, [PARIS], 100).sell
 
     def failing(request: FakeRequest) -> FakeResponse:

@@ -30,11 +30,6 @@ def importer(guides: SqlGuideStore) -> Importer:
     return Importer(guides, MovedClock(), partial(read, country_at=country_at))
 
 
-@pytest.fixture(scope="session")
-def gazetteer() -> Gazetteer:
-    return Gazetteer.load()
-
-
 @pytest.fixture
 def world_importer(guides: SqlGuideStore, gazetteer: Gazetteer) -> Importer:
     """An importer that knows the real countries."""

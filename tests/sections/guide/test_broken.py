@@ -12,8 +12,6 @@ from location_context.errors import OperatorError
 from location_context.sections.guide.imports import formats
 from tests.sections.guide.samples import METADATA, open_csv, open_row, snapshots
 
-pytestmark = pytest.mark.anyio
-
 PAGE = b"\n<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head></html>"
 
 
@@ -98,7 +96,7 @@ async def test_broken_file_gives_a_clear_error_and_changes_nothing(
     "name",
     ["UTF-16", "encoded twice", "a column renamed", "swapped coordinates", "a zip", "zero bytes"],
 )
-async def test_broken_copy_of_a_snapshot_is_refused_whole(
+async def test_corrupted_copy_of_a_guide_snapshot_is_refused_entirely(
     shared_data, name, world_importer, guides
 ):
     data = gzip.decompress(snapshots(shared_data)[2024].read_bytes())

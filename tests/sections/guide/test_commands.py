@@ -72,13 +72,13 @@ def test_import_prints_the_accepted_and_refused_rows(operator):
     assert "line 4: the award '4 Stars' is not known" in done.stderr
 
 
-def test_import_as_json_accounts_for_every_row(operator):
+def test_json_import_report_counts_every_row_as_taken_merged_or_refused(operator):
     report = operator.json("import", operator.guide)
     assert report["rows"] == report["taken"] + len(report["merged"]) + len(report["refused"])
     assert report["refused"] == [{"line": 4, "reason": "the award '4 Stars' is not known"}]
 
 
-def test_file_that_unpacks_to_millions_of_lists_is_refused_for_its_memory(operator):
+def test_file_that_is_parsed_into_millions_of_lists_is_refused_for_its_memory_use(operator):
     """A gzip of 56 kB; its lists would take 1.2 GB, more than the reading process may have."""
     bomb = gzip.compress(b"[" + b"[]," * 19_000_000 + b"[]]", 9)
     message = operator.refused("import", operator.file("bomb.json.gz", bomb))
@@ -86,7 +86,9 @@ def test_file_that_unpacks_to_millions_of_lists_is_refused_for_its_memory(operat
     assert operator.json("list") == []
 
 
-def test_file_that_takes_too_long_to_read_is_refused_with_the_bound(operator, monkeypatch):
+def test_file_that_takes_too_long_to_read_is_refused_and_the_time_limit_is_named(
+    operator, monkeypatch
+):
     monkeypatch.setattr(reading, "CPU_SECONDS", 1)
     rows = open_csv(*(open_row(n, Price="45–90 EUR") for n in range(30_000)))
     message = operator.refused("import", operator.file("guide.csv", rows))
@@ -120,7 +122,7 @@ def test_list_and_rollback_show_and_change_the_active_version(operator):
         ("Tue, 01 Apr 99999999999999999999 10:00:00 GMT", None),
     ],
 )
-def test_address_is_imported_with_its_date_of_last_change(operator, changed, dated):
+def test_import_from_a_url_stores_the_last_modified_date(operator, changed, dated):
     headers = {"Last-Modified": changed, "Content-Type": "text/csv"}
     with FakeServer(lambda _: FakeResponse(ROWS, headers=headers)).running() as host:
         assert operator.json("import", f"{host.url}/guide.csv")["taken"] == 2
@@ -129,19 +131,19 @@ def test_address_is_imported_with_its_date_of_last_change(operator, changed, dat
     assert dated in {None, provenance["dated"]}  # else the day of the import
 
 
-def test_private_address_is_refused_unless_a_setting_allows_it(tmp_path):
+def test_import_from_a_private_url_is_refused_unless_a_setting_allows_the_import(tmp_path):
     message = Operator(tmp_path).refused("import", "http://127.0.0.1:9/guide.csv")
     assert "FEEDS_ALLOW_PRIVATE" in message
 
 
-def test_address_that_answers_with_an_error_page_changes_nothing(operator):
+def test_import_from_a_url_that_answers_with_an_error_page_changes_nothing(operator):
     page = FakeResponse(b"<!doctype html><h1>Moved</h1>", headers={"Content-Type": "text/html"})
     with FakeServer(lambda _: page).running() as host:
         assert "web page" in operator.refused("import", f"{host.url}/guide.csv")
     assert operator.json("list") == []
 
 
-def test_wikidata_gets_the_documented_query_and_its_licence_is_stored(tmp_path, monkeypatch):
+def test_wikidata_import_sends_the_documented_query_and_stores_the_licence(tmp_path, monkeypatch):
     found = binding(
         item="http://www.wikidata.org/entity/Q1", itemLabel="Chez Wiki", coord="Point(2.35 48.85)",
         stars="3", country="FR",
@@ -192,14 +194,14 @@ def test_wikidata_import_as_json_has_every_country(operator, wikidata_of_23_coun
     }  # fmt: skip
 
 
-def test_import_of_a_house_guide_names_the_rows_without_a_tier(operator):
+def test_import_counts_rows_that_have_neither_a_tier_nor_an_award_nor_stars(operator):
     rows = b"name,lat,lng\nChez Nous,48.85,2.35\nChez Eux,48.86,2.35\n"
     said = operator.run("import", operator.file("tips.csv", rows)).stdout
     assert "2 rows name no tier, award or stars: selected." in said
     assert "complete guide" not in said
 
 
-def test_labels_of_the_operator_are_stored_with_the_version(operator):
+def test_custom_tier_labels_are_stored_with_the_guide_version(operator):
     labels = operator.file("labels.toml", b'[one_star]\nlabel = { en = "A rosette" }\n')
     operator.run("import", operator.guide, "--labels", labels)
     stored = operator.json("list")[0]["provenance"]["labels"]
@@ -217,7 +219,7 @@ def test_labels_of_the_operator_are_stored_with_the_version(operator):
         (b'[one_star]\nlabel = "a\\u202eb"', "control characters"),
     ],
 )
-def test_wrong_labels_are_refused_before_anything_is_changed(operator, labels, sentence):
+def test_invalid_tier_labels_are_refused_before_anything_is_changed(operator, labels, sentence):
     path = operator.file("labels.toml", labels)
     assert sentence in operator.refused("import", operator.guide, "--labels", path)
     assert operator.json("list") == []
@@ -248,14 +250,16 @@ def test_named_guide_is_imported_listed_and_rolled_back_by_its_name(operator):
 
 
 @pytest.mark.parametrize("name", ["House", "-a", "a b", "é", "a" * 41, "a/b", "a_b"])
-def test_name_out_of_form_is_refused_with_the_form(operator, name):
+def test_invalid_guide_name_is_refused_and_the_accepted_form_is_named(operator, name):
     message = operator.refused("import", operator.guide, f"--name={name}")
-    assert message.startswith(f"--name is {name!r}; accepted: at most 40 of a-z, 0-9 and -")
+    assert message.startswith(
+        f"--name is {name!r}; accepted: at most 40 characters (a-z, 0-9, -), the first not -"
+    )
     assert operator.json("list") == []
 
 
 @pytest.mark.parametrize("radii", ["1,2,3,4,5", "5,4,3,2", "inf,4,3,2,1", "5,4,3,2,0", "far"])
-def test_radii_out_of_form_are_refused_with_the_form(operator, radii):
+def test_invalid_tier_radii_are_refused_and_the_accepted_form_is_named(operator, radii):
     message = operator.refused("import", operator.guide, "--radii", radii)
     assert message.startswith("--radii must be five decreasing numbers above 0")
     assert operator.json("list") == []
@@ -269,5 +273,5 @@ def test_radii_out_of_form_are_refused_with_the_form(operator, radii):
         (("--license", "A" * 101), "with 101 characters; accepted: one line of at most 100"),
     ],
 )
-def test_notice_that_cannot_be_shown_is_refused(operator, given, reason):
+def test_attribution_that_cannot_be_displayed_is_refused(operator, given, reason):
     assert reason in operator.refused("import", operator.guide, *given)

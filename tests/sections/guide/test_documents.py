@@ -9,11 +9,11 @@ from location_context.sections.guide.records import TIERS
 PAGE = (Path(__file__).parents[3] / "docs" / "data.md").read_text(encoding="utf-8")
 
 
-def test_documented_query_is_the_one_that_is_sent():
+def test_documented_wikidata_query_equals_the_query_that_is_sent():
     assert f"```sparql\n{WIKIDATA_QUERY}\n```" in PAGE
 
 
-def test_every_documented_column_is_known():
+def test_every_documented_guide_column_is_accepted():
     table = PAGE.partition("| column | meaning |")[2].partition("\n\n")[0]
     cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     columns = [name.strip("` ") for cell in cells for name in cell.split(",")]

@@ -28,7 +28,7 @@ def pair(one: dict[str, Any], other: dict[str, Any]) -> int:
     return len(group_duplicates([restaurant(1, **one), restaurant(2, **other)]))
 
 
-def test_rows_at_one_place_are_compared_with_a_hundred_others_at_most(monkeypatch):
+def test_row_is_compared_with_at_most_a_hundred_rows_at_the_same_point_or_address(monkeypatch):
     compared = []
 
     def different(one: str, other: str) -> bool:
@@ -61,7 +61,7 @@ NEXT_DOOR = {"lat": 48.85 + 60 * METRE}
         ({"name": "Chez Léon", "address": "1, rue X"}, {"name": "Chez Leon", "address": "1 Rue X"}),
     ],
 )
-def test_duplicate_restaurant_becomes_one(one, other):
+def test_duplicate_restaurants_are_merged_into_one(one, other):
     assert pair(one, other) == 1
 
 
@@ -93,7 +93,7 @@ def test_merged_record_has_the_newest_award_and_the_fields_of_both():
 
 
 @given(st.text(max_size=12), st.text(max_size=12))
-def test_nearly_same_is_symmetric_and_holds_for_a_name_itself(one, other):
+def test_name_similarity_check_is_symmetric_and_every_name_is_similar_to_itself(one, other):
     a, b = fold(one), fold(other)
     assert nearly_same(a, a)
     assert nearly_same(a, b) == nearly_same(b, a)
@@ -107,7 +107,7 @@ offsets = st.floats(-0.002, 0.002)
     st.lists(st.tuples(offsets, offsets), max_size=12),
 )
 @settings(deadline=None)
-def test_nearby_finds_exactly_the_points_within_its_distance_everywhere(centre, moves):
+def test_spatial_grid_finds_exactly_the_points_within_its_distance_even_at_poles(centre, moves):
     grid, put = SpatialGrid(0.08), list[tuple[float, float]]()
     for number, (north, east) in enumerate(moves):
         lat = max(-90.0, min(90.0, centre[0] + north))
@@ -124,19 +124,19 @@ def ids(rows: list[Restaurant], former: list[Restaurant] | None = None) -> list[
     return [r.id for r in assign_ids(without, former or [])]
 
 
-def test_id_stays_when_everything_but_the_page_changes():
+def test_restaurant_id_is_unchanged_if_everything_but_its_page_url_changes():
     before = restaurant(1, url="https://g.example/a/b")
     after = restaurant(9, name="New name", url="https://g.example/a/b", tier="two_star", lat=48.9)
     assert ids([before]) == ids([after])
 
 
-def test_id_stays_when_the_page_changed_and_the_name_stayed_at_its_place():
+def test_restaurant_id_is_unchanged_if_only_its_page_url_and_position_change_slightly():
     (former,) = assign_ids([restaurant(1, id="", url="https://g.example/a")], [])
     moved = restaurant(9, name="TABLE 1", url="https://g.example/b", lat=48.85 + 50 * METRE)
     assert ids([moved], [former]) == [former.id]
 
 
-def test_id_in_use_is_not_assigned_again():
+def test_restaurant_id_in_use_is_not_assigned_again():
     former = assign_ids([restaurant(1, id="", url="https://g.example/a")], [])
     twin = restaurant(2, name="Table 1", url="https://g.example/b", lat=48.85 + 50 * METRE)
     both = ids([restaurant(1, url="https://g.example/a"), twin], former)
@@ -150,8 +150,7 @@ def test_restaurants_of_one_name_in_one_city_have_separate_ids():
     assert ids(rows) == ids(list(reversed(rows)))[::-1]
 
 
-@pytest.mark.anyio
-async def test_ids_are_inherited_within_a_guide_alone(importer, guides):
+async def test_restaurant_ids_are_inherited_only_from_versions_of_the_same_guide(importer, guides):
     async def import_page(name: str, page: str) -> list[str]:
         data = open_csv(open_row(1, Url=f"https://guide.example/{page}"))
         version, _ = await importer.run(data, METADATA, name=name)

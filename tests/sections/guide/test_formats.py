@@ -33,13 +33,12 @@ def package(install) -> None:
     install(MODULE, guide_importers={"lines": "LinesFormat"})
 
 
-def test_example_of_the_seam_works():
+def test_documented_example_of_a_format_works():
     result = doctest.testmod(formats)
     assert result.failed == 0
     assert result.attempted > 2
 
 
-@pytest.mark.anyio
 @pytest.mark.usefixtures("package")
 async def test_format_of_another_package_is_imported_like_a_shipped_one(importer):
     data = b"#guide\nChez Lignes|one_star|48.85|2.35\nChez Rien|none|48.85|2.36"
@@ -51,7 +50,7 @@ async def test_format_of_another_package_is_imported_like_a_shipped_one(importer
 
 
 @pytest.mark.usefixtures("package")
-def test_shipped_formats_are_tried_last():
+def test_built_in_import_formats_are_tried_after_those_of_other_packages():
     assert [one.name for one in installed_formats()] == ["lines", "json", "csv"]
 
 

@@ -10,9 +10,8 @@ import pytest
 
 from location_context.sections.guide.imports.formats import known_field
 from location_context.settings import Settings
-from tests.serving import serve
 from tests.web.commands import command
-from tests.web.conftest import Client, make_key
+from tests.web.conftest import Client, served_client
 from tests.web.full_app import OFF
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -31,9 +30,8 @@ def hotel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     settings = Settings(data_dir=tmp_path_factory.mktemp("hotel"), log_level="error", **OFF)
     arguments = ("--strict", "--attribution", "Picked by Hotel Mira")
     command(settings.data_dir, "guide", "import", str(TEMPLATE), *arguments)
-    key = make_key(settings)
-    with serve(settings) as served:
-        yield Client(served, key)
+    with served_client(settings) as client:
+        yield client
 
 
 def rows() -> list[dict[str, str]]:
@@ -41,14 +39,14 @@ def rows() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_every_column_of_the_template_is_known_and_explained():
+def test_every_template_column_is_known_and_documented():
     columns = list(rows()[0])
     assert [column for column in columns if known_field(column) is None] == []
     table = PAGE.partition("| column |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == columns
 
 
-def test_template_is_imported_verbatim_and_its_notes_are_answered(hotel):
+def test_documented_template_is_imported_and_its_notes_appear_in_the_answer(hotel):
     body = hotel.get("/v1/pulse/guide", HOTEL).json()
     found = {one["name"]: one for one in body["restaurants"]}
     assert {name: one["note"] for name, one in found.items()} == {

@@ -1,8 +1,11 @@
 """The index answers exactly what brute force answers, everywhere on Earth."""
 
-from hypothesis import given, settings
+import math
+
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from location_context.point import EARTH_RADIUS_KM
 from location_context.sections.guide.imports.formats import read_table
 from location_context.sections.guide.imports.reading import installed_formats
 from location_context.sections.guide.imports.validation import tier_of
@@ -44,8 +47,9 @@ places = st.tuples(
 
 
 @given(st.lists(st.tuples(places, st.sampled_from(TIERS)), max_size=25), places)
+@example([((0.0, 0.0), "one_star"), ((0.0, -1e-5), "one_star")], (-89.99, -2.0))  # alike to 1 mm
 @settings(max_examples=150, deadline=None)
-def test_index_agrees_with_brute_force_on_any_few_restaurants(given_places, at):
+def test_index_agrees_with_brute_force_on_random_small_sets_of_restaurants(given_places, at):
     restaurants = [
         restaurant(n, tier=tier, lat=round(lat, 6), lng=round(lng, 6))
         for n, ((lat, lng), tier) in enumerate(given_places)
@@ -55,13 +59,18 @@ def test_index_agrees_with_brute_force_on_any_few_restaurants(given_places, at):
     assert answer == BruteForce(restaurants).expected(lat, lng, RADII)
 
 
+def test_restaurant_within_half_a_millimetre_of_the_radius_is_inside():
+    edge = [restaurant(1, tier="one_star", lat=math.degrees(15.0000004 / EARTH_RADIUS_KM), lng=0)]
+    assert [km for km, *_ in RestaurantIndex(edge).query(0, 0, RADII)[2].inside] == [15.0]
+
+
 def test_restaurants_at_one_spot_are_ordered_by_id():
     spot = [restaurant(n, lat=48.86, lng=2.36) for n in (5, 1, 9, 3)]
     found = RestaurantIndex(spot).query(48.85, 2.35, RADII)[2].inside
     assert [one.id for _, _, one in found] == ["r00001", "r00003", "r00005", "r00009"]
 
 
-def test_surplus_is_counted_and_the_highest_tiers_fill_the_answer():
+def test_restaurants_over_the_list_limit_are_counted_and_top_tiers_are_listed_first():
     rows = [restaurant(n, tier="one_star", lat=48.85 + n / 10_000) for n in range(70)]
     rows += [restaurant(100 + n, tier="three_star", lat=48.9) for n in range(10)]
     answer = RestaurantIndex(rows).query(48.85, 2.35, RADII)
@@ -69,6 +78,6 @@ def test_surplus_is_counted_and_the_highest_tiers_fill_the_answer():
     assert [len(tier.inside) for tier in answer] == [10, 0, 40, 0, 0]
 
 
-def test_empty_guide_has_nothing_inside_and_nothing_beyond():
+def test_empty_guide_has_no_restaurant_inside_or_beyond_the_radius():
     answer = RestaurantIndex([]).query(10, 10, RADII)
     assert [(tier.inside_radius, tier.nearest_beyond) for tier in answer] == [(0, None)] * 5

@@ -9,10 +9,8 @@ from location_context.errors import OperatorError
 from location_context.sections.guide.imports.importer import ImportRejected
 from tests.sections.guide.samples import METADATA, csv_of, open_csv, open_row
 
-pytestmark = pytest.mark.anyio
 
-
-async def test_row_of_the_open_csv_keeps_every_field(import_rows):
+async def test_row_of_the_published_csv_format_keeps_every_field(import_rows):
     (one,) = await import_rows(open_csv(open_row(1)))
     assert msgspec.to_builtins(one) | {"id": ""} == {
         "id": "", "name": "Chez Exemple 1", "tier": "one_star", "lat": 48.85661, "lng": 2.302,
@@ -45,7 +43,9 @@ async def test_row_of_the_open_csv_keeps_every_field(import_rows):
         ({"WebsiteUrl": "ftp://exemple.example/"}, {"website": None}),
     ],
 )
-async def test_column_of_the_open_csv_becomes_its_fields(import_rows, changes, expected):
+async def test_columns_of_the_published_csv_format_become_the_documented_fields(
+    import_rows, changes, expected
+):
     (one,) = await import_rows(open_csv(open_row(**changes)))
     assert {name: getattr(one, name) for name in expected} == expected
 
@@ -59,7 +59,7 @@ async def test_csv_with_a_bom_semicolons_and_line_breaks_is_read(import_rows):
     assert second.name == "Chez Exemple 2"
 
 
-async def test_range_of_amounts_of_the_oldest_vintage_stays_the_price(import_rows):
+async def test_price_range_in_the_oldest_csv_columns_is_kept_as_the_price_text(import_rows):
     row = open_row(1) | {"MinPrice": "3,300", "MaxPrice": "3,800", "Currency": "SEK"}
     del row["Price"]
     (one,) = await import_rows(csv_of([row], columns=",".join(row)))
@@ -67,17 +67,17 @@ async def test_range_of_amounts_of_the_oldest_vintage_stays_the_price(import_row
 
 
 BAD = {
-    "it has no name": {"Name": "  "},
-    "it has no latitude": {"Latitude": ""},
-    "its latitude 'north' is not a number of degrees": {"Latitude": "north"},
-    "its longitude 'nan' is not a number of degrees": {"Longitude": "nan"},
-    "its longitude 200.5 is out of range": {"Longitude": "200.5"},
-    "its coordinates are 0, 0": {"Latitude": "0", "Longitude": "0.0"},
+    "the name is missing": {"Name": "  "},
+    "the latitude is missing": {"Latitude": ""},
+    "the latitude 'north' is not a number of degrees": {"Latitude": "north"},
+    "the longitude 'nan' is not a number of degrees": {"Longitude": "nan"},
+    "the longitude 200.5 is out of range": {"Longitude": "200.5"},
+    "the coordinates are 0, 0": {"Latitude": "0", "Longitude": "0.0"},
     "latitude and longitude are swapped": {"Latitude": "2.35", "Longitude": "48.85"},
     "the award '4 Stars' is not known": {"Award": "4 Stars"},
     "the award 'Green Star' is no longer given and does not name a tier": {"Award": "Green Star"},
-    "it contains control characters": {"Name": "Chez \x07 Exemple"},
-    "its text is wrongly encoded: 'FrantzÃ©n'": {"Name": "FrantzÃ©n"},
+    "the text contains control characters": {"Name": "Chez \x07 Exemple"},
+    "the text is wrongly encoded: 'FrantzÃ©n'": {"Name": "FrantzÃ©n"},
 }
 
 
@@ -96,14 +96,14 @@ async def test_line_number_counts_the_lines_of_the_file(importer):
     assert [row.line for row in report.refused] == [6]
 
 
-async def test_row_with_a_field_too_few_is_refused_and_the_rest_is_taken(importer):
+async def test_csv_row_with_too_few_fields_is_refused_and_other_rows_are_imported(importer):
     data = open_csv(open_row(1), open_row(2)) + b"Chez Court,Paris\r\n"
     _, report = await importer.run(data, METADATA)
     assert [row.line for row in report.refused] == [4]
     assert "2 fields where the header has 11" in report.refused[0].reason
 
 
-async def test_strict_import_refuses_the_file_and_lists_the_rows(importer, guides):
+async def test_strict_import_refuses_the_whole_file_and_lists_the_wrong_rows(importer, guides):
     data = open_csv(open_row(1), open_row(2), open_row(3, Award="4 Stars"))
     with pytest.raises(ImportRejected, match="1 of 3 rows") as refused:
         await importer.run(data, METADATA, strict=True)
@@ -111,7 +111,7 @@ async def test_strict_import_refuses_the_file_and_lists_the_rows(importer, guide
     assert await guides.active() == {}
 
 
-async def test_plain_csv_of_the_documented_columns_is_taken(importer, guides):
+async def test_plain_csv_with_the_documented_columns_is_imported(importer, guides):
     row = {
         "id": "a-1", "name": "Chez Plain", "tier": "good_value", "lat": "48,85", "lng": "2,35",
         "city": "Paris", "country": "FR", "price_level": "2", "award_year": "2025",
@@ -137,7 +137,9 @@ HOUSE = {"name": "Chez Nous", "lat": "48.85", "lng": "2.35"}
         ({"tier": "good value", "stars": "3"}, "good_value", 0),
     ],
 )
-async def test_row_without_tier_award_and_stars_is_selected(importer, guides, more, tier, without):
+async def test_row_with_neither_tier_nor_award_nor_stars_is_imported_in_the_tier_named_selected(
+    importer, guides, more, tier, without
+):
     row = HOUSE | more
     _, report = await importer.run(csv_of([row], columns=",".join(row)), METADATA, strict=True)
     (one,) = await guides.load(1)
@@ -148,7 +150,7 @@ async def test_row_without_tier_award_and_stars_is_selected(importer, guides, mo
     ("columns", "kind"),
     [("name,lat,lng", "plain_csv"), ("name,lat,lng,award", "guide_csv")],
 )
-async def test_kind_of_a_csv_follows_its_columns(importer, columns, kind):
+async def test_csv_format_is_detected_by_its_columns(importer, columns, kind):
     _, report = await importer.run(csv_of([HOUSE], columns=columns), METADATA)
     assert report.kind == kind
 
@@ -156,7 +158,7 @@ async def test_kind_of_a_csv_follows_its_columns(importer, columns, kind):
 @pytest.mark.parametrize(
     "pair", ["48.85, 2.35", "48.85,2.35", " +48.850 ,  2.35 ", "POINT (2.35 48.85)"]
 )
-async def test_coordinates_in_one_column_are_latitude_first_or_a_point(import_rows, pair):
+async def test_coordinates_column_is_read_latitude_first_or_as_a_geometry_point(import_rows, pair):
     row = {"name": "Chez Nous", "coordinates": pair}
     (one,) = await import_rows(csv_of([row], columns="name,coordinates"))
     assert (one.lat, one.lng) == (48.85, 2.35)
@@ -166,7 +168,10 @@ async def test_unreadable_coordinates_are_refused_with_an_example(importer):
     rows = [{"name": "Chez Nous", "coordinates": pair} for pair in ("48.85, 2.35", "near us")]
     _, report = await importer.run(csv_of(rows, columns="name,coordinates"), METADATA)
     (refused,) = report.refused
-    assert refused.reason == "its coordinates are 'near us'; accepted: '43.3215, -1.9510'"
+    assert (
+        refused.reason
+        == "the coordinates are 'near us'; accepted: lat, lng such as 43.3215, -1.9510"
+    )
 
 
 @pytest.mark.parametrize(
@@ -179,22 +184,22 @@ async def test_unreadable_coordinates_are_refused_with_an_example(importer):
         ("  ", None),
     ],
 )
-async def test_note_is_stored_in_one_line(import_rows, note, stored):
+async def test_restaurant_note_is_stored_in_one_line(import_rows, note, stored):
     row = HOUSE | {"note": note}
     (one,) = await import_rows(csv_of([row], columns=",".join(row)))
     assert one.note == stored
 
 
 @pytest.mark.parametrize("length", [141, 500])
-async def test_longer_note_is_refused_with_its_length(importer, length):
+async def test_overlong_restaurant_note_is_refused_with_its_length(importer, length):
     rows = [HOUSE | {"note": "x" * 140}, HOUSE | {"name": "Loin", "note": "x" * length}]
     _, report = await importer.run(csv_of(rows, columns=",".join(rows[0])), METADATA)
     assert [(row.line, row.reason) for row in report.refused] == [
-        (3, f"its note has {length} characters; accepted: at most 140")
+        (3, f"the note has {length} characters; accepted: at most 140")
     ]
 
 
-async def test_note_survives_a_merge_with_a_newer_award(import_rows):
+async def test_restaurant_note_survives_a_merge_with_a_newer_award(import_rows):
     rows = [
         HOUSE | {"note": "Our chef's favourite.", "award_year": "2020", "stars": "1"},
         HOUSE | {"note": "", "award_year": "2025", "stars": "2"},
@@ -211,7 +216,9 @@ def feature(number: int, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
-async def test_geojson_points_are_taken_and_others_listed_by_number(importer, guides):
+async def test_geojson_points_are_imported_and_other_features_are_refused_with_their_number(
+    importer, guides
+):
     line = {"type": "LineString", "coordinates": [[1, 2], [3, 4]]}
     features = [feature(1), feature(2), feature(3, geometry=line), feature(4, geometry=None)]
     data = msgspec.json.encode({"type": "FeatureCollection", "features": [*features, feature(5)]})

@@ -8,8 +8,6 @@ import gzip
 import io
 from pathlib import Path
 
-import pytest
-
 from location_context.point import distance_km
 from location_context.sections.guide.imports.importer import import_sample, sample_data
 from location_context.sections.guide.imports.matching import fold, nearly_same
@@ -24,8 +22,7 @@ def sample() -> list[Row]:
     return list(csv.DictReader(io.StringIO(sample_data().decode())))
 
 
-@pytest.mark.anyio
-async def test_sample_imports_strictly_with_every_row(world_importer):
+async def test_strict_import_of_the_sample_accepts_every_row(world_importer):
     version, report = await import_sample(world_importer)
     assert version.provenance.sample
     assert report.taken == report.rows == len(sample())
@@ -39,7 +36,9 @@ def test_sample_has_160_restaurants_in_25_cities_and_paris_in_every_tier():
     assert {row["tier"] for row in rows if row["city"] == "Paris"} == set(TIERS)
 
 
-def test_name_in_a_snapshot_has_its_tier_and_lies_within_500_m(shared_data):
+def test_sample_restaurant_has_its_tier_of_the_snapshot_and_is_within_500_m_of_its_place_there(
+    shared_data,
+):
     """The notice of the sample, its warning and docs/data.md say the same distance."""
     known = {str(year): places(path) for year, path in snapshots(shared_data).items()}
     found, wrong = 0, []
@@ -55,7 +54,7 @@ def test_name_in_a_snapshot_has_its_tier_and_lies_within_500_m(shared_data):
     assert found >= 500
 
 
-def test_unverifiable_rows_are_rare_and_only_in_the_lowest_tier(shared_data):
+def test_sample_rows_missing_in_all_snapshots_are_few_and_only_in_the_lowest_tier(shared_data):
     known = [place for path in snapshots(shared_data).values() for place in places(path)]
     unchecked = [row["tier"] for row in sample() if judged(row, known) is None]
     assert set(unchecked) <= {"selected"}

@@ -31,8 +31,6 @@ from tests.patience import PATIENCE_SECONDS
 from tests.sections.guide.oracle import RANKS
 from tests.sections.guide.samples import PROVENANCE, around, query, scattered
 
-pytestmark = pytest.mark.anyio
-
 OCEAN = Point(-45.0, -130.0, "Etc/GMT+9")
 
 
@@ -57,13 +55,13 @@ def answer(guide: Guide, guides: SqlGuideStore) -> Callable[..., Any]:
     return work
 
 
-async def test_tiers_stand_in_rank_order_with_their_radii(answer):
+async def test_tiers_are_listed_in_rank_order_with_their_radii(answer):
     body = await answer(around(("selected", 0.5)))
     ranked = [(tier["tier"], tier["rank"], tier["radius"]) for tier in body["tiers"]]
     assert ranked == list(zip(RANKS, range(1, 6), [80, 40, 15, 2, 1], strict=True))
 
 
-async def test_each_tier_reaches_exactly_as_far_as_its_radius(answer):
+async def test_each_tier_lists_only_restaurants_within_its_radius(answer):
     radii = dict(zip(RANKS, [80, 40, 15, 2, 1], strict=True))
     edges = [(tier, radius + move) for tier, radius in radii.items() for move in (-0.01, 0.01)]
     body = await answer(around(*edges))
@@ -72,7 +70,7 @@ async def test_each_tier_reaches_exactly_as_far_as_its_radius(answer):
     assert [tier["nearest_beyond"] for tier in body["tiers"]] == [None] * 5
 
 
-async def test_empty_tier_names_the_nearest_beyond_its_radius(answer):
+async def test_tier_without_restaurants_names_the_nearest_restaurant_beyond_its_radius(answer):
     rows = around(("one_star", 3), ("three_star", 95.5), ("three_star", 300), ("selected", 1.2))
     body = await answer(rows)
     beyond = {tier["tier"]: tier["nearest_beyond"] for tier in body["tiers"]}
@@ -81,7 +79,7 @@ async def test_empty_tier_names_the_nearest_beyond_its_radius(answer):
     assert (beyond["two_star"], beyond["one_star"]) == (None, None)
 
 
-async def test_tier_names_no_restaurant_beyond_a_days_drive(answer):
+async def test_tier_names_no_nearest_restaurant_over_1000_km_away(answer):
     """Such as a row with swapped coordinates and no country, which nothing else tells."""
     rows = around(("one_star", 3), ("three_star", 1000.1), ("two_star", 999.9))
     body = await answer(rows)
@@ -90,7 +88,7 @@ async def test_tier_names_no_restaurant_beyond_a_days_drive(answer):
     assert beyond["two_star"]["distance"] == 999.9
 
 
-async def test_order_is_tier_then_distance_then_id_with_at_most_fifty(answer):
+async def test_restaurants_are_ordered_by_tier_distance_and_id_and_limited_to_fifty(answer):
     rows = around(*[(TIERS[n % 5], n % 7 / 10) for n in range(80)])
     body = await answer(rows)
     keys = [(TIERS.index(one["tier"]), one["distance"], one["id"]) for one in body["restaurants"]]
@@ -111,7 +109,9 @@ async def test_restaurant_carries_every_field_and_null_for_unknown(answer):
     }  # fmt: skip
 
 
-async def test_note_is_in_the_answer_and_in_the_text_of_read(answer, guide):
+async def test_restaurant_note_is_in_the_answer_and_in_the_output_of_the_read_command(
+    answer, guide
+):
     note = "Ask for the table by the window."
     (row,) = around(("selected", 0.5))
     body = await answer([msgspec.structs.replace(row, note=note)])
@@ -126,14 +126,14 @@ async def test_answer_matches_its_documented_struct(guide, guides):
     assert msgspec.json.decode(reading.payload, type=GuideBody) == reading.body
 
 
-async def test_imperial_units_are_converted_last(answer):
+async def test_imperial_values_are_converted_from_the_metric_values(answer):
     body = await answer(around(("one_star", 14.9)), query(units="imperial"))
     assert body["units"]["distance"] == "mi"
     assert body["tiers"][2]["radius"] == 9.32
     assert body["restaurants"][0]["distance"] == 9.26
 
 
-async def test_as_of_is_the_day_of_the_dataset(answer):
+async def test_as_of_is_the_date_of_the_guide_dataset(answer):
     body = await answer(around(("one_star", 1)))
     assert (body["as_of"], body["stale"]) == ("2025-03-01T00:00:00Z", False)
 
@@ -151,7 +151,7 @@ async def test_section_far_from_all_restaurants_is_not_applicable(answer):
     assert (body["applicable"], body["reason"]) == (False, "no_restaurants_in_range")
 
 
-async def test_sample_is_marked_as_not_current(answer, guide):
+async def test_sample_guide_is_marked_as_not_current(answer, guide):
     provenance = Provenance(
         kind="sample", source="s", dated=date(2024, 6, 1), attribution="Sample guide"
     )
@@ -176,7 +176,9 @@ async def test_guide_without_a_licence_is_not_called_adapted(answer):
     assert (notice["license"], notice["adapted"]) == (None, False)
 
 
-async def test_operators_labels_are_used_by_language_before_the_shipped_ones(answer):
+async def test_labels_of_the_operator_take_precedence_over_the_shipped_ones_in_each_language(
+    answer,
+):
     words = {"one_star": TierTexts(label={"": "A rosette", "de": "Eine Rosette"})}
     provenance = msgspec.structs.replace(PROVENANCE, labels=words)
     for wanted, label in (
@@ -194,7 +196,7 @@ def with_language(given: Query, tag: str) -> Query:
     return type(given)(given.point, given.stay, given.units, language)
 
 
-async def test_failing_database_is_503_only_until_a_guide_was_loaded(guides):
+async def test_failing_database_gives_status_503_only_until_the_guide_is_loaded(guides):
     await guides.replace(PROVENANCE, around(("one_star", 1)), NOON)
     faulty = FailingStore(guides)
     async with HttpClient("tests") as client:
@@ -211,7 +213,7 @@ async def test_failing_database_is_503_only_until_a_guide_was_loaded(guides):
         assert (await guide.read(query(), Deadline.after(4))).body.applicable
 
 
-async def test_running_section_follows_new_versions_and_back(guide, guides, monkeypatch):
+async def test_running_server_follows_new_guide_versions_and_rollbacks(guide, guides, monkeypatch):
     monkeypatch.setattr("location_context.sections.section.FOLLOW_SECONDS", 0.01)
     changes: asyncio.Queue[None] = asyncio.Queue()
     guide.on_change(lambda: changes.put_nowait(None))
@@ -271,7 +273,7 @@ async def test_named_guide_answers_from_its_own_restaurants_and_radii(guide, gui
     assert (await guide.dataset()).named == 1
 
 
-async def test_named_guide_serves_without_an_unnamed_one(guide, guides):
+async def test_named_guide_is_served_without_a_default_guide(guide, guides):
     await guides.replace(PROVENANCE, around(("one_star", 3)), NOON, "house")
     assert (await read_body(guide, "house"))["total"] == 1
     assert (await read_body(guide))["reason"] == "no_guide_loaded"
@@ -295,7 +297,7 @@ async def test_guide_loads_only_the_version_that_changed(guide, guides, monkeypa
     assert loaded == [newer.number]
 
 
-async def test_damaged_guide_leaves_the_others_followed(guide, guides, monkeypatch):
+async def test_damaged_guide_does_not_stop_updates_of_the_others(guide, guides, monkeypatch):
     damaged = await guides.replace(PROVENANCE, around(("one_star", 3)), NOON, "broken")
     load = guides.load
 
@@ -315,7 +317,7 @@ async def test_damaged_guide_leaves_the_others_followed(guide, guides, monkeypat
         await read_body(guide, "broken")
 
 
-async def test_sample_of_a_named_guide_is_named_in_its_warning(guide, guides):
+async def test_warning_of_a_sample_guide_contains_the_guide_name(guide, guides):
     provenance = msgspec.structs.replace(PROVENANCE, kind="sample")
     await guides.replace(PROVENANCE, around(("one_star", 3)), NOON)
     await guides.replace(provenance, around(("one_star", 3)), NOON, "demo")

@@ -62,7 +62,7 @@ def tier_by_first_sign(award: str) -> str:
 
 
 @pytest.mark.parametrize("year", [2023, 2024])
-def test_snapshot_imports_whole_with_every_row(shared_data, year, imports):
+def test_every_row_of_a_guide_snapshot_is_imported(shared_data, year, imports):
     rows = rows_of(snapshots(shared_data)[year])
     report, restaurants = imports[year]
     assert (report.rows, report.taken) == (len(rows), len(rows))
@@ -95,7 +95,7 @@ def test_different_restaurants_at_118_shared_addresses_stay_apart(shared_data, i
     assert len([n for n in imported.values() if n > 1]) >= 118
 
 
-def test_ids_stay_from_one_year_to_the_next(imports):
+def test_restaurant_ids_are_the_same_in_both_yearly_snapshots(imports):
     ids = [{r.url: r.id for r in restaurants} for _, restaurants in imports.values()]
     both = ids[0].keys() & ids[1].keys()
     assert len(both) > 1500

@@ -13,8 +13,6 @@ from tests.sections.guide.samples import METADATA, PROVENANCE, open_csv, open_ro
 from tests.sections.guide.subprocess_targets import import_and_die
 from tests.storage.subprocess_targets import child, plain
 
-pytestmark = pytest.mark.anyio
-
 STATEMENTS = 6  # of an import
 
 
@@ -28,7 +26,7 @@ async def save(store: SqlGuideStore, *numbers: int, name: str = "") -> int:
     return (await store.replace(PROVENANCE, rows, NOON, name)).number
 
 
-async def test_version_is_loaded_as_it_was_saved(store):
+async def test_guide_version_is_loaded_as_saved(store):
     full = restaurant(
         1, cuisine=("Modern", "Soup"), price_level=4, price="€€€€", address="1 rue X", city="Paris",
         country="FR", url="https://g.example/a", website="https://a.example", phone="+33142000000",
@@ -58,7 +56,7 @@ async def test_rollback_returns_to_the_version_that_was_replaced(store):
     assert [r.id for r in await store.load(first)] == [restaurant(1).id]
 
 
-async def test_newest_versions_and_the_one_to_return_to_are_stored(store):
+async def test_store_keeps_the_newest_guide_versions_and_the_version_before_the_active_one(store):
     numbers = [await save(store, n) for n in range(STORED_VERSIONS + 4)]
     for _ in range(STORED_VERSIONS - 1):
         await store.rollback()
@@ -115,7 +113,7 @@ async def test_versions_of_each_guide_are_stored_apart(store):
     assert len(await store.load(house)) == 1
 
 
-async def test_version_with_refused_rows_changes_nothing(store):
+async def test_guide_version_that_the_database_refuses_changes_nothing(store):
     before = await save(store, 1)
     with pytest.raises(StorageError):
         await save(store, *range(1500), 3)  # an id twice: refused in the second batch

@@ -18,8 +18,6 @@ from tests.fakes.server import FakeRequest, FakeResponse, FakeServer
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.guide.samples import PROVENANCE, around, query
 
-pytestmark = pytest.mark.anyio
-
 
 def waypoint(place: str, metres: float) -> dict[str, Any]:
     """A place on a road so many metres south of the requested one."""
@@ -72,7 +70,7 @@ def ways(reading: SectionResult) -> list[tuple[str, int, bool]]:
 ESTIMATED = [("drive", 67, True), ("drive", 33, True), ("walk", 16, True), ("drive", 14, True)]
 
 
-def test_estimate_grows_with_distance_and_becomes_a_drive_at_two_kilometres():
+def test_travel_time_grows_with_distance_and_is_a_drive_beyond_two_kilometres():
     minutes = [estimate(km / 10).minutes for km in range(21, 1000)]
     assert minutes == sorted(minutes)
     assert (estimate(2.0).kind, estimate(2.001).kind) == ("walk", "drive")
@@ -89,7 +87,7 @@ BERLIN = (
 )  # fmt: skip
 
 
-def test_estimate_of_a_drive_in_a_large_city_agrees_with_osrm():
+def test_estimated_drive_time_in_a_large_city_agrees_with_osrm():
     ratios = [estimate(km).minutes / minutes for km, minutes in BERLIN]
     assert 0.9 <= median(ratios) <= 1.1
     assert 0.7 <= min(ratios) <= max(ratios) <= 1.15
@@ -165,7 +163,7 @@ async def test_failing_osrm_is_replaced_by_estimates_and_degrades_the_answer(gui
     assert guide.providers()[0].last_error_code == known.get(name, "invalid_answer")
 
 
-async def test_silent_osrm_is_called_once_and_answers_are_late(guide):
+async def test_hanging_osrm_is_called_once_and_the_degraded_reason_of_answers_is_late(guide):
     guide.osrm.respond = lambda _: FakeResponse(fault="hang")
     for _ in range(3):
         reading = await guide.read(query(), Deadline.after(0.5))

@@ -9,7 +9,7 @@ from location_context.sections.guide.imports.validation import price_level, tier
 
 
 @given(st.characters(categories=["Sc"]), st.integers(1, 4))
-def test_repeated_sign_of_any_currency_is_its_level(sign, count):
+def test_number_of_repeated_currency_signs_is_the_price_level(sign, count):
     assert price_level(sign * count) == count
     assert price_level(" ".join([sign] * count)) == count
 
@@ -26,7 +26,7 @@ def test_repeated_sign_of_any_currency_is_its_level(sign, count):
         ("€$", None),
     ],
 )
-def test_repeated_signs_alone_have_a_level(text, level):
+def test_only_repeated_currency_signs_have_a_price_level(text, level):
     assert price_level(text) == level
 
 
@@ -48,7 +48,7 @@ def test_repeated_signs_alone_have_a_level(text, level):
         ("three_star", "three_star"),
     ],
 )
-def test_awards_of_every_year_have_a_tier(award, tier):
+def test_award_names_of_every_year_map_to_a_tier(award, tier):
     assert tier_of(award, "", "") == tier
 
 

@@ -108,11 +108,6 @@ class WeatherFixture:
 
 
 @pytest.fixture
-def clock():
-    return MovedClock()
-
-
-@pytest.fixture
 def fakes(clock):
     with ExitStack() as stack:
         made = OpenMeteo(clock), MetNorwayStandIn(clock), NasaPowerStandIn(clock)

@@ -27,7 +27,6 @@ from tests.fakes.open_meteo import ARCHIVE, refused
 from tests.fakes.server import FakeResponse
 from tests.sections.weather.conftest import query
 
-pytestmark = pytest.mark.anyio
 PLACES = [Point(48.0, 2.0, "UTC"), Point(48.01, 2.01, "UTC"), Point(50.0, 2.0, "UTC")]
 
 
@@ -55,7 +54,7 @@ async def builder(weather):
         yield ArchiveBuilder(archive, repository, weather.clock, lambda _: None, pause), waits
 
 
-async def test_each_cell_costs_one_call_and_a_second_run_none(builder, weather):
+async def test_building_a_grid_cell_costs_one_archive_call_and_a_second_run_none(builder, weather):
     built = await builder[0].build(PLACES[:2])
     assert (built.cells, built.fetched) == (1, 1)
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
@@ -65,7 +64,7 @@ async def test_each_cell_costs_one_call_and_a_second_run_none(builder, weather):
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_stay_in_a_built_cell_needs_no_archive(builder, weather):
+async def test_stay_in_a_prebuilt_grid_cell_needs_no_archive_call(builder, weather):
     await builder[0].build(PLACES[:1])
     for start, end in (
         (date(2027, 3, 1), date(2027, 5, 31)),
@@ -76,7 +75,7 @@ async def test_stay_in_a_built_cell_needs_no_archive(builder, weather):
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_build_fetches_a_cell_whose_februaries_are_stored(builder, weather):
+async def test_build_fetches_a_grid_cell_of_which_only_februaries_are_stored(builder, weather):
     await weather.read(query(Stay(date(2027, 2, 8), date(2027, 2, 12)), PLACES[0]))
     await weather.section.sources.archives.repository.flush()
     built = await builder[0].build(PLACES[:1])
@@ -93,7 +92,7 @@ async def test_build_waits_as_long_as_the_provider_says_and_continues(builder, w
     assert waits == [pytest.approx(60, abs=1)]
 
 
-async def test_failed_cell_is_counted_and_the_next_is_built(builder, weather):
+async def test_failed_grid_cell_is_counted_and_the_next_cell_is_built(builder, weather):
     served = iter([FakeResponse(b"<html>", 200)] * 3)
 
     def respond(request, well=weather.open_meteo.respond):
@@ -104,7 +103,7 @@ async def test_failed_cell_is_counted_and_the_next_is_built(builder, weather):
     assert (built.fetched, built.failed) == (1, 1)
 
 
-def test_all_months_reach_over_new_year_to_the_last_final_days():
+def test_months_to_build_end_with_the_last_month_whose_data_are_final():
     months = all_months(date(2026, 11, 21))
     assert months[0] == (2016, 1)
     assert months[-1] == (2026, 3)
@@ -122,7 +121,9 @@ def test_file_with_a_wrong_line_is_refused_before_any_call(tmp_path, text, sente
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "no-such-name.invalid"])
-async def test_command_fails_and_spends_nothing_if_its_host_is_unreachable(weather, tmp_path, host):
+async def test_warm_command_fails_and_spends_no_budget_if_the_archive_host_is_unreachable(
+    weather, tmp_path, host
+):
     file = places_file(tmp_path, "lat,lng\n48.0,2.0\n50.0,2.0\n52.0,2.0\n")
     archive = f"http://{host}:9/v1/archive"
     settings = msgspec.structs.replace(weather.settings, open_meteo_archive_url=archive)
@@ -135,7 +136,7 @@ async def test_command_fails_and_spends_nothing_if_its_host_is_unreachable(weath
         assert [state.used for state in host.budgets()] == [0, 0, 0]
 
 
-async def test_command_builds_and_prints_counts(weather, tmp_path):
+async def test_warm_command_builds_grid_cells_and_prints_their_counts(weather, tmp_path):
     file = places_file(tmp_path, "lat,lng\n48.0,2.0\n48.02,2.02\n")
     done = command(weather.settings, "warm", str(file), "--climate-only", "--json")
     assert done.returncode == 0, done.stderr

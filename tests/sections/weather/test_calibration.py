@@ -30,7 +30,7 @@ def at(kind, forecast, mean, sd, lead=LEADS):
 
 
 @given(kinds, degrees, degrees, spreads, leads)
-def test_best_estimate_lies_between_forecast_and_climatology_and_in_its_band(
+def test_best_estimate_lies_between_forecast_and_climatology_and_within_p10_to_p90(
     kind, forecast, mean, sd, lead
 ):
     best, p10, p90 = (float(one[0]) for one in at(kind, forecast, mean, sd, lead))
@@ -39,14 +39,16 @@ def test_best_estimate_lies_between_forecast_and_climatology_and_in_its_band(
 
 
 @given(kinds, degrees, degrees, spreads)
-def test_band_never_narrows_with_the_lead_nor_exceeds_that_of_the_climate(kind, forecast, mean, sd):
+def test_p10_p90_range_never_narrows_with_lead_time_nor_exceeds_the_climatology_range(
+    kind, forecast, mean, sd
+):
     _, p10, p90 = at(kind, forecast, mean, sd)
     assert (np.diff(p90 - p10) >= -1e-9).all()
     assert (p90 - p10 <= 2 * Z90 * sd + 1e-9).all()
 
 
 @given(kinds, degrees, degrees, spreads)
-def test_best_estimate_and_width_do_not_jump_between_leads(kind, forecast, mean, sd):
+def test_best_estimate_and_p10_p90_range_do_not_jump_between_lead_times(kind, forecast, mean, sd):
     fine = np.linspace(0, HORIZON - 0.01, 4001)
     best, p10, p90 = at(kind, forecast, mean, sd, fine)
     assert np.abs(np.diff(best)).max() <= 0.01 * abs(forecast - mean) + 1e-9
@@ -54,7 +56,9 @@ def test_best_estimate_and_width_do_not_jump_between_leads(kind, forecast, mean,
 
 
 @given(kinds, degrees, degrees, spreads, st.floats(HORIZON, 400))
-def test_forecast_is_the_climatology_from_the_horizon_on(kind, forecast, mean, sd, lead):
+def test_calibrated_forecast_equals_the_climatology_from_the_forecast_horizon_on(
+    kind, forecast, mean, sd, lead
+):
     found = at(kind, forecast, mean, sd, lead)
     np.testing.assert_allclose(found.best, mean)
     np.testing.assert_allclose(found.p90 - found.p10, 2 * Z90 * sd, atol=1e-9)
@@ -62,7 +66,7 @@ def test_forecast_is_the_climatology_from_the_horizon_on(kind, forecast, mean, s
 
 @each_variable
 @each_product
-def test_unknown_values_stay_unknown_and_leave_the_rest_alone(variable, product):
+def test_calibration_keeps_unknown_values_unknown_and_does_not_affect_others(variable, product):
     kind = (variable, product)
     whole = at(kind, 20.0, 15.0, 4.0, np.full(3, 5.0))
     rows = [np.array([20.0, np.nan, 20.0]), np.array([15.0, 15.0, np.nan]), np.full(3, 4.0)]
@@ -79,7 +83,7 @@ def test_unknown_values_stay_unknown_and_leave_the_rest_alone(variable, product)
 
 @each_variable
 @each_product
-def test_past_day_stays_as_issued_and_has_no_band(variable, product):
+def test_past_day_keeps_the_issued_value_and_has_no_p10_p90_range(variable, product):
     one = np.ones(1)
     beside = CALIBRATION.temperature(variable, 9 * one, one, one, -one, product)
     alone = CALIBRATION.temperature_alone(variable, 9 * one, -one, product)
@@ -92,7 +96,7 @@ def test_past_day_stays_as_issued_and_has_no_band(variable, product):
 @each_variable
 @pytest.mark.parametrize("sd", [0.8, 5.0])
 @each_product
-def test_band_holds_eighty_of_a_hundred_days_drawn_from_the_model(variable, sd, product):
+def test_p10_p90_range_contains_80_percent_of_days_simulated_from_the_model(variable, sd, product):
     """Outcomes come from the climate, and from them the forecasts that the module describes."""
     skill, damped = getattr(CALIBRATION, variable), CALIBRATION.damped
     noise = (skill.noise / sd) ** 2
@@ -116,7 +120,9 @@ def test_band_holds_eighty_of_a_hundred_days_drawn_from_the_model(variable, sd, 
 
 @each_variable
 @each_product
-def test_forecast_without_climatology_keeps_its_value_and_its_band_widens(variable, product):
+def test_forecast_without_climatology_keeps_its_value_and_the_range_widens_with_lead(
+    variable, product
+):
     forecast = np.full_like(LEADS, 21.0)
     best, p10, p90 = CALIBRATION.temperature_alone(variable, forecast, LEADS, product)
     assert (best == forecast).all()
@@ -125,7 +131,9 @@ def test_forecast_without_climatology_keeps_its_value_and_its_band_widens(variab
 
 
 @given(percents, percents, leads)
-def test_chance_of_rain_lies_between_the_issued_one_and_the_share_of_wet_days(chance, share, lead):
+def test_chance_of_rain_lies_between_the_issued_chance_and_the_share_of_wet_days(
+    chance, share, lead
+):
     found = float(CALIBRATION.chance_of_rain(*np.array([[chance], [share], [lead]]))[0])
     assert min(chance, share) - 1e-9 <= found <= max(chance, share) + 1e-9
     assert 0 <= found <= 100 + 1e-9
@@ -140,7 +148,9 @@ def test_chance_of_rain_fades_to_the_share_of_wet_days_from_day_7_to_16():
 
 
 @given(st.floats(0, 300), percents, leads, st.floats(1, 40))
-def test_amount_is_exceeded_by_no_more_days_than_are_wet(amount, chance, lead, wet_mean):
+def test_p90_of_rain_grows_with_amount_and_chance_and_is_zero_if_rain_is_unlikely(
+    amount, chance, lead, wet_mean
+):
     given_ = np.array([[amount], [chance], [lead], [wet_mean]])
     (p90,) = CALIBRATION.precipitation_p90(*given_)
     assert p90 >= 0
@@ -154,7 +164,7 @@ def test_amount_is_exceeded_by_no_more_days_than_are_wet(amount, chance, lead, w
     assert likelier >= p90 - 1e-9
 
 
-def test_calibration_names_the_forecasts_that_it_was_fitted_on():
+def test_calibration_states_which_forecasts_its_coefficients_were_fitted_on():
     assert CALIBRATION.judged_on == (
         "fitted on 317,751 forecasts of 7 sources, 2007 to 2026, leads 0 to 13 days; "
         "from day 9 on New York alone"

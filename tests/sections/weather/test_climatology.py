@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from benchmarks import computation
 from location_context.sections.weather import climatology
 from location_context.sections.weather.climatology import (
     MEMBERSHIP,
@@ -45,7 +44,7 @@ def constant(**columns: float) -> np.ndarray:
     return values
 
 
-def test_linear_season_leaves_no_spread():
+def test_steady_seasonal_trend_does_not_widen_the_climatology_range():
     slope = np.arange(SHAPE[2]) * 0.3
     columns = climatology.summarise(constant(temperature_max=0) + slope)
     expected = slope[PAD_DAYS : PAD_DAYS + DAYS]
@@ -53,7 +52,7 @@ def test_linear_season_leaves_no_spread():
         assert columns[name] == pytest.approx(expected)
 
 
-def test_pool_is_widened_since_ten_years_are_a_sample():
+def test_climatology_range_is_widened_since_ten_years_are_a_small_sample():
     values = constant(temperature_max=0)
     values[ROW["temperature_max"]] += np.where(np.arange(YEARS) % 2, 1, -1)[:, None]
     pooled = climatology.pooled_samples(values[ROW["temperature_max"]])
@@ -68,7 +67,7 @@ def test_pool_is_widened_since_ten_years_are_a_sample():
     st.floats(-30, 30),
     st.floats(-1, 1),
 )
-def test_adding_a_line_to_the_data_adds_it_to_the_result(row, gaps, start, slope):
+def test_adding_a_linear_trend_to_the_data_adds_it_to_the_climatology(row, gaps, start, slope):
     row[:3].flat[gaps] = np.nan
     line = start + slope * np.arange(33)
     one, other = climatology.pooled_samples(row), climatology.pooled_samples(row + line)
@@ -78,7 +77,7 @@ def test_adding_a_line_to_the_data_adds_it_to_the_result(row, gaps, start, slope
 
 @settings(max_examples=60, deadline=None)
 @given(arrays(float, (5, 40), elements=st.floats(-40, 50) | st.just(np.nan)))
-def test_quantiles_agree_with_numpy_on_known_values(pooled):
+def test_climatology_quantiles_agree_with_numpy_on_known_values(pooled):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         expected = np.nanquantile(pooled, [0.1, 0.5, 0.9], axis=1)
@@ -87,7 +86,7 @@ def test_quantiles_agree_with_numpy_on_known_values(pooled):
 
 @settings(max_examples=40, deadline=None)
 @given(arrays(float, (4, 33), elements=st.floats(-40, 50) | st.just(np.nan)))
-def test_fit_is_the_least_squares_line(row):
+def test_climatology_trend_is_the_least_squares_line(row):
     fitted = climatology.fit(row)
     for day in range(3):
         window = row[:, day : day + 31]
@@ -105,7 +104,7 @@ def test_unknown_data_give_unknown_statistics_without_warning():
     assert all(np.isnan(column).all() for column in columns.values())
 
 
-def test_condition_is_a_frequency_and_never_a_mean():
+def test_weather_condition_is_the_most_frequent_one_and_never_a_mean():
     values = constant(weather_code=0)
     values[ROW["weather_code"], :, ::2] = 95
     values[ROW["weather_code"], 0] = 0
@@ -113,7 +112,7 @@ def test_condition_is_a_frequency_and_never_a_mean():
     assert condition_of(code) in {"clear", "thunderstorm"}
 
 
-def test_code_is_the_most_frequent_of_the_most_frequent_condition():
+def test_weather_code_is_the_most_frequent_code_of_the_most_frequent_condition():
     values = constant(weather_code=3)  # cloudy on 4 in 10 days
     codes = np.tile([61, 61, 80, 80, 80, 63], 100)
     values[ROW["weather_code"], :6] = codes[: 6 * SHAPE[2]].reshape(6, -1)
@@ -134,7 +133,7 @@ def test_chance_of_rain_is_the_share_of_days_with_a_millimetre():
     assert chance == pytest.approx([30, 30, 30])
 
 
-def test_one_day_in_ten_has_more_rain_than_its_p90():
+def test_one_day_in_ten_has_more_rain_than_p90():
     values = constant(precipitation_sum=0.0)
     rain = values[ROW["precipitation_sum"]]
     rain[:] = np.random.default_rng(2).gamma(0.4, 8.0, rain.shape)
@@ -151,12 +150,12 @@ def test_one_day_in_ten_has_more_rain_than_its_p90():
         (date(2026, 12, 31), 2025), (date(2028, 2, 29), 2027),
     ],
 )  # fmt: skip
-def test_year_counts_from_ten_days_after_its_end(today, year):
+def test_climatology_uses_a_past_year_from_ten_days_after_the_year_ended(today, year):
     assert last_year(today) == year
 
 
 @given(st.dates(date(2026, 1, 1), date(2050, 9, 1)), st.integers(1, 92), st.integers(1990, 2030))
-def test_months_of_a_stay_hold_its_whole_window_in_every_year(start, days, year):
+def test_months_of_a_stay_cover_its_climatology_window_in_every_year(start, days, year):
     stay = Stay(start, start + timedelta(days - 1))
     touched = months_of(stay, year)
     spans = [month_span(*month) for month in touched]
@@ -187,7 +186,7 @@ def test_year_is_dropped_when_over_a_fifth_of_its_window_is_missing():
         assert missing(windows(stay, [2019, 2020], find)).tolist() == [False, dropped]
 
 
-def test_record_of_a_year_ignores_one_gap_and_not_many():
+def test_a_past_year_is_used_unless_too_many_of_its_days_are_missing():
     stay = Stay(date(2027, 7, 11), date(2027, 7, 20))
     for count, known in ((2, True), (3, False)):
         find = held({date(2020, 7, 11) + timedelta(n) for n in range(count)})
@@ -211,7 +210,7 @@ def statistics(stay: Stay) -> dict[str, np.ndarray]:
 
 @settings(max_examples=60, deadline=None)
 @given(st.dates(date(2027, 1, 1), date(2028, 12, 31)), st.integers(0, 91), st.integers(0, 91))
-def test_date_has_the_same_statistics_in_every_stay_of_its_year(start, days, place):
+def test_statistics_of_a_date_do_not_depend_on_the_other_dates_of_the_stay(start, days, place):
     end = min(start + timedelta(days), date(start.year, 12, 31))
     day = min(start + timedelta(place), end)
     whole, alone = statistics(Stay(start, end)), statistics(Stay(day, day))
@@ -219,7 +218,7 @@ def test_date_has_the_same_statistics_in_every_stay_of_its_year(start, days, pla
         assert whole[name][(day - start).days] == pytest.approx(column[0], nan_ok=True), name
 
 
-def test_stay_over_29_february_has_its_own_dates_in_years_without_it():
+def test_past_years_without_29_february_use_the_other_dates_of_the_stay():
     stay = Stay(date(2028, 2, 28), date(2028, 3, 1))
     values = windows(stay, [2019, 2020], seasonal)
     days = {
@@ -232,7 +231,7 @@ def test_stay_over_29_february_has_its_own_dates_in_years_without_it():
         assert record.temperature_max_mean == pytest.approx(np.mean(highs))
 
 
-def test_every_code_of_the_contract_has_one_condition():
+def test_every_documented_weather_code_has_exactly_one_condition():
     codes = [0, 1, 2, 3, 45, 48, 51, 53, 55, 56, 57, 61, 63, 65, 66, 67, 71, 73, 75, 77, 80, 81,
              82, 85, 86, 95, 96, 99]  # fmt: skip
     assert all(condition_of(code) for code in codes)
@@ -241,7 +240,9 @@ def test_every_code_of_the_contract_has_one_condition():
     assert condition_of(42) is None
 
 
-def test_spread_on_real_series_holds_80_percent_and_beats_ten_raw_days(shared_data):
+def test_climatology_range_covers_80_percent_of_real_days_and_more_than_ten_raw_values_do(
+    shared_data,
+):
     """The whole figure is the benchmark's; here every third year, which is as telling."""
     figures = weather_climatology.evaluate(shared_data / "climate", 2012, 2024, 4)
     print(figures)
@@ -250,7 +251,7 @@ def test_spread_on_real_series_holds_80_percent_and_beats_ten_raw_days(shared_da
     assert figures["brier_ratio"] <= 0.925
 
 
-def test_stated_error_of_the_cell_brings_station_days_into_the_range(shared_data):
+def test_climatology_range_widened_by_the_grid_cell_error_covers_station_observations(shared_data):
     folder = shared_data / "climate"
     (rome,) = (
         one
@@ -266,10 +267,3 @@ def test_stated_error_of_the_cell_brings_station_days_into_the_range(shared_data
     assert bare.high < 0.75
     assert 0.8 < held.high < 0.9
     assert held.warmer < bare.warmer
-
-
-@pytest.mark.anyio
-async def test_record_from_stored_data_costs_ten_passes_of_two_quantiles_at_most():
-    figures = [await computation.climatology() for _ in range(8)]  # the least is free of other work
-    print(figures)
-    assert min(one["ratio"] for one in figures) <= 10

@@ -47,7 +47,7 @@ def value_of(name: str, value: object) -> float:
 @given(columns)
 @example(([0, 1], {"tmax": [10**400, 280.0], "code": [True, "3"], "sun": [None, -0.0]}))
 @example(([1, 0], {"tmax": [10**30, 999_999_999], "code": [3, 1.5]}))
-def test_every_value_of_an_answer_is_read_as_if_alone(given_columns):
+def test_reading_a_whole_column_equals_reading_each_value_alone(given_columns):
     places, native = given_columns
     dates = [FIRST + timedelta(place) for place in places]
     first, read = read_columns(native, dates, TABLE, FIELDS)
@@ -77,12 +77,12 @@ def test_numbers_of_json_are_read_like_python_numbers(column):
 @pytest.mark.parametrize(
     ("native", "days", "why"),
     [
-        ({}, [], "no dates, or one twice"),
-        ({}, [0, 1, 0], "no dates, or one twice"),
+        ({}, [], "the answer has no dates, or a date twice"),
+        ({}, [0, 1, 0], "the answer has no dates, or a date twice"),
         ({}, [0, 6000], "the dates lie too far apart"),
-        ({"tmax": [1.0]}, [0, 1], "a column is not as long as its dates"),
-        ({"tmax": "ab"}, [0, 1], "a column is not as long as its dates"),
-        ({"tmax": {"a": 1, "b": 2}}, [0, 1], "a column is not as long as its dates"),
+        ({"tmax": [1.0]}, [0, 1], "a column has another number of values than of dates"),
+        ({"tmax": "ab"}, [0, 1], "a column has another number of values than of dates"),
+        ({"tmax": {"a": 1, "b": 2}}, [0, 1], "a column has another number of values than of dates"),
     ],
 )
 def test_mismatched_dates_and_columns_are_refused_with_a_reason(native, days, why):

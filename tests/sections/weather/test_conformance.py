@@ -25,7 +25,6 @@ from location_context.settings import Settings
 from location_context.upstream.http import HttpClient, HttpResponse
 from tests.fakes.server import FakeResponse, FakeServer
 
-pytestmark = pytest.mark.anyio
 CELL = Cell(-15.75, -48.0, "America/Sao_Paulo")
 
 
@@ -64,7 +63,7 @@ def test_recorded_forecast_of_nulls_has_no_values(shared_data):
     assert np.isnan(columns["temperature_max"]).all()
 
 
-async def test_recorded_and_quoted_errors_are_errors_of_the_provider(shared_data):
+async def test_recorded_and_documented_errors_are_read_as_errors_of_the_provider(shared_data):
     """A 400 is an error of its own, never a crash."""
     today = date(2026, 10, 4)
     for _, body in recorded(shared_data, "errors/*400*.json"):
@@ -85,7 +84,7 @@ async def test_recorded_and_quoted_errors_are_errors_of_the_provider(shared_data
 @pytest.mark.parametrize(
     ("name", "seconds"), [("minutely", 60), ("hourly", 3600), ("daily", 12 * 3600 + 61)]
 )
-def test_quoted_429_says_how_long_to_pause(shared_data, name, seconds):
+def test_documented_status_429_of_open_meteo_sets_how_long_calls_pause(shared_data, name, seconds):
     body = (shared_data / "open_meteo" / "errors" / f"quoted_{name}_limit_429.json").read_bytes()
     answer = HttpResponse("Open-Meteo", 429, {}, body)
     backoff = open_meteo_backoff(lambda: datetime(2026, 11, 21, 12, tzinfo=UTC))(answer)
@@ -100,7 +99,7 @@ def norway(shared_data):
     }
 
 
-def test_recorded_steps_of_met_norway_become_local_days(norway):
+def test_recorded_hourly_steps_of_met_norway_are_aggregated_to_local_days(norway):
     steps = norway["lat51.5lon-0.1altitude25_complete.json"]["data"]["properties"]["timeseries"]
     first, columns = aggregate_to_days(steps, "Europe/London", date(2020, 7, 20))
     assert first == date(2020, 7, 20)
@@ -135,7 +134,7 @@ def test_rain_is_neither_lost_nor_doubled_over_local_midnights(norway):
         assert total >= 0.8 * whole  # what falls on half-covered days at the ends is left out
 
 
-def test_compact_answers_are_read_too(norway):
+def test_compact_answers_of_met_norway_are_read(norway):
     steps = norway["lat40.7lon-74.0altitude10_compact.json"]["data"]["properties"]["timeseries"]
     first, columns = aggregate_to_days(steps, "America/New_York", date(2020, 7, 20))
     assert first == date(2020, 7, 20)
@@ -144,7 +143,7 @@ def test_compact_answers_are_read_too(norway):
     assert np.isnan(columns["precipitation_probability"]).all()
 
 
-async def test_second_call_of_met_norway_is_conditional_and_not_before_expiry(norway):
+async def test_met_norway_is_called_again_only_after_expiry_and_conditionally(norway):
     body = norway["lat51.5lon-0.1altitude25_complete.json"]
     moment = [datetime(2020, 7, 20, 11, 44, 31, tzinfo=UTC)]
     served = {name: body["headers"][name] for name in ("Expires", "Last-Modified")}

@@ -49,7 +49,7 @@ def normals(days: int, high: float, low: float, sd: float = 4.0) -> estimate.Nor
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(degrees, degrees, degrees), min_size=1, max_size=18), degrees, degrees)
-def test_low_mean_and_high_keep_their_order(issued, one, other):
+def test_calibrated_low_mean_and_high_temperatures_keep_their_order(issued, one, other):
     lows, means, highs = np.array([sorted(day) for day in issued]).T
     held = normals(len(issued), max(one, other), min(one, other))
     series = forecast(
@@ -65,7 +65,7 @@ def test_low_mean_and_high_keep_their_order(issued, one, other):
         assert (found[name] < found[f"{name}_p90"]).all()
 
 
-def test_past_days_stay_as_issued_without_a_range():
+def test_past_days_keep_the_issued_values_without_a_p10_p90_range():
     stay = Stay(TODAY - timedelta(3), TODAY + timedelta(1))
     series = forecast(stay.days, temperature_max=20.0, temperature_min=10.0, temperature_mean=14.0)
     lead = estimate.leads(stay, TODAY, TODAY)
@@ -78,7 +78,7 @@ def test_past_days_stay_as_issued_without_a_range():
     assert (found["temperature_max"][3:] < 20).all()
 
 
-def test_yesterdays_forecast_has_a_lead_of_one_day_more():
+def test_forecast_issued_yesterday_has_lead_times_one_day_longer():
     stay = Stay(TODAY, TODAY + timedelta(2))
     assert estimate.leads(stay, TODAY - timedelta(1), TODAY).tolist() == [1, 2, 3]
 
@@ -94,14 +94,14 @@ def test_climatology_is_corrected_to_the_height_of_the_forecast(
     assert estimate.height_between(*grids, point_height) == pytest.approx(kelvin)
 
 
-def test_crossing_highs_and_lows_become_the_value_between_them():
+def test_calibrated_high_is_never_below_the_calibrated_low():
     series = forecast(9, temperature_max=30.0, temperature_min=29.5)
     lead = np.full(9, 8.0)
     found = estimate.calibrated(series, normals(9, 1.0, 0.8), lead, CALIBRATION).columns
     assert (found["temperature_max"] >= found["temperature_min"]).all()
 
 
-def test_date_without_climatology_has_the_usual_spread_of_its_lead():
+def test_date_without_climatology_has_the_usual_range_of_its_lead_time():
     held = normals(3, 15, 8)
     held.mean[0][1] = np.nan
     series = forecast(3, temperature_max=20.0, temperature_min=10.0)
@@ -124,8 +124,9 @@ def test_usual_spread_is_least_at_the_equator_and_largest_in_winter_far_from_it(
         assert south == pytest.approx(north, abs=0.05)
 
 
-@pytest.mark.anyio
-async def test_answer_is_the_weighted_sum_at_the_height_of_the_point(weather):
+async def test_estimate_is_the_weighted_sum_of_forecast_and_climatology_at_the_points_height(
+    weather,
+):
     await (await weather.read(query(NEAR))).awaits
     body = (await weather.read(query(NEAR))).body
     lead = estimate.leads(NEAR, TODAY, TODAY)
@@ -146,7 +147,6 @@ async def test_answer_is_the_weighted_sum_at_the_height_of_the_point(weather):
     assert body.summary.expected_wet_days == pytest.approx(wet, abs=0.06)
 
 
-@pytest.mark.anyio
 async def test_stale_forecast_has_a_wider_range(weather):
     write_grid(weather.settings.data_dir)
     weather.clock.now = datetime(2026, 11, 21, 21, tzinfo=UTC)
@@ -176,7 +176,7 @@ def history(means: list[float | None]) -> list[YearBody]:
     ]  # fmt: skip
 
 
-def test_one_stay_in_five_is_unusual_where_highs_are_drawn_like_past_years():
+def test_one_stay_in_five_is_unusual_if_highs_follow_the_climatology():
     """Whatever the days' own spread: what counts is how the mean of such a stay varies."""
     random = np.random.default_rng(5)
     unusual = 0
@@ -201,14 +201,15 @@ YEARS, CALM = [19.0, 21.0] * 5, [19.5, 20.5] * 5
         (24.0, CALM, 1.7, 4.0),
     ],
 )
-def test_unusual_stay_exceeds_five_years_and_the_error_of_the_cell(now, means, error, unusual):
+def test_stay_is_unusual_if_it_exceeds_past_variation_and_the_grid_cell_error(
+    now, means, error, unusual
+):
     assert estimate.unusual(now, 20.0, history(means), error) == (
         unusual if unusual is None else pytest.approx(unusual)
     )
 
 
-@pytest.mark.anyio
-async def test_answer_ends_with_how_unusual_the_stay_is(weather):
+async def test_summary_text_says_how_much_warmer_than_usual_the_stay_is(weather):
     await (await weather.read(query(NEAR))).awaits
     plain = (await weather.read(query(NEAR))).body.summary.text
     assert "usual" not in plain
@@ -224,9 +225,8 @@ async def test_answer_ends_with_how_unusual_the_stay_is(weather):
     assert all(row.span and row.span[0] < row.span[3] for row in rows)
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(("units", "factor"), [("metric", 1.0), ("imperial", 1.8)])
-async def test_range_of_climatology_includes_the_error_of_its_cell(
+async def test_climatology_range_includes_the_error_of_its_grid_cell(
     weather, monkeypatch, units, factor
 ):
     far = query(FAR, units=units)
@@ -242,8 +242,7 @@ async def test_range_of_climatology_includes_the_error_of_its_cell(
             assert widths[0] == pytest.approx(expected, abs=0.11)
 
 
-@pytest.mark.anyio
-async def test_forecast_names_the_error_of_the_cell_in_its_usual_range(weather):
+async def test_typical_range_of_a_forecast_includes_the_grid_cell_error_of_nasa_power(weather):
     del weather.section.sources.archives.providers[0]  # NASA POWER is left
     first = await weather.read(query(NEAR))
     assert first.body.basis.representativeness is None
@@ -254,7 +253,7 @@ async def test_forecast_names_the_error_of_the_cell_in_its_usual_range(weather):
         assert day.typical.temperature_max_p90 - day.typical.temperature_max_p10 >= 2 * Z90 * 1.7
 
 
-def test_error_of_climatology_widens_far_estimates_only():
+def test_climatology_error_widens_the_range_only_at_long_lead_times():
     lead = np.array([0.0, CALIBRATION.horizon])
     known = CALIBRATION.temperature("temperature_max", *np.full((3, 2), 3.0), lead, "raw")
     held = CALIBRATION.temperature("temperature_max", *np.full((3, 2), 3.0), lead, "raw", 1.7)
@@ -264,8 +263,7 @@ def test_error_of_climatology_widens_far_estimates_only():
     assert far == pytest.approx(np.hypot(3.0, 1.7) / 3.0)
 
 
-@pytest.mark.anyio
-async def test_year_without_the_stays_dates_does_not_hide_an_unusual_stay(weather):
+async def test_past_year_without_data_does_not_prevent_the_unusual_weather_sentence(weather):
     weather.open_meteo.missing = {day.replace(year=2020) for day in NEAR.dates()}
     await (await weather.read(query(NEAR))).awaits
     weather.open_meteo.warmer = 12.0
@@ -275,8 +273,7 @@ async def test_year_without_the_stays_dates_does_not_hide_an_unusual_stay(weathe
     assert "warmer than usual" in body.summary.text
 
 
-@pytest.mark.anyio
-async def test_monthly_mean_moves_a_day_and_keeps_its_range(weather):
+async def test_climatology_of_monthly_means_shifts_high_and_low_of_late_days_equally(weather):
     write_grid(weather.settings.data_dir)  # 20 °C in November, where highs of 8 °C are forecast
     stay = Stay(TODAY, TODAY + timedelta(15))
     body = (await weather.read(query(stay))).body
@@ -288,7 +285,7 @@ async def test_monthly_mean_moves_a_day_and_keeps_its_range(weather):
     assert (last.temperature_max + last.temperature_min) / 2 == pytest.approx(20, abs=2)
 
 
-def test_fields_without_an_estimate_stay_as_issued():
+def test_fields_without_a_calibration_keep_the_issued_values():
     series = forecast(4, temperature_max=20.0, temperature_min=10.0, wind_speed_max=30.0)
     series = replace(series, columns={**series.columns, "precipitation_sum": np.full(4, 7.0)})
     found = estimate.calibrated(series, normals(4, 10, 2), np.arange(4.0), CALIBRATION)

@@ -57,7 +57,7 @@ def run(*options, name: str = "forecast_spread") -> subprocess.CompletedProcess[
     )  # fmt: skip
 
 
-def test_unseen_files_are_judged_with_the_shipped_coefficients(tmp_path):
+def test_forecast_pairs_from_files_are_evaluated_with_the_shipped_coefficients(tmp_path):
     packed, plain, out = (tmp_path / name for name in ("a.csv.gz", "b.csv", "out.csv"))
     write(packed, rows(760))
     gap = [row for row in rows(40, leads=(1, 2), station="Shore") if row[3].day % 5]
@@ -84,7 +84,7 @@ def test_unseen_files_are_judged_with_the_shipped_coefficients(tmp_path):
             assert [row[name] for name in forecast_spread.OUT[7:11]] == [""] * 4
 
 
-def test_headline_is_true_of_stays_that_turn_out_so():
+def test_evaluation_compares_the_rain_headline_with_observed_wet_days_of_the_stay():
     outcomes = {1: (0, 0), 2: (0, 1), 3: (0, 0), 4: (1, 1)}
     chances = {1: (0.05, 0.1), 2: (0.1, 0.1), 3: (0.2, 0.2), 4: (0.9, 0.9)}
     lines = [
@@ -107,7 +107,7 @@ def test_headline_is_true_of_stays_that_turn_out_so():
     assert many._replace(said=100, true=70).verdict == "pass"
 
 
-def test_climatology_comes_from_other_years_or_excludes_the_fortnight():
+def test_climatology_used_for_evaluation_excludes_the_year_or_fortnight_being_evaluated():
     days = np.datetime64("2021-01-01") + np.arange(2 * 365)
     warm = np.where(days < np.datetime64("2022-01-01"), 10.0, 20.0)
     mean, _, years = forecast_pairs.Series(days, warm).climate()
@@ -136,7 +136,9 @@ def test_climatology_comes_from_other_years_or_excludes_the_fortnight():
          "row 2: a chance of rain is 0 to 1, not 40"),
     ],
 )  # fmt: skip
-def test_invalid_file_is_refused_with_a_sentence(tmp_path, name, lines, header, message):
+def test_invalid_forecast_pairs_file_is_refused_with_a_message(
+    tmp_path, name, lines, header, message
+):
     if lines is not None:
         write(tmp_path / name, lines, header)
     done = run("--pairs", tmp_path / name)
@@ -146,7 +148,7 @@ def test_invalid_file_is_refused_with_a_sentence(tmp_path, name, lines, header, 
     assert name in done.stderr
 
 
-def test_coefficients_are_fitted_only_on_described_sources(tmp_path):
+def test_calibration_is_not_fitted_on_a_source_that_the_script_does_not_describe(tmp_path):
     write(tmp_path / "pairs.csv", rows(3))
     done = run("--pairs", tmp_path / "pairs.csv", name="fit_forecast_calibration")
     assert done.returncode == 1

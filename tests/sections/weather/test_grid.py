@@ -50,7 +50,7 @@ def series(folder, place, first: date, last: date):
     return FallbackGrid(folder).series(Point(*place, "UTC"), Stay(first, last))
 
 
-def test_grid_holds_the_values_of_the_package(tmp_path):
+def test_fallback_grid_has_the_values_of_the_itur_package(tmp_path):
     values, _ = grid.extract(package(tmp_path / "itur.whl"), quiet)
     path = grid.write(values, tmp_path / FILE)
     assert path.stat().st_size < 6_000_000
@@ -62,13 +62,13 @@ def test_grid_holds_the_values_of_the_package(tmp_path):
 
 
 @pytest.mark.parametrize("place", [(90, 0), (-90, 0), (0, 180), (0, -179.9999), (89.99, 179.99)])
-def test_every_corner_of_the_earth_is_answered(tmp_path, place):
+def test_fallback_grid_has_values_at_every_corner_of_the_earth(tmp_path, place):
     write_grid(tmp_path)
     outlook = series(tmp_path, place, date(2027, 1, 1), date(2027, 4, 2))
     assert np.isfinite(outlook.columns["temperature_mean"]).all()
 
 
-def test_season_is_interpolated_between_months_and_over_new_year(tmp_path):
+def test_monthly_values_are_interpolated_to_days_and_across_new_year(tmp_path):
     write_grid(tmp_path)
     outlook = series(tmp_path, (10, 10), date(2026, 12, 16), date(2027, 1, 16))
     values = outlook.columns["temperature_mean"]
@@ -78,7 +78,7 @@ def test_season_is_interpolated_between_months_and_over_new_year(tmp_path):
     assert np.abs(np.diff(values)).max() < 0.5
 
 
-def test_grid_fills_temperature_and_rain_only(tmp_path):
+def test_fallback_grid_fills_temperature_and_rain_only(tmp_path):
     write_grid(tmp_path)
     outlook = series(tmp_path, (10, 10), date(2027, 1, 1), date(2027, 1, 3))
     filled = {name for name, column in outlook.columns.items() if np.isfinite(column).any()}
@@ -86,7 +86,7 @@ def test_grid_fills_temperature_and_rain_only(tmp_path):
     assert (outlook.kind, list(outlook.years), list(outlook.history)) == ("monthly_mean", [], [])
 
 
-def test_grid_made_while_the_server_runs_is_used(tmp_path):
+def test_fallback_grid_built_while_the_server_runs_is_used(tmp_path):
     held = FallbackGrid(tmp_path)
     stay = Stay(date(2027, 1, 1), date(2027, 1, 3))
     assert held.series(Point(0, 0, "UTC"), stay) is None
@@ -114,7 +114,9 @@ def test_damaged_grid_counts_as_missing(tmp_path, damage):
         lambda name, field: field + 1000 if "1510" in name else field,
     ],
 )
-def test_unexpected_package_is_refused_and_the_old_grid_stays(tmp_path, change):
+def test_unexpected_content_of_the_itur_package_is_refused_and_the_old_grid_is_kept(
+    tmp_path, change
+):
     write_grid(tmp_path)
     before = (tmp_path / FILE).read_bytes()
     with pytest.raises(OperatorError):
@@ -122,7 +124,7 @@ def test_unexpected_package_is_refused_and_the_old_grid_stays(tmp_path, change):
     assert (tmp_path / FILE).read_bytes() == before
 
 
-def test_file_that_is_not_a_package_is_refused(tmp_path):
+def test_file_that_is_not_a_python_package_is_refused(tmp_path):
     (tmp_path / "itur.whl").write_bytes(b"PK not really")
     with pytest.raises(OperatorError):
         grid.extract(tmp_path / "itur.whl", quiet)

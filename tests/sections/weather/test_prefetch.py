@@ -2,8 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,13 +14,14 @@ from location_context.sections.cached_section import CachedSection
 from location_context.sections.section import SectionContext
 from location_context.sections.weather.climatology import months_to_horizon
 from location_context.sections.weather.records import month_span
+from location_context.sections.weather.retrieval.archives import _CellFetch
 from location_context.sections.weather.section import Weather
 from location_context.settings import Secret
 from location_context.stay import Stay
 from location_context.storage.datasets import SqlClimateStore
 from location_context.storage.redis import RedisLink
 from location_context.storage.shared import RedisSharedStore
-from location_context.upstream.deadline import Deadline
+from location_context.upstream.deadline import Deadline, SingleFlight
 from location_context.upstream.http import HttpClient
 from tests.fakes.nasa_power import PATH as POWER
 from tests.fakes.open_meteo import ARCHIVE, FORECAST, refused
@@ -35,8 +37,6 @@ from tests.sections.weather.conftest import (
     query,
     write_grid,
 )
-
-pytestmark = pytest.mark.anyio
 
 
 async def fetched_behind(
@@ -66,7 +66,7 @@ async def test_answer_does_not_wait_for_the_archive_and_the_next_one_uses_it(wea
     assert len(second.body.history) == 10
 
 
-async def test_one_archive_call_serves_all_forecasts_of_the_cell_to_the_horizon(weather):
+async def test_one_archive_call_serves_all_forecast_stays_in_the_same_grid_cell(weather):
     await asyncio.gather(*(fetched_behind(weather) for _ in range(20)))
     before = len(weather.open_meteo.requests)
     for days in range(16):
@@ -101,7 +101,7 @@ async def test_stored_years_of_the_second_archive_are_used(weather):
     assert reading.body.basis.spread.climatology == "archive"
 
 
-async def test_months_fetched_meanwhile_are_not_fetched_in_the_background(weather):
+async def test_archive_months_fetched_meanwhile_are_not_fetched_again_in_the_background(weather):
     near = Stay(date(2026, 12, 3), date(2026, 12, 6))
     first = await weather.read(query(near))
     await weather.read(query(Stay(date(2027, 12, 3), date(2027, 12, 9))))
@@ -109,7 +109,7 @@ async def test_months_fetched_meanwhile_are_not_fetched_in_the_background(weathe
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_answer_does_not_wait_for_the_background_call_of_another(weather):
+async def test_answer_does_not_wait_for_the_background_archive_call_of_another_answer(weather):
     called, may_answer = threading.Event(), threading.Event()
     respond = weather.open_meteo.server.respond
 
@@ -147,11 +147,19 @@ class Processes:
             for client, store in zip(clients, self.stores, strict=True)
         ]  # fmt: skip
 
-    @property
-    def waiting(self) -> int:
-        """How many wait for a call to the archive of their process, or of the other."""
-        joined = (one.sources.archives.providers[0].client.calls.joined for one in self.sections)
-        return sum(joined) + sum(one.looked_up["waited"] for one in self.stores)
+
+@pytest.fixture
+def joined(monkeypatch: pytest.MonkeyPatch) -> list[Hashable]:
+    """The fetches under way from an archive that further callers of their process share."""
+    found, start = list[Hashable](), SingleFlight.start
+
+    def noted(flights: SingleFlight[Any], key: Hashable, fetch: Any) -> asyncio.Task[Any]:
+        if key in flights and isinstance(key, _CellFetch):
+            found.append(key)
+        return start(flights, key, fetch)
+
+    monkeypatch.setattr(SingleFlight, "start", noted)
+    return found
 
 
 @pytest.fixture
@@ -186,14 +194,20 @@ class Gate:
 
 
 @pytest.mark.parametrize("guest", [0, 1], ids=["this process", "another process"])
-async def test_caller_awaits_months_that_are_being_fetched(weather, processes, guest):
+async def test_caller_waits_for_archive_months_that_are_being_fetched(
+    weather, processes, joined, guest
+):
     gate = Gate(weather, ARCHIVE)
     first = await processes.sections[0].read(query(NEAR), Deadline.after(60))
     await wait_in_loop_until(lambda: weather.open_meteo.calls(ARCHIVE))  # November and December
     far = query(Stay(date(2027, 12, 3), date(2027, 12, 9)))
     asking = asyncio.create_task(processes.sections[guest].read(far, Deadline.after(60)))
     await wait_in_loop_until(
-        lambda: processes.waiting == 1 or len(weather.open_meteo.calls(ARCHIVE)) == 2
+        lambda: (
+            joined
+            or any(one.looked_up["waited"] for one in processes.stores)
+            or len(weather.open_meteo.calls(ARCHIVE)) == 2
+        )
     )
     gate.open()
     assert (await asking).body.basis.kind == "reanalysis"
@@ -202,7 +216,9 @@ async def test_caller_awaits_months_that_are_being_fetched(weather, processes, g
 
 
 @pytest.mark.parametrize("guest", [0, 1], ids=["this process", "another process"])
-async def test_late_forecast_fetches_the_whole_horizon_in_one_call(weather, processes, guest):
+async def test_archive_months_for_the_whole_forecast_horizon_are_fetched_in_one_call(
+    weather, processes, guest
+):
     gate = Gate(weather, FORECAST)
     december = query(Stay(date(2026, 12, 3), date(2026, 12, 6)))
     late = asyncio.create_task(processes.sections[0].read(december, Deadline.after(60)))
@@ -252,7 +268,9 @@ async def test_background_call_uses_the_next_archive_once_half_the_budget_is_spe
     assert [one.query["latitude"] for one in weather.nasa_power.requests].count("49.0000") == 1
 
 
-async def test_uncalibrated_values_are_as_issued_and_call_no_archive(weather, build_section):
+async def test_disabled_calibration_returns_issued_values_and_calls_no_archive(
+    weather, build_section
+):
     section = build_section(calibrate_forecast=False)
     reading = await weather.read(query(NEAR), section=section)
     assert reading.awaits is None
@@ -273,7 +291,7 @@ async def test_fallback_grid_replaces_the_climatology_and_is_named(weather):
     assert all(day.temperature_max_p10 < day.temperature_max_p90 for day in body.days)
 
 
-async def test_cached_answer_is_reused_until_the_climatology_has_come(weather):
+async def test_cached_answer_is_reused_until_the_climatology_has_been_fetched(weather):
     cached = CachedSection(weather.section, weather.clock)
     first = await cached.read(query(NEAR), Deadline.after(4))
     assert await cached.read(query(NEAR), Deadline.after(4)) is first
@@ -283,7 +301,7 @@ async def test_cached_answer_is_reused_until_the_climatology_has_come(weather):
     assert await cached.read(query(NEAR), Deadline.after(4)) is second
 
 
-async def test_closing_cancels_background_calls(weather):
+async def test_closing_the_weather_section_cancels_its_background_calls(weather):
     await weather.read(query(NEAR))  # loads what it needs: a late forecast calls the archive
     await weather.section.sources.archives.repository.flush()
     weather.open_meteo.server.requests.clear()
@@ -301,7 +319,9 @@ async def test_closing_cancels_background_calls(weather):
 @pytest.mark.parametrize(
     "today", [date(2026, 11, 21), date(2026, 12, 28), date(2027, 1, 5), date(2028, 2, 20)]
 )
-async def test_requested_months_serve_every_stay_within_the_horizon(weather, today):
+async def test_prefetched_archive_months_serve_every_stay_within_the_forecast_horizon(
+    weather, today
+):
     """Over New Year too, where a stay that begins in January has its Januaries a year earlier."""
     weather.clock.now = datetime(today.year, today.month, today.day, 12, tzinfo=UTC)
     await fetched_behind(weather, Stay(today, today))

@@ -198,7 +198,7 @@ def steps(product: Product) -> dict[str, Steps]:
 
 @pytest.mark.parametrize("product", ["raw", "damped"])
 @pytest.mark.parametrize("what", ["mean max", "mean min", "width max", "width min"])
-def test_step_at_the_horizon_is_smaller_than_ordinary_changes(what, product):
+def test_jump_from_forecast_to_climatology_is_smaller_than_ordinary_daily_changes(what, product):
     """At most one place in a hundred has a step as large as one ordinary step in twenty."""
     found = steps(product)[what]
     usual = np.quantile(found.ordinary, 0.95)
@@ -209,6 +209,6 @@ def test_step_at_the_horizon_is_smaller_than_ordinary_changes(what, product):
 
 @pytest.mark.parametrize("product", ["raw", "damped"])
 @pytest.mark.parametrize("what", ["chance of rain", "amount"])
-def test_rain_of_day_15_joins_that_of_past_years(what, product):
+def test_chance_of_rain_does_not_jump_after_day_15(what, product):
     found = steps(product)[what]
     assert max(found.next_day.max(), found.same_day.max()) < np.quantile(found.ordinary, 0.95)

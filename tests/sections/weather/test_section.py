@@ -20,10 +20,8 @@ from tests.fakes import weather_truth
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
 from tests.sections.weather.conftest import CUSTOMER, FAR, NEAR, PARIS, TODAY, query
 
-pytestmark = pytest.mark.anyio
 
-
-async def test_stay_within_the_horizon_is_a_forecast_of_its_days(weather):
+async def test_stay_within_the_forecast_horizon_gets_a_daily_forecast(weather):
     reading = await weather.read(query(NEAR))
     body = reading.body
     assert (body.mode, body.basis.kind, body.basis.provider) == (
@@ -37,7 +35,7 @@ async def test_stay_within_the_horizon_is_a_forecast_of_its_days(weather):
     assert reading.fresh_until == weather.clock() + timedelta(minutes=30)
 
 
-async def test_issued_values_are_the_providers_and_other_fields_stay_as_they_are(weather):
+async def test_issued_and_uncalibrated_values_equal_those_of_the_provider(weather):
     body = (await weather.read(query(NEAR))).body
     height = weather_truth.terrain(PARIS.lat, PARIS.lng)
     for day in body.days:
@@ -52,7 +50,7 @@ async def test_issued_values_are_the_providers_and_other_fields_stay_as_they_are
         assert day.uv_index_max == 4.2
 
 
-async def test_stay_beyond_the_horizon_is_ten_years_of_its_dates(weather):
+async def test_stay_beyond_the_forecast_horizon_gets_the_climatology_of_ten_years(weather):
     reading = await weather.read(query(FAR))
     body = reading.body
     assert (body.mode, body.basis.kind) == ("climatology", "reanalysis")
@@ -90,7 +88,7 @@ def in_year(stay: Stay, year: int) -> list[date]:
     ],
     ids=["week", "new year", "leap day", "over a leap day", "february's end", "three months"],
 )
-async def test_history_has_the_same_dates_of_each_year(weather, today, stay):
+async def test_history_has_the_dates_of_the_stay_in_each_past_year(weather, today, stay):
     weather.clock.now = datetime(today.year, today.month, today.day, 12, tzinfo=UTC)
     body = (await weather.read(query(stay))).body
     assert [day.date for day in body.days] == list(stay.dates())
@@ -108,7 +106,7 @@ async def test_history_has_the_same_dates_of_each_year(weather, today, stay):
         assert year.wet_days == sum(day["precipitation_sum"] >= 1 for day in days)
 
 
-async def test_both_modes_have_the_same_keys(weather):
+async def test_forecast_and_climatology_have_the_same_keys(weather):
     payloads = [(await weather.read(query(stay))).payload for stay in (NEAR, FAR)]
     near, far = (msgspec.json.decode(payload) for payload in payloads)
     assert near.keys() == far.keys()
@@ -130,7 +128,9 @@ async def test_both_modes_have_the_same_keys(weather):
     ],
     ids=["within a month", "over two months"],
 )
-async def test_cold_week_costs_one_call_and_its_months_no_more(weather, stay, units, later):
+async def test_first_week_costs_one_archive_call_and_other_weeks_of_the_same_months_none(
+    weather, stay, units, later
+):
     await weather.read(query(stay))
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
     heights = len(weather.open_meteo.requests) - 1
@@ -140,7 +140,7 @@ async def test_cold_week_costs_one_call_and_its_months_no_more(weather, stay, un
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_stay_around_a_stored_february_is_answered_by_the_first_archive(weather):
+async def test_stay_that_contains_a_stored_february_is_answered_by_the_first_archive(weather):
     await weather.read(query(Stay(date(2027, 2, 8), date(2027, 2, 12))))
     result = await weather.read(query(Stay(date(2027, 1, 28), date(2027, 3, 3))))
     assert result.body.basis.provider == "Open-Meteo"
@@ -171,7 +171,9 @@ async def test_only_a_newly_complete_year_is_fetched(weather):
     ("zone", "lat", "lng", "hour"),
     [("Pacific/Kiritimati", 1.87, -157.43, 11), ("Etc/GMT+12", 0.0, -176.0, 11)],
 )
-async def test_horizon_follows_the_date_at_the_point(weather, zone, lat, lng, hour):
+async def test_forecast_horizon_is_counted_from_the_local_date_of_the_point(
+    weather, zone, lat, lng, hour
+):
     weather.clock.now = datetime(2026, 11, 21, hour, 0, tzinfo=UTC)
     point = Point(lat, lng, zone)
     today = point.today(weather.clock())
@@ -195,14 +197,14 @@ async def test_midnight_at_the_point_turns_climatology_into_a_forecast(weather):
 
 
 @pytest.mark.parametrize("days_ago", [1, 14, 15, 40, 91])
-async def test_current_stay_is_a_forecast_of_all_its_days(weather, days_ago):
+async def test_stay_that_has_begun_gets_a_forecast_with_its_past_days(weather, days_ago):
     stay = Stay(TODAY - timedelta(days_ago), TODAY)
     body = (await weather.read(query(stay))).body
     assert body.mode == "forecast"
     assert all(day.temperature_max is not None for day in body.days)
 
 
-async def test_past_days_are_unknown_under_a_provider_without_them(weather):
+async def test_past_days_of_a_stay_are_unknown_if_the_provider_has_no_past_days(weather):
     weather.open_meteo.lacking = {"temperature_2m_max"}
     body = (await weather.read(query(Stay(TODAY - timedelta(2), TODAY + timedelta(2))))).body
     assert body.basis.provider == "MET Norway"
@@ -221,7 +223,7 @@ async def test_stay_that_has_ended_at_the_point_is_not_applicable(weather):
     assert len(weather.open_meteo.calls(FORECAST)) == 1
 
 
-async def test_stay_at_new_year_uses_no_dates_that_have_not_come(weather):
+async def test_climatology_of_a_stay_at_new_year_uses_no_future_dates(weather):
     weather.clock.now = datetime(2027, 1, 12, 12, tzinfo=UTC)
     stay = Stay(date(2027, 12, 29), date(2028, 1, 3))
     body = (await weather.read(query(stay))).body
@@ -230,7 +232,9 @@ async def test_stay_at_new_year_uses_no_dates_that_have_not_come(weather):
     assert len(body.basis.years) == 10
 
 
-async def test_valley_and_peak_in_one_cell_answer_the_same_in_both_orders(weather, build_section):
+async def test_answers_for_valley_and_peak_in_one_grid_cell_do_not_depend_on_request_order(
+    weather, build_section
+):
     valley = Point(46.02, 7.70, "Europe/Zurich", "CH", "CH-VS")
     peak = Point(45.98, 7.66, "Europe/Zurich", "CH", "CH-VS")
     answers = []
@@ -272,14 +276,14 @@ class ForgetfulStore:
     async def save_elevations(self, *_): ...
 
 
-async def test_temperature_without_a_height_is_not_corrected(weather):
+async def test_temperature_is_not_corrected_if_the_elevation_is_unknown(weather):
     weather.open_meteo.terrain = lambda *_: math.nan
     body = (await weather.read(query(FAR))).body
     assert body.basis.point_elevation is None
     assert body.basis.temperature_correction is None
 
 
-async def test_sea_is_a_height_like_any_other(weather):
+async def test_elevation_zero_is_not_taken_for_a_missing_elevation(weather):
     weather.open_meteo.terrain = lambda *_: 0.0
     for stay in (NEAR, FAR):
         basis = (await weather.read(query(stay))).body.basis
@@ -287,7 +291,7 @@ async def test_sea_is_a_height_like_any_other(weather):
         assert basis.temperature_correction == 0.0
 
 
-async def test_missing_days_and_years_are_left_out_and_named(weather):
+async def test_climatology_omits_days_and_years_missing_in_the_archive(weather):
     weather.open_meteo.missing = {date(2020, 2, 1) + timedelta(n) for n in range(20)}
     weather.open_meteo.missing |= {date(2018, 2, 5)}
     body = (await weather.read(query(FAR))).body
@@ -297,14 +301,14 @@ async def test_missing_days_and_years_are_left_out_and_named(weather):
     assert len(weather.open_meteo.calls(ARCHIVE)) == 2
 
 
-async def test_fewer_known_years_are_used_and_counted_in_words(weather):
+async def test_climatology_of_fewer_years_states_their_number_in_the_summary(weather):
     weather.open_meteo.missing = {date(1990, 1, 1) + timedelta(n) for n in range(365 * 30)}
     body = (await weather.read(query(FAR))).body
     assert body.basis.years == list(range(2020, 2026))
     assert body.summary.text.endswith(" Based on 6 years of data.")
 
 
-async def test_history_stands_beside_a_forecast_where_the_archive_is_stored(weather):
+async def test_history_accompanies_a_forecast_if_the_archive_is_stored(weather):
     await weather.read(query(Stay(date(2027, 11, 1), date(2027, 11, 7))))
     stay = Stay(date(2026, 11, 24), date(2026, 11, 28))
     body = (await weather.read(query(stay))).body
@@ -316,7 +320,7 @@ async def test_history_stands_beside_a_forecast_where_the_archive_is_stored(weat
     assert (await weather.read(query(same))).body.history == body.history
 
 
-async def test_imperial_units_are_converted_last(weather):
+async def test_imperial_values_are_converted_from_the_metric_values(weather):
     metric = (await weather.read(query(FAR))).body
     imperial = (await weather.read(query(FAR, units="imperial"))).body
     assert imperial.units.temperature == "°F"
@@ -331,7 +335,9 @@ async def test_imperial_units_are_converted_last(weather):
 
 @pytest.mark.parametrize("stay", [NEAR, FAR, Stay(FAR.start, FAR.start)])
 @pytest.mark.parametrize("tag", Languages.load().tags)
-async def test_summary_is_the_cards_sentence_in_plain_characters(weather, stay, tag):
+async def test_summary_text_is_the_headline_of_the_widget_card_without_special_spaces(
+    weather, stay, tag
+):
     language = Languages.load().choose(tag)
     body = (await weather.read(query(stay, language=language))).body
     headline = stay_text(body, TODAY, Formatter(language))
@@ -363,7 +369,7 @@ async def test_status_names_the_providers_and_the_stored_archive(weather):
     assert any("climate fallback" in notice for notice in weather.section.warnings())
 
 
-async def test_free_access_is_a_warning_only_on_the_free_hosts(build_section):
+async def test_free_access_warning_appears_only_with_the_free_open_meteo_hosts(build_section):
     urls = {
         f"open_meteo_{name}_url": getattr(Settings(), f"open_meteo_{name}_url")
         for name in ("forecast", "archive")
@@ -373,7 +379,7 @@ async def test_free_access_is_a_warning_only_on_the_free_hosts(build_section):
     assert FREE_ACCESS not in build_section(**urls, **CUSTOMER).warnings()
 
 
-async def test_customers_key_is_a_header_of_every_call_and_in_no_address(weather, build_section):
+async def test_open_meteo_api_key_is_sent_as_a_header_and_never_in_a_url(weather, build_section):
     section = build_section(store=ForgetfulStore(), **CUSTOMER)
     for stay in (NEAR, FAR):
         await weather.read(query(stay), section=section)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -34,7 +33,6 @@ from tests.moved_clock import MovedClock
 from tests.patience import wait_in_loop_until
 from tests.sections.weather.conftest import DOWN, FAR, query
 
-pytestmark = pytest.mark.anyio
 FETCHED = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
@@ -45,7 +43,7 @@ def month(year: int, name: int, value: float = 1.5, fetched_at: datetime = FETCH
     return Month(year, name, Grid(48.75, 2.25, 81.0), fetched_at, values)
 
 
-async def test_months_are_loaded_as_they_were_saved(database):
+async def test_archive_months_are_loaded_as_saved(database):
     store = SqlClimateStore(database)
     saved = [month(year, 2) for year in range(2016, 2026)]
     await store.save([MonthRow.pack("a", "cell", one) for one in saved])
@@ -72,13 +70,13 @@ async def test_every_value_of_a_month_survives_packing(values):
     assert np.array_equal(row.unpack().values, values, equal_nan=True)
 
 
-async def test_months_of_older_versions_are_read():
+async def test_archive_months_stored_by_older_versions_are_read():
     old = zlib.compress(month(2021, 2).values.tobytes(), 1)
     row = msgspec.structs.replace(MonthRow.pack("a", "cell", month(2021, 2)), data=old)
     assert np.array_equal(row.unpack().values, month(2021, 2).values, equal_nan=True)
 
 
-async def test_month_of_noise_takes_2150_bytes_of_an_sqlite_file_at_most(sqlite_settings):
+async def test_archive_month_of_random_values_takes_at_most_2150_bytes_in_sqlite(sqlite_settings):
     """Fields as providers round them; 4,800 before rows had numbers and fields units."""
     database, random = await Database.open(sqlite_settings), np.random.default_rng(1)
     path = Path(sqlite_settings.database.removeprefix("sqlite:///"))
@@ -104,7 +102,7 @@ async def test_month_fetched_again_replaces_the_old_one(database):
     assert row.unpack().values[1, 1] == 2.0
 
 
-async def test_extent_follows_every_row_that_is_added_renewed_or_deleted(database):
+async def test_stored_month_count_is_correct_after_adding_renewing_and_deleting(database):
     store, later = SqlClimateStore(database), datetime(2026, 11, 22, 12, tzinfo=UTC)
     assert await store.extent() == (0, None)
     await store.save([MonthRow.pack("a", "cell", month(year, 2)) for year in range(2000, 2200)])
@@ -115,7 +113,7 @@ async def test_extent_follows_every_row_that_is_added_renewed_or_deleted(databas
     assert await store.extent() == (150, FETCHED)
 
 
-async def test_height_is_stored_once_per_point(database):
+async def test_elevation_is_stored_once_per_point(database):
     store = SqlClimateStore(database)
     assert await store.load_elevation(48.8566, 2.3522) is None
     await store.save_elevations({(48.8566, 2.3522): 35.0, (-0.0001, 180.0): 0.0})
@@ -167,7 +165,7 @@ async def test_worker_reads_months_that_another_worker_stored(weather, build_sec
     assert len(weather.open_meteo.calls(ARCHIVE)) == calls
 
 
-async def test_failed_write_is_repeated_once_there_is_room(database):
+async def test_failed_write_is_repeated_once_the_store_works_again(database):
     store, clock = FailingStore(SqlClimateStore(database)), MovedClock()
     repository = ArchiveRepository(store, clock)
     repository.put("a", "cell", [month(2020, 2)])
@@ -186,7 +184,7 @@ async def test_failed_write_is_repeated_once_there_is_room(database):
     assert await again.load_elevation((48.0, 2.0)) == 35.0
 
 
-async def test_running_section_repeats_failed_writes(database, monkeypatch):
+async def test_background_task_repeats_failed_writes_of_archive_months(database, monkeypatch):
     monkeypatch.setattr(
         "location_context.sections.weather.retrieval.archive_repository.RETRY_WRITE_SECONDS", 0
     )

@@ -1,8 +1,9 @@
 """The section `air_quality`: the European air quality index of each day of the stay."""
 
 import asyncio
+import datetime as dt
 from collections.abc import Iterator, Sequence
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
@@ -57,7 +58,7 @@ class AirQualitySettings(msgspec.Struct, frozen=True, kw_only=True):
 class DayBody(msgspec.Struct, frozen=True, kw_only=True):
     """One day."""
 
-    date: Annotated[date, Meta(description="The date, local to the point.")]
+    date: Annotated[dt.date, Meta(description="The date, local to the point.")]
     index: Annotated[int, Meta(ge=0, description="European air quality index.")]
     level: Annotated[Level, Meta(description="The meaning of the index.")]
 
@@ -149,7 +150,7 @@ def _parse(body: Any) -> list[DayBody]:
     """Whatever this raises is the provider's failure."""
     return [
         DayBody(
-            date=date.fromisoformat(row["day"]),
+            date=dt.date.fromisoformat(row["day"]),
             index=(index := round(row["aqi"])),
             level=next(level for bound, level in LEVELS if index <= bound),
         )

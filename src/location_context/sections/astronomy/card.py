@@ -1,7 +1,8 @@
 """The sky card: the widget's text and drawing of Sun, Moon and night.
 
-The drawing shows the Sun's path on the first remaining day, with the Sun in the evening's best
-light. The best night is the one with the most dark, moonless hours, weighted by meteors an hour.
+The drawing shows the Sun's path on the first day of the stay that is not over. The Sun's disc is
+drawn in the middle of the evening's golden hour. The best night is the night with the most dark,
+moonless hours. In the night of a meteor shower they are multiplied by 1 + meteors per hour.
 """
 
 import math
@@ -20,17 +21,17 @@ from location_context.sections.card import Brief, Card, Fact, Moment
 TEMPLATE = "location_context.sections.astronomy:card.html"
 NOTABLE_DRIFT = 10  # minutes by which the sunset moves before the text mentions it
 NIGHTS_AT_MOST = 35
-MONTH = 28  # days in which a weekday with its number names one date
-FAINTEST = 1.5  # magnitude: as bright as the twenty brightest stars
-FEWEST_HOURS = 1.0  # of dark, moonless sky that make a good night
+MONTH = 28  # days within which "Wed 12" can mean only one date
+FAINTEST = 1.5  # magnitude of the faintest planet listed; twenty stars are as bright
+FEWEST_HOURS = 1.0  # of dark, moonless sky in a good night
 MOONLESS = 0.03  # share of the disc whose light is too weak to mention
 AURORA = 62.0  # degrees of geomagnetic latitude from which it is seen on many dark nights
 DIPOLE = (80.8, -72.7)  # the dipole's northern pole, IGRF-14 for 2025
-RARE, SEEN = 5, 2  # least weight of a highlight among the page's facts, and in the row of its day
+RARE, SEEN = 5, 2  # least weight of a highlight to be a fact of the page, and to be in its row
 
 
 def light(days: Sequence[Day], fmt: Formatter) -> str:
-    """Return one sentence on the Sun's light that holds from the first day to the last."""
+    """Return a sentence on sunset, polar day or polar night that sums up all `days`."""
     sun = days[0].sun
     if change := _change(days, fmt):
         return change
@@ -47,7 +48,11 @@ def light(days: Sequence[Day], fmt: Formatter) -> str:
 
 
 def _sunset(days: Sequence[Day], sunset: datetime, fmt: Formatter) -> str:
-    """Return the time of sunset and its change over the stay, or the time of the best light."""
+    """Return a sentence with the first day's sunset.
+
+    If the sunset moves by 10 minutes or more during the stay, the sentence adds the last day's
+    sunset, otherwise the golden hour.
+    """
     last, golden = days[-1].sun.sunset, days[0].sun.golden_hour_evening
     if last and abs(_minutes(sunset) - _minutes(last)) >= NOTABLE_DRIFT:
         day = fmt.day(days[-1].date) if len(days) < MONTH else fmt.date_short(days[-1].date)
@@ -60,13 +65,13 @@ def _sunset(days: Sequence[Day], sunset: datetime, fmt: Formatter) -> str:
 
 
 def _twilight(day: Day) -> tuple[datetime, datetime] | None:
-    """Return begin and end of civil twilight on a day without sunrise; None if it has none."""
+    """Return begin and end of civil twilight on a day without sunrise; None if there is none."""
     dawn, dusk = day.sun.civil_dawn, day.sun.civil_dusk
     return (dawn, dusk) if dawn and dusk and dawn < dusk else None
 
 
 def _minutes(sunset: datetime) -> int:
-    """Return the minutes from noon to a sunset, so that one after midnight counts as late."""
+    """Return the minutes from 12:00 to a sunset; a sunset at 00:30 is 750, not -690."""
     return (sunset.hour * 60 + sunset.minute - 720) % 1440
 
 
@@ -77,7 +82,7 @@ def _never_dark(day: Day) -> bool:
 
 
 def _change(days: Sequence[Day], fmt: Formatter) -> str:
-    """Return a sentence if the Sun begins or ceases to rise or set within the stay."""
+    """Return a sentence on the first day that begins or ends a polar day or night, or ""."""
     for before, after in pairwise(days):
         if before.sun.status == after.sun.status:
             continue
@@ -96,8 +101,8 @@ def _change(days: Sequence[Day], fmt: Formatter) -> str:
 class NightView:
     """One night as the template shows it.
 
-    `lit` is the Moon's lit part as SVG path data around (0, 0), empty at new Moon; `turn` is its
-    rotation in degrees clockwise.
+    `lit` is the outline of the Moon's lit part: SVG path data around (0, 0), empty at new Moon.
+    The template rotates the outline by `turn` degrees clockwise. `spoken` is for screen readers.
     """
 
     dates: str
@@ -124,21 +129,24 @@ def _night(day: Day, turn: int, dates: str, fmt: Formatter) -> NightView:
 
 
 def _night_of(evening: date, days: Sequence[Day], fmt: Formatter) -> str:
-    """Return both dates of a night, with months in a stay so long that a day's name repeats."""
+    """Return both dates of a night, such as "Wed 12 to Thu 13"; long stays also need the month."""
     name = fmt.day if len(days) < MONTH else fmt.date_short
     text = fmt.gettext("{first} to {second}")
     return text.format(first=name(evening), second=name(evening + timedelta(days=1)))
 
 
 def _no_window(day: Day, fmt: Formatter) -> str:
-    """Return why there is no dark window: the Sun is not deep enough, or the Moon is up."""
+    """Return the text for a night without a dark window.
+
+    Either the Sun stays above -18°, or the Moon is up during all dark hours.
+    """
     if _never_dark(day):
         return fmt.gettext("Never fully dark")
     return fmt.gettext("Moon up all night")
 
 
 def _best(nights: Sequence[Day], found: Sequence[HighlightView]) -> int | None:
-    """Return the index of the best night; None if it has less than an hour of dark sky."""
+    """Return the index of the night to recommend; None if it has less than one dark hour."""
     meteors = {one.day: one.meteors for one in found if one.icon == "meteor_shower"}
     hours = [night.night.dark_hours * (1 + meteors.get(night.date, 0.0)) for night in nights]
     best = max(range(len(nights)), key=lambda n: hours[n])
@@ -148,7 +156,7 @@ def _best(nights: Sequence[Day], found: Sequence[HighlightView]) -> int | None:
 def _best_text(
     night: Day, body: AstronomyBody, found: Sequence[HighlightView], fmt: Formatter
 ) -> str:
-    """Return the dark hours of a night, or the meteor shower to see in it."""
+    """Return the night's meteor shower; without a shower, the night's longest dark window."""
     for one in found:
         if one.icon == "meteor_shower" and one.day == night.date and one.weight >= SEEN:
             return f"{one.title}{fmt.comma}{one.text}"
@@ -163,7 +171,10 @@ def _best_text(
 
 
 def geomagnetic_latitude(lat: float, lng: float) -> float:
-    """Return degrees from the equator of the Earth's magnetic dipole, 0 to 90."""
+    """Return a point's geomagnetic latitude without sign: 0 to 90 degrees.
+
+    The aurora is seen often where this is 62 degrees or more.
+    """
     (pole, phi), turn = (map(math.radians, (DIPOLE[0], lat))), math.radians(lng - DIPOLE[1])
     sine = math.sin(phi) * math.sin(pole) + math.cos(phi) * math.cos(pole) * math.cos(turn)
     return abs(math.degrees(math.asin(sine)))
@@ -171,14 +182,17 @@ def geomagnetic_latitude(lat: float, lng: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanetsView:
-    """When to look, and the planets that stand out at that time."""
+    """A time of night, and the planets that are bright and easy to see at that time."""
 
     when: str
     names: str
 
 
 def planet_views(nights: Sequence[Day], fmt: Formatter) -> list[PlanetsView]:
-    """Return evening, morning and all night, if something stands out on every night."""
+    """Return the planets that are bright and visible on every night of the stay.
+
+    They are grouped by time of night: evening, all night, morning.
+    """
     labels = {
         "evening": fmt.gettext("Planets in the evening"),
         "all_night": fmt.gettext("Planets all night"),
@@ -201,16 +215,16 @@ def planet_views(nights: Sequence[Day], fmt: Formatter) -> list[PlanetsView]:
 
 
 def _when(name: str, nights: Sequence[Day]) -> str:
-    """Return the time of night at which the planet stands out on every night.
+    """Return the time at which a planet is bright and visible on every night, such as `evening`.
 
-    Empty if there is none.
+    Return "" if it is too faint or invisible on a night, or if the times differ.
     """
     found = [planet for night in nights for planet in night.planets if planet.name == name]
     ways = {planet.visible for planet in found}
     if "none" in ways or any(_magnitude(planet) > FAINTEST for planet in found):
         return ""
     if len(ways) > 1:
-        ways.discard("all_night")  # which is the evening and the morning too
+        ways.discard("all_night")  # includes the evening and the morning
     return ways.pop() if len(ways) == 1 else ""
 
 
@@ -220,7 +234,11 @@ def _magnitude(planet: Planet) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """The template's input; `best` is the best night, with its title and notes."""
+    """The input of the card's template.
+
+    `light` is the sentence on the Sun's light, `best` the best night with its title and text,
+    `nights` the other nights.
+    """
 
     light: str
     path: SunPath | None
@@ -231,8 +249,11 @@ class View:
 
 
 def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter, today: date) -> Card:
-    """Return the card; the ephemeris gives the tilt of the Moon."""
-    days = _left(body, today)
+    """Return the sky card for an answer, from `today` on.
+
+    The ephemeris is needed to draw the Moon as it is tilted in the sky.
+    """
+    days = [day for day in body.days if day.date >= today] or body.days[-1:]
     nights = days[:-1] or days
     found = highlight_views(body, fmt, today)
     best = _best(nights, found)
@@ -266,7 +287,7 @@ def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter, today: date)
 
 
 def _brief(view: View, fmt: Formatter) -> Brief:
-    """Return the short form for small pages: the sentence on the Sun, and the best night."""
+    """Return the card's short form: when the Sun is up, and the best night to see stars."""
     night, title, text = view.best or (None, "", "")
     remark = f"{title}\u00a0· {text}" if night else ""
     drawing = ""
@@ -278,7 +299,7 @@ def _brief(view: View, fmt: Formatter) -> Brief:
 
 
 def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
-    """Return the highlights to show in the rows of their days, without those of little weight."""
+    """Return the highlights that the page lists under their days; minor ones are left out."""
     return [
         Moment(
             day=one.day,
@@ -294,12 +315,15 @@ def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
 
 
 def _night_to(day: date, fmt: Formatter) -> str:
-    """Return the note for a highlight after midnight, which is listed under the evening before."""
+    """Return the note "night before {day}", for a highlight in the first hours of `day`.
+
+    The page lists such a highlight under the evening before.
+    """
     return fmt.gettext("night before {date}").format(date=fmt.day(day))
 
 
 def _facts(days: Sequence[Day], found: Sequence[HighlightView], fmt: Formatter) -> list[Fact]:
-    """Return the facts of the sky: sunset or polar day or night, and the stay's rarest event."""
+    """Return short facts for the top of the page: sunset (or polar day or night), a rare event."""
     facts, sun = list[Fact](), days[0].sun
     rare = max(found, key=lambda one: one.weight, default=None)
     if rare is not None and rare.weight >= RARE:
@@ -332,7 +356,10 @@ def _facts(days: Sequence[Day], found: Sequence[HighlightView], fmt: Formatter) 
 
 
 def _times(day: Day, fmt: Formatter) -> list[tuple[str, str]]:
-    """Return (value, label) pairs for the line under the drawing: sunrise, daylight, sunset."""
+    """Return (value, label) pairs for the line under the drawing: sunrise, daylight, sunset.
+
+    On a day without sunrise: first light, brightest, last light.
+    """
     sun = day.sun
     if sun.sunrise and sun.sunset:
         begin, end = (sun.sunrise, fmt.gettext("sunrise")), (sun.sunset, fmt.gettext("sunset"))
@@ -344,8 +371,3 @@ def _times(day: Day, fmt: Formatter) -> list[tuple[str, str]]:
             found.append((fmt.time(sun.solar_noon), fmt.gettext("brightest")))
         return [*found, (fmt.time(span[1]), fmt.gettext("last light"))]
     return []
-
-
-def _left(body: AstronomyBody, today: date) -> Sequence[Day]:
-    """Return the days that are not past; if all are past, the last day."""
-    return [day for day in body.days if day.date >= today] or body.days[-1:]

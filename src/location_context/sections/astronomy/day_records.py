@@ -1,13 +1,15 @@
 """The record of each date of a stay at a point: Sun, Moon, night and planets.
 
-Golden and blue hours belong to the date of their solar noon: the morning's lie between the Sun's
-lower transit and noon, the evening's between noon and the next lower transit. If the Sun reaches
-its highest or lowest point inside the band of altitudes, that transit ends the hour.
+In a golden hour the Sun is between -4° and +6° high, in a blue hour between -6° and -4°. Both
+belong to the date of their solar noon. Those of the morning lie between the Sun's lower transit
+(its lowest point) and noon, those of the evening between noon and the next lower transit. If the
+Sun is still within these altitudes at noon or at the lower transit, the hour ends there.
 A date's night lasts from its noon to the next noon. A window is dark while the Sun is below -18°
 and the Moon below the horizon. A planet is visible if it is at least 5° high with the Sun below -6°
-for 20 minutes or more: `all_night` if that fills four fifths of the time with the Sun below -6°,
-otherwise `evening` or `morning`, the half of the night that holds its longest visible span.
-The Moon's phase is that at the midnight which ends the date.
+for 20 minutes or more. It is visible `all_night` if these spans fill at least 80 % of the time with
+the Sun below -6°. Otherwise it is visible in the `evening` or `morning`: the half of the night that
+holds the middle of its longest visible span.
+The Moon's phase is computed for the midnight that ends the date.
 """
 
 from collections.abc import Sequence
@@ -62,7 +64,7 @@ def night_of(day: LocalDay, horizon: Horizon) -> Night:
 
 
 def planets_of(day: LocalDay, horizon: Horizon) -> list[Planet]:
-    """Return each planet, in the order of their distance from the Sun."""
+    """Return when each naked-eye planet is visible, from Mercury to Saturn."""
     tracks = horizon.tracks
     night = tracks[AltitudeThreshold.SUN_MINUS_6].spans(day.noon, day.next_noon, up=False)
     lasts = sum(map(_length, night))
@@ -82,9 +84,10 @@ def planets_of(day: LocalDay, horizon: Horizon) -> list[Planet]:
 
 
 def _visible(seen: Spans, night: Spans, lasts: int) -> Visible:
-    """Return the part of the night in which a planet is visible.
+    """Return the part of the night in which a planet is visible, or `none`.
 
-    `seen` are the spans at 5° or higher; `night`, in all `lasts` seconds, has the Sun below -6°.
+    `night` are the spans with the Sun below -6°, `lasts` seconds in total. `seen` are the parts of
+    `night` in which the planet is at least 5° high.
     """
     total, longest = 0, (0, 0)
     for start, end in seen:
@@ -106,7 +109,7 @@ def _span(day: LocalDay, span: tuple[int, int]) -> Span:
     return Span(start=day.moment(span[0]), end=day.moment(span[1]))
 
 
-_HALF_DAY = 45000  # seconds, a little more than from transit to transit
+_HALF_DAY = 45000  # seconds, a little more than from noon to the lower transit
 
 
 def sun_of(day: LocalDay, horizon: Horizon) -> Sun:
@@ -148,7 +151,7 @@ def _angle(angles: dict[int, float], at: int | None) -> float | None:
 
 
 def _transits(meridian: Track, noon: int | None) -> tuple[int | None, int | None]:
-    """Return the moments of the Sun's lower transit before and after its noon."""
+    """Return when the Sun is lowest before and after a solar noon; None if unknown."""
     if noon is None:
         return None, None
     before = meridian.first(True, noon - _HALF_DAY, noon)
@@ -156,21 +159,21 @@ def _transits(meridian: Track, noon: int | None) -> tuple[int | None, int | None
 
 
 def _inside(day: LocalDay, band: Track, start: int | None, end: int | None) -> Span | None:
-    """Return the first span between two transits with the Sun inside a band of altitudes."""
+    """Return the first span between `start` and `end` with the Sun within a range of altitudes."""
     found = band.spans(start, end) if start is not None and end is not None else []
     return _span(day, found[0]) if found else None
 
 
 PRINCIPAL = get_args(PrincipalPhase)
 _BETWEEN: tuple[Phase, ...] = get_args(BetweenPhases)
-LUNATION_DAYS = 31  # no new moon is further back
+LUNATION_DAYS = 31  # the last new moon is never longer ago
 
 
 @dataclass(frozen=True, slots=True)
 class Phases:
     """The Moon's phase angle (degrees) and sunlit share (0 to 1) at the end of each date.
 
-    `principal` are the new, full and quarter Moons of the stay and of the lunation before.
+    `principal` are the new, full and quarter Moons from a month before the stay to its end.
     """
 
     angles: list[float]
@@ -179,7 +182,10 @@ class Phases:
 
     @classmethod
     def of(cls, days: Sequence[LocalDay], sky: Sky, moments: Sequence[SkyEvent]) -> Self:
-        """Build the phases; `moments` must begin a lunation before the first midnight."""
+        """Compute the phases.
+
+        `moments` must begin a month before the stay: the Moon's age counts from a new Moon.
+        """
         position = sky.position_of(np.array([day.end for day in days], float))
         places = interpolate(sky.positions[[SUN, MOON]], position)
         sun, moon = longitudes(places, interpolate(sky.obliquity, position))
@@ -205,7 +211,7 @@ class Phases:
         return cast("Phase", held[0]) if held else _BETWEEN[int(angle // 90) % 4]
 
 
-_AROUND = 50400  # seconds: half a day, and the samples that the polynomials reach
+_AROUND = 50400  # seconds: half a day, and a margin for the samples of the polynomials
 
 
 def required_span(days: Sequence[LocalDay]) -> tuple[float, float]:

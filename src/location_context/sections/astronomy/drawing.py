@@ -1,12 +1,12 @@
-"""Drawings of the sky card: the Sun's path over a day, and the Moon as it is lit and tilted.
+"""Drawings of the sky card: the Sun's path over a day, and the Moon's lit part as it is tilted.
 
-The Sun's path is computed from the record of the day. The altitude a follows from sin(a) =
-sin(lat) sin(d) + cos(lat) cos(d) cos(H). H is the hour angle from solar noon; d is the declination,
-which follows from the noon altitude and changes by at most 0.2° in the hours drawn, far less than a
-pixel. The drawing is 320 by 72 units.
+The Sun's altitude a is computed by sin(a) = sin(lat) sin(d) + cos(lat) cos(d) cos(H). H is the
+angle by which the Earth has turned since solar noon. The Sun's declination d is computed from its
+altitude at noon. It is kept constant, since it changes by at most 0.2° in the hours drawn, far less
+than a pixel. The drawing is 320 by 72 units.
 The outline of the Moon's lit part is half a circle and half an ellipse with a half-axis of
-r |cos(phase angle)|. It is rotated as the Moon appears from the point at the moment nearest to
-midnight at which the Moon is above 5° and the Sun below -6°; if there is none, at midnight.
+r |cos(phase angle)|. It is rotated as an observer at the point sees the Moon. The moment is the one
+nearest to midnight with the Moon above 5° and the Sun below -6°; without such a moment, midnight.
 """
 
 import math
@@ -28,19 +28,20 @@ Floats = NDArray[np.float64]
 
 WIDTH, HEIGHT, FOOT, HEAD = 320.0, 72.0, 3.0, 8.0
 _SHARES = np.arange(49) / 48  # of the time that is drawn
-_MARGIN = 0.14  # of the day's length before sunrise and after sunset: crossings at 11 and 89 %
+_MARGIN = 0.14  # of the day's length, before sunrise and after sunset: they are at 11 and 89 %
 RADIUS, LEAST_LIT = 15.0, 0.003
 SEEN_ABOVE, DARK_BELOW = 5.0, -6.0  # altitudes of Moon and Sun in degrees
-# seconds from midnight to the moments looked at: ten hours on either side, half an hour apart
+# moments to try, in seconds from midnight: ten hours on either side, half an hour apart
 _NEAREST_FIRST = np.array([0, *(side * n for n in range(1, 21) for side in (-1, 1))]) * 1800.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class SunPath:
-    """The Sun's path as SVG path data: above and below the horizon, and in the best light.
+    """The drawing of the Sun's path: SVG path data and coordinates.
 
-    `golden` is the best light; in the polar night it is civil twilight. `disc` is the (x, y) of the
-    Sun, `horizon` the y of the horizon.
+    `above` and `below` are the parts of the path above and below the horizon. `golden` is the part
+    in the evening's golden hour; in the polar night, in civil twilight. `area` fills the space
+    between path and horizon. `disc` is the (x, y) of the Sun, `horizon` the y of the horizon.
     """
 
     above: str
@@ -63,7 +64,7 @@ class _Frame:
     bottom: float
 
     def line(self, hours: Floats, altitudes: Floats) -> str:
-        """Return a line through points as SVG path data, rounded to a tenth of a unit."""
+        """Return a line through the points as SVG path data, without the initial command."""
         x = WIDTH * (hours - self.begin) / (self.end - self.begin)
         share = (altitudes - self.bottom) / (self.top - self.bottom)
         y = HEIGHT - FOOT - share * (HEIGHT - FOOT - HEAD)
@@ -75,7 +76,7 @@ class _Frame:
 
 
 def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
-    """Return the drawing of the Sun's path on a day; None if its solar noon is not known."""
+    """Return the drawing of the Sun's path on a day; None if the day has no solar noon."""
     sun, noon = day.sun, day.sun.solar_noon
     if noon is None or sun.noon_altitude is None:
         return None
@@ -115,9 +116,9 @@ def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
 
 
 def _best_light(day: Day, noon: datetime) -> tuple[float, float] | None:
-    """Return begin and end of the best light in hours from noon; None if there is none.
+    """Return begin and end of the evening's golden hour, in hours from solar noon.
 
-    This is the golden hour of the evening; in the polar night it is civil twilight.
+    In the polar night, return those of civil twilight. None if the day has no such time.
     """
     sun, span = day.sun, day.sun.golden_hour_evening
     if sun.status != "polar_night":
@@ -134,7 +135,8 @@ def _hours(moment: datetime, noon: datetime) -> float:
 def _declination(day: date, lat: float, noon_altitude: float) -> float:
     """Return the Sun's declination in radians, from its altitude at noon.
 
-    Two declinations give that altitude; the one nearer to the season's is returned.
+    Two declinations lead to the same altitude, with the Sun to the north or to the south. The
+    result is the one nearer to the usual declination on this date.
     """
     season = -23.44 * math.cos(2 * math.pi * (day.timetuple().tm_yday + 10) / 365.24)
     zenith = 90.0 - noon_altitude
@@ -142,7 +144,11 @@ def _declination(day: date, lat: float, noon_altitude: float) -> float:
 
 
 def altitude(lat: float, delta: Floats | float, turn: Floats) -> Floats:
-    """Return altitudes in degrees; the declination `delta` and hour angle `turn` are in radians."""
+    """Return the altitudes, in degrees, of a body with declination `delta`.
+
+    `turn` are the angles by which the Earth has turned since the body was highest. `lat` is in
+    degrees, `delta` and `turn` are in radians.
+    """
     phi = math.radians(lat)
     sine = math.sin(phi) * np.sin(delta) + math.cos(phi) * np.cos(delta) * np.cos(turn)
     degrees: Floats = np.degrees(np.arcsin(np.minimum(np.maximum(sine, -1.0), 1.0)))
@@ -150,7 +156,7 @@ def altitude(lat: float, delta: Floats | float, turn: Floats) -> Floats:
 
 
 def _area(moments: Floats, heights: Floats, frame: _Frame) -> str:
-    """Return the area between curve and horizon while the Sun is up, as SVG path data."""
+    """Return the area between the Sun's path and the horizon, while it is up, as SVG path data."""
     lit = np.flatnonzero(heights > 0)
     if not lit.size:
         return ""
@@ -160,7 +166,7 @@ def _area(moments: Floats, heights: Floats, frame: _Frame) -> str:
 
 
 def _piece(start: float, end: float, frame: _Frame, lat: float, delta: float) -> str:
-    """Return the curve from `start` to `end` (hours from noon) as SVG path data, cut to `frame`."""
+    """Return the Sun's path from `start` to `end` (hours from noon, cut to `frame`) as SVG data."""
     start, end = max(start, frame.begin), min(end, frame.end)
     if end <= start:
         return ""
@@ -183,7 +189,10 @@ def _spoken(day: Day, fmt: Formatter) -> str:
 
 
 def lit_part(phase_angle: float, illumination: float) -> str:
-    """Return the lit part of the Moon as SVG path data, lit on the right; empty at new Moon."""
+    """Return the outline of the Moon's lit part as SVG path data; empty at new Moon.
+
+    The right side is lit; `turns` returns the rotation for the real direction.
+    """
     if illumination < LEAST_LIT:
         return ""
     bulge = math.cos(math.radians(phase_angle))
@@ -194,7 +203,7 @@ def lit_part(phase_angle: float, illumination: float) -> str:
 
 
 def turns(ephemeris: Ephemeris, point: PointBody, evenings: Sequence[date]) -> list[int]:
-    """Return the degrees clockwise by which to rotate `lit_part` in the night of each evening."""
+    """Return, for the night after each evening, the clockwise degrees to rotate `lit_part` by."""
     zone, one_day = ZoneInfo(point.timezone), timedelta(days=1)
     midnights = [datetime.combine(evening + one_day, time(), zone) for evening in evenings]
     moments = np.array([midnight.timestamp() for midnight in midnights])[:, None] + _NEAREST_FIRST
@@ -209,7 +218,7 @@ def turns(ephemeris: Ephemeris, point: PointBody, evenings: Sequence[date]) -> l
 
 
 def moon_tilt(seen: Directions, steps: Ints) -> Floats:
-    """Return the side of the Moon that is lit, in degrees clockwise from the top, for each step.
+    """Return the direction of the Moon's lit side at each step, in degrees clockwise from the top.
 
     The lit side faces the Sun. 90 is right (a waxing half Moon in the north), 180 is the bottom,
     270 is left.

@@ -1,7 +1,7 @@
 """The highlights of the sky as the widget shows them, each with its day and a short useful text.
 
-Their weight follows the visible effect: meteors an hour for showers, the covered share or the kind
-for eclipses.
+A highlight's weight says how much there is to see. For a shower it depends on the meteors per hour,
+for an eclipse on its kind (Moon) or the covered share (Sun).
 """
 
 import math
@@ -15,8 +15,8 @@ from location_context.sections.astronomy.response import AstronomyBody, Details,
 from location_context.sections.card import Entry
 
 DOZENS = 24  # meteors an hour from which the text says "dozens"
-EQUAL = 3600  # seconds by which day and night of an equinox may differ
-LITTLE_CHANGE = 1.0  # degrees of latitude within which all days are about equally long
+EQUAL = 3600  # seconds by which day and night may differ at an equinox
+LITTLE_CHANGE = 1.0  # degrees from the equator, where all days are about equally long
 _QUARTERS = {"first_quarter", "last_quarter"}
 _SEASONS = {"march_equinox", "june_solstice", "september_equinox", "december_solstice"}
 _WEIGHTS = {"clock_change": 4, "full_moon": 3, "new_moon": 3, **dict.fromkeys(_SEASONS, 2)}
@@ -25,10 +25,10 @@ _LUNAR = {"total": 6, "partial": 5, "penumbral": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class HighlightView:
-    """One highlight, shown in the row of `day`; for an event of a night that is its evening's date.
+    """One highlight, listed under `day`; for an event at night that is the evening's date.
 
     `to` is the next date if the highlight is best seen after midnight, else None. `meteors` is the
-    number seen in an hour.
+    number of meteors to see in an hour.
     """
 
     icon: str
@@ -41,7 +41,7 @@ class HighlightView:
 
 
 def highlight_views(body: AstronomyBody, fmt: Formatter, today: date) -> list[HighlightView]:
-    """Return the highlights of the remaining days in time order, without the Moon's quarters."""
+    """Return the highlights from `today` on in time order, without first and last quarters."""
     first = max(today, body.stay.start)
     return [
         _view(one, body, fmt)
@@ -51,7 +51,10 @@ def highlight_views(body: AstronomyBody, fmt: Formatter, today: date) -> list[Hi
 
 
 def entries(body: AstronomyBody, fmt: Formatter) -> list[Entry]:
-    """Return the highlights for a calendar, without the quarters: eclipses and showers as spans."""
+    """Return calendar entries for the highlights, without first and last quarters.
+
+    Entries of eclipses and meteor showers have begin and end, others only a moment.
+    """
     found, numbers = list[Entry](), Counter[str]()
     for one in body.highlights:
         if one.type in _QUARTERS:
@@ -92,7 +95,8 @@ def _view(one: Highlight, body: AstronomyBody, fmt: Formatter) -> HighlightView:
 def _day(one: Highlight) -> date:
     """Return the date under which a highlight is listed.
 
-    For an event of a night that is the evening's date, for a clock change the old clock's date.
+    An event at night is listed under the evening's date. A clock change is listed under the date
+    that clocks show just before it.
     """
     if one.type in _SEASONS or one.type in {"solar_eclipse", "new_moon"}:
         return one.at.date()
@@ -102,7 +106,7 @@ def _day(one: Highlight) -> date:
 
 
 def _before_change(one: Highlight) -> datetime:
-    """Return the time of a clock change by the old clock, which is how it is announced."""
+    """Return the time that clocks show just before a clock change; it is the time announced."""
     shift = one.details.shift_minutes if one.details else 0
     return one.at - timedelta(minutes=shift or 0)
 
@@ -140,13 +144,13 @@ def _weight(one: Highlight) -> int:
 
 
 def _meteors(details: Details) -> float:
-    """Return the approximate number of meteors an hour, seen from a dark place at the best time."""
+    """Return roughly how many meteors an hour are seen from a dark place at the best time."""
     height = math.sin(math.radians(details.radiant_height or 0.0))
     return (details.rate or 0) * height * (1 - LOST_TO_MOON * (details.moonlight or 0.0))
 
 
 def _fact(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
-    """Return one useful sentence about a Moon phase, an equinox or a solstice, or nothing."""
+    """Return a sentence on what a Moon phase, equinox or solstice means here, or ""."""
     if one.type in {"june_solstice", "december_solstice"}:
         return _solstice(one, body, fmt)
     if one.type == "new_moon":
@@ -159,7 +163,7 @@ def _fact(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
 
 
 def _solstice(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
-    """Return a sentence if the day is the year's longest or shortest here, else nothing."""
+    """Return "The longest day of the year." or "The shortest …"; "" near equator and poles."""
     status = next(day.sun.status for day in body.days if day.date == one.at.date())
     if status != "normal" or abs(body.point.lat) < LITTLE_CHANGE:
         return ""
@@ -169,7 +173,7 @@ def _solstice(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
 
 
 def _share(share: float, fmt: Formatter) -> str:
-    """Return a share (0 to 1) in percent, from 99 on with a decimal: 99.7 % is not 100 %."""
+    """Return a share (0 to 1) as percent; from 99 to 100 % with a decimal, never rounded to 100."""
     percent = 100 * share
     if 99 <= percent < 100:
         whole = fmt.percent(99)

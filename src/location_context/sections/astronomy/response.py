@@ -1,4 +1,4 @@
-"""The astronomy section's answer: these Structs are value, schema and documentation at once.
+"""The astronomy section's answer. Its schema and documentation are generated from these Structs.
 
 Times carry the local offset of the point. A rise, a set or a twilight is the first on its local
 date, or null when that date has none. Altitudes and azimuths are topocentric, in degrees.
@@ -26,6 +26,12 @@ HighlightType = Literal[PrincipalPhase, Season, Eclipse, "meteor_shower", "clock
 EclipseKind = Literal["penumbral", "partial", "annular", "total"]
 
 
+FirstOfDate = Annotated[
+    Moment | None, Meta(description="The first one on the local date; null if there is none.")
+]
+Azimuth = Annotated[Bearing | None, Meta(description="Degrees clockwise from north.")]
+
+
 class Span(msgspec.Struct, frozen=True, kw_only=True):
     """A span from one moment to another."""
 
@@ -34,23 +40,19 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sun(msgspec.Struct, frozen=True, kw_only=True):
-    """The Sun on one local date: upper limb, refraction 34', sea level."""
+    """The Sun on one local date; it rises and sets with its upper limb, with 34' of refraction."""
 
     status: Annotated[
         SunStatus,
         Meta(description="`polar_day` or `polar_night` if the Sun neither rises nor sets."),
     ]
-    sunrise: Annotated[
-        Moment | None, Meta(description="The first one on the local date; null if there is none.")
-    ]
-    sunset: Annotated[
-        Moment | None, Meta(description="The first one on the local date; null if there is none.")
-    ]
+    sunrise: FirstOfDate
+    sunset: FirstOfDate
     solar_noon: Annotated[
         Moment | None, Meta(description="When the Sun crosses the meridian at its highest.")
     ]
-    sunrise_azimuth: Annotated[Bearing | None, Meta(description="Degrees clockwise from north.")]
-    sunset_azimuth: Annotated[Bearing | None, Meta(description="Degrees clockwise from north.")]
+    sunrise_azimuth: Azimuth
+    sunset_azimuth: Azimuth
     noon_altitude: Annotated[
         Altitude | None,
         Meta(description="Altitude of its centre at solar noon, without refraction, in degrees."),
@@ -94,12 +96,8 @@ class Sun(msgspec.Struct, frozen=True, kw_only=True):
 class Moon(msgspec.Struct, frozen=True, kw_only=True):
     """The Moon on one local date. Its phase is at the midnight that ends the date."""
 
-    moonrise: Annotated[
-        Moment | None, Meta(description="The first one on the local date; null if there is none.")
-    ]
-    moonset: Annotated[
-        Moment | None, Meta(description="The first one on the local date; null if there is none.")
-    ]
+    moonrise: FirstOfDate
+    moonset: FirstOfDate
     phase: Annotated[
         Phase,
         Meta(
@@ -123,7 +121,7 @@ class Moon(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Night(msgspec.Struct, frozen=True, kw_only=True):
-    """The night that begins on the date, from noon to noon of the local clock."""
+    """The night that begins on a date: from 12:00 local time to 12:00 of the next date."""
 
     dark_windows: Annotated[
         list[Span],
@@ -149,12 +147,8 @@ class Planet(msgspec.Struct, frozen=True, kw_only=True):
     magnitude: Annotated[
         float | None, Meta(description="Visual magnitude, without a unit; smaller is brighter.")
     ]
-    rise: Annotated[
-        Moment | None, Meta(description="The first one on the local date; null if there is none.")
-    ]
-    set: Annotated[
-        Moment | None, Meta(description="The first one on the local date; null if there is none.")
-    ]
+    rise: FirstOfDate
+    set: FirstOfDate
 
 
 class Day(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,7 +164,7 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Details(msgspec.Struct, frozen=True, kw_only=True):
-    """More about an eclipse, a meteor shower or a clock change; inapplicable fields are null."""
+    """Details of an eclipse, a meteor shower or a clock change; fields of the others are null."""
 
     kind: Annotated[EclipseKind | None, Meta(description="Eclipses: as seen from the point.")] = (
         None
@@ -247,7 +241,7 @@ class Highlight(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AstronomyBody(DatedApplicable, frozen=True, kw_only=True, tag="astronomy"):
-    """Sun, Moon, planets and night of each date, and the stay's highlights."""
+    """The answer: Sun, Moon, planets and night of each date, and the stay's highlights."""
 
     days: Annotated[
         list[Day],

@@ -1,9 +1,10 @@
 """The section `astronomy`: Sun, Moon, night and planets for any point and stay, without a network.
 
-Everything is computed from an ephemeris in the package. The event loop answers a stay of at most 14
-days whose months are in memory; a week takes about a millisecond. Other stays are computed on the
-section's worker thread, so that the event loop is not blocked. While the server already answers,
-`run` computes the months from the last one to thirteen ahead.
+Everything is computed from an installed ephemeris (tables of the positions of Sun, Moon and
+planets). A stay of at most 14 days whose months are in memory is computed in the event loop; a week
+takes about a millisecond. Other stays are computed on the section's worker thread, so that the
+event loop is not blocked. After the server has started, `run` computes the months from last month
+to thirteen months ahead.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from location_context.sections import contract, section
 from location_context.sections.astronomy import card
 from location_context.sections.astronomy.day_records import day_records, required_span
 from location_context.sections.astronomy.highlight_views import entries
-from location_context.sections.astronomy.highlights.eclipses import Eclipses
+from location_context.sections.astronomy.highlights.eclipses import cached_eclipses
 from location_context.sections.astronomy.highlights.highlights import Highlights, titles
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
@@ -44,7 +45,7 @@ ATTRIBUTION = [
 
 
 class Astronomy(section.Section[AstronomyBody]):
-    """The section `astronomy`."""
+    """The section `astronomy`: the sky above a point on each date of a stay."""
 
     name = "astronomy"
     dated = True
@@ -61,7 +62,7 @@ class Astronomy(section.Section[AstronomyBody]):
 
     def __init__(self, ephemeris: Ephemeris, clock: Clock) -> None:
         self._ephemeris = ephemeris
-        self._eclipses = Eclipses(ephemeris)
+        self._eclipse_at = cached_eclipses(ephemeris)
         self._clock = clock
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="astronomy")
 
@@ -71,18 +72,22 @@ class Astronomy(section.Section[AstronomyBody]):
 
     @cached_property
     def _ephemeris(self) -> Ephemeris:
-        """The ephemeris passed to `__init__`; created here if the section only shows samples."""
+        """The ephemeris passed to `__init__`; created here if `__init__` was not called."""
         return Ephemeris()
 
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return the same answer as `read`, which depends on the query alone."""
+        """Return, for test keys, the same answer as `read`: it needs no provider."""
         del now, failing
         return (await self.read(query, deadline)).body
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
-        """Return the sky of each date; wait for the worker thread until the deadline at most."""
+        """Return the sky of each date.
+
+        Raises:
+            TimeoutError: the worker thread needed longer than the deadline.
+        """
         days = local_days(query.dates, query.point.zone)
         if len(days) <= _AT_ONCE_DAYS and self._ephemeris.holds(*required_span(days)):
             body = self.answer(query, days)
@@ -104,12 +109,12 @@ class Astronomy(section.Section[AstronomyBody]):
             attribution=[*ATTRIBUTION, *contract.point_notices(point)],
             days=day_records(days, point, self._ephemeris),
             highlights=Highlights(
-                days, point, self._ephemeris, self._eclipses, titles(query.language)
+                days, point, self._ephemeris, self._eclipse_at, titles(query.language)
             ).all(),
         )
 
     async def run(self) -> None:
-        """Compute the months around the current date, one after another; repeat this every day."""
+        """Load the sky of the coming months into memory, now and every day, until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
             now = self._clock()

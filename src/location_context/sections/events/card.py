@@ -1,4 +1,8 @@
-"""The events card: events as moments of their days, and public holidays as a fact."""
+"""The card: the part of the widget that shows events.
+
+Each event is a `Moment` on its day. Public holidays are also a `Fact`, which is shown more
+prominently.
+"""
 
 from datetime import date, datetime
 
@@ -6,13 +10,13 @@ from location_context.localisation.formatter import Formatter
 from location_context.sections.card import Card, Entry, Fact, Moment
 from location_context.sections.events.response import Event, EventsBody
 
-MONTH = 28  # days in which a weekday with its number names one date
+MONTH = 28  # days within which "Wed 12" can mean only one date
 
 _Placed = tuple[date | None, Event]  # date under which the event is listed; None: the whole stay
 
 
 def card(body: EventsBody, fmt: Formatter, today: date) -> Card:
-    """Return the card: events are moments of their days, public holidays also a fact."""
+    """Return the events for the widget: each on its day, and public holidays also as a fact."""
     return Card(
         facts=[one for one in (_holidays(body, fmt, today),) if one],
         moments=[_moment_of(event, day, body, fmt) for day, event in _placed(body)],
@@ -20,7 +24,7 @@ def card(body: EventsBody, fmt: Formatter, today: date) -> Card:
 
 
 def entries(body: EventsBody, fmt: Formatter) -> list[Entry]:
-    """Return a calendar entry for each event."""
+    """Return each event as an entry for the guest's calendar."""
     return [_entry(event, fmt) for event in body.events]
 
 
@@ -58,7 +62,7 @@ def _moment_of(event: Event, day: date | None, body: EventsBody, fmt: Formatter)
 
 
 def _holidays(body: EventsBody, fmt: Formatter, today: date) -> Fact | None:
-    """Return the fact on the stay's public holidays from today on; None if there are none."""
+    """Return the fact that names the stay's public holidays from today on; None without any."""
     sure = [one for one in body.events if _is_sure_holiday(one)]
     days = {max(day_of(one.start), body.stay.start): one for one in sure}
     left = {day: one for day, one in sorted(days.items()) if day >= today}
@@ -82,7 +86,10 @@ def _holidays(body: EventsBody, fmt: Formatter, today: date) -> Fact | None:
 
 
 def _placed(body: EventsBody) -> list[_Placed]:
-    """Return the events in order of date; those that cover the whole stay come first."""
+    """Return each event with the date under which to list it, in order of date.
+
+    For events that cover the whole stay the date is None; these events come first.
+    """
     placed = [
         (None if covers_stay(one, body) else max(day_of(one.start), body.stay.start), one)
         for one in body.events
@@ -91,18 +98,25 @@ def _placed(body: EventsBody) -> list[_Placed]:
 
 
 def _is_sure_holiday(event: Event) -> bool:
-    """Return True for a public holiday that the point's region is known to observe."""
+    """Return True for a public holiday that is certainly observed at the point."""
     return event.category == "public_holiday" and not event.uncertain
 
 
 def covers_stay(event: Event, body: EventsBody) -> bool:
-    """Return True if the event covers all days of a stay of several days."""
+    """Return True if the event lasts from the first to the last day of the stay.
+
+    For a stay of a single day, return False.
+    """
     first, last = day_of(event.start), day_of(event.end or event.start)
     return first <= body.stay.start and last >= body.stay.end and body.stay.start < body.stay.end
 
 
 def _meta(event: Event, body: EventsBody, fmt: Formatter, *, whole_stay: bool) -> str:
-    """Return time, place and price as far as known; the category if none of them is known."""
+    """Return the line below an event's title: time, place and price, as far as known.
+
+    If none of them is known, the line is the category. For a public holiday it says that shops may
+    close.
+    """
     if event.category == "public_holiday":
         return _public_holiday(event, fmt)
     parts = [_status(event, fmt)] if whole_stay else _when(event, body, fmt)
@@ -116,7 +130,7 @@ def _meta(event: Event, body: EventsBody, fmt: Formatter, *, whole_stay: bool) -
 
 
 def _doubt(event: Event, fmt: Formatter) -> str:
-    """Return the note that only parts of the country observe the holiday."""
+    """Return a note if it is uncertain that the point observes the event; otherwise ""."""
     return fmt.gettext("in parts of the country") if event.uncertain else ""
 
 
@@ -129,7 +143,10 @@ def _public_holiday(event: Event, fmt: Formatter) -> str:
 
 
 def _when(event: Event, body: EventsBody, fmt: Formatter) -> list[str]:
-    """Return the event's times (with "About" if a provider estimated them), or its last date."""
+    """Return the event's status and its times or, if it lasts several days, its last date.
+
+    An estimated time has the word "About" before it, and no word for its status (estimated).
+    """
     until, hours = _until(event, body, fmt), _hours(event, fmt)
     if hours and not until and event.status == "estimated":
         return [fmt.gettext("About {time}").format(time=hours)]
@@ -137,7 +154,7 @@ def _when(event: Event, body: EventsBody, fmt: Formatter) -> list[str]:
 
 
 def _status(event: Event, fmt: Formatter) -> str:
-    """Return the words for a postponed event or an estimated date."""
+    """Return the words for "Postponed" or "Date estimated"; "" for a confirmed event."""
     if event.status == "postponed":
         return fmt.gettext("Postponed")
     return fmt.gettext("Date estimated") if event.status == "estimated" else ""
@@ -174,7 +191,7 @@ def _price(event: Event, fmt: Formatter) -> str:
 
 
 def category_name(event: Event, fmt: Formatter) -> str:
-    """Return the event's category in the visitor's language."""
+    """Return the name of the event's category in the visitor's language."""
     return {
         "public_holiday": fmt.gettext("Public holiday"),
         "school_holiday": fmt.gettext("School holidays"),
@@ -191,10 +208,10 @@ def category_name(event: Event, fmt: Formatter) -> str:
 
 
 def day_of(text: str) -> date:
-    """Return the local date of an event's start or end."""
+    """Return the local date of an event's start or end, an ISO 8601 text from the response."""
     return date.fromisoformat(text[:10])
 
 
 def _moment(text: str) -> datetime | None:
-    """Return the moment of an event's start or end; None if it is only a date."""
+    """Return the date and time of an event's start or end; None if the text is only a date."""
     return datetime.fromisoformat(text) if "T" in text else None

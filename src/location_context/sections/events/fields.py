@@ -1,7 +1,8 @@
-"""Fields: convert values from providers, pages and calendars into fields of an event.
+"""Fields: functions that convert values from providers, pages and calendars to event fields.
 
-An optional field that cannot be read is None. A row without a required field raises ValueError;
-`parse_rows` skips it, so that other rows are still read.
+A row is the source's data of one event. An optional field that cannot be read is None. A row
+without a required field raises ValueError; `parse_rows` skips it, so that other rows are still
+read.
 """
 
 import html
@@ -52,7 +53,7 @@ _CATEGORY_WORDS: dict[str, Category] = {
 def parse_rows(
     rows: Iterable[Any], parse: Callable[[Any], ProviderEvent | None]
 ) -> Iterator[ProviderEvent]:
-    """Yield the parsed rows; skip rows for which `parse` raises or returns None."""
+    """Yield the event that `parse` returns for each row; skip rows if it raises or returns None."""
     for row in rows:
         try:
             event = parse(row)
@@ -65,7 +66,7 @@ def parse_rows(
 def event_from_row(
     row: Any, fields: Mapping[str, str], zone: ZoneInfo, **known: Any
 ) -> ProviderEvent:
-    """Return the event of a provider's row, read by a table of paths.
+    """Return the event in a provider's row, with each field read from its path in `fields`.
 
     Args:
         row: a JSON object.
@@ -73,7 +74,7 @@ def event_from_row(
             Fields are those of `ProviderEvent` except `place`, `regions` and `price`; for the place
             `venue` (its name), `address`, `lat` and `lng`. `id`, `title` and `start` are required.
         zone: the time zone of times without an offset.
-        known: fields of `ProviderEvent` whose values are given here; `source` is required.
+        known: values of further fields of `ProviderEvent`; `source` is required.
 
     Raises:
         ValueError: the row lacks a required field.
@@ -111,9 +112,10 @@ def event_from_row(
 
 
 def value_at(row: Any, path: str) -> Any:
-    """Return the value at a path of keys and list indexes joined by dots; None if it is missing.
+    """Return the value in nested JSON at a path such as `venues.0.name`; None if it is missing.
 
-    A key that follows a list is looked up in the list's first value.
+    A path has keys and list indexes, joined by dots. If a key follows a list, it is looked up in
+    the list's first value.
     """
     for step in path.split("."):
         if isinstance(row, list) and step.isdecimal():
@@ -132,7 +134,7 @@ def parse_when(text: object, zone: ZoneInfo) -> When:
         ValueError: the text is neither a date nor a moment.
     """
     if not isinstance(text, str):
-        raise ValueError("a time is missing")  # noqa: TRY004  a bad row is a ValueError
+        raise ValueError("the event has no start")  # noqa: TRY004  a bad row is a ValueError
     text = text.strip()
     if len(text) <= len("2026-12-05"):
         return When(date.fromisoformat(text))
@@ -141,7 +143,10 @@ def parse_when(text: object, zone: ZoneInfo) -> When:
 
 
 def is_after(end: When, start: When) -> bool:
-    """Return True if `end` is later than `start`; two dates may also be equal."""
+    """Return True if `end` is later than `start`.
+
+    If either has no time, only the dates are compared, and equal dates count as later too.
+    """
     return end.at > start.at if end.at and start.at else end.day >= start.day
 
 
@@ -151,7 +156,10 @@ def optional_rank(value: object) -> float | None:
 
 
 def _has_plausible_years(event: ProviderEvent) -> bool:
-    """Return False for years such as 1 or 9999, which mean "empty" and break time zones."""
+    """Return False for years such as 1 or 9999, which sources use for "unknown".
+
+    Converting the time zone of such dates would fail.
+    """
     last = event.end or event.start
     return event.start.day.year >= _MIN_YEAR and last.day.year <= _MAX_YEAR
 
@@ -185,17 +193,17 @@ def required_text(value: object) -> str:
 
 
 def optional_text(value: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
-    """Return a string on one line, or None."""
+    """Return a string on one line; None if the value is not a string or is empty."""
     return single_line(value, limit) if isinstance(value, str) else None
 
 
 def optional_url(value: object) -> str | None:
-    """Return a URL unchanged, for the response to check; None if it is too long or not a text."""
+    """Return a URL unchanged (the response checks it); None if it is too long or not a text."""
     return value if isinstance(value, str) and len(value) <= MAX_URL_LENGTH else None
 
 
 def optional_number(value: object) -> float | None:
-    """Return a finite number of JSON as a float; None for any other value."""
+    """Return a JSON value as a float if it is a finite number, otherwise None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -205,7 +213,7 @@ def optional_number(value: object) -> float | None:
 
 
 def optional_flag(value: object) -> bool:
-    """Return True for true, a number except 0, and the texts "true", "yes" and "1"."""
+    """Return True for true, a number except 0, and the texts "true", "yes" and "1"; else False."""
     if isinstance(value, str):
         return value.strip().lower() in {"true", "yes", "1"}
     return bool(value)
@@ -220,7 +228,10 @@ def optional_zone(name: object) -> ZoneInfo | None:
 
 
 def parse_coordinates(lat: object, lng: object) -> tuple[float, float] | None:
-    """Return (lat, lng) if both are valid numbers; None if not, or for 0, 0 (an empty form)."""
+    """Return (lat, lng) if both are valid numbers, else None.
+
+    Also None for 0, 0, which usually comes from an empty form.
+    """
     try:
         # many spreadsheets write a decimal comma
         pair = float(str(lat).replace(",", ".")), float(str(lng).replace(",", "."))
@@ -232,7 +243,7 @@ def parse_coordinates(lat: object, lng: object) -> tuple[float, float] | None:
 
 
 def parse_point(value: object) -> tuple[float, float] | None:
-    """Return the coordinates of a point in one of four spellings, if they are valid.
+    """Return the coordinates of a point in any of four notations; None if they are not valid.
 
     Example:
         >>> parse_point("48.85, 2.35"), parse_point("POINT (2.35 48.85)")
@@ -265,7 +276,7 @@ def parse_point(value: object) -> tuple[float, float] | None:
 
 
 def parse_place(name: object, address: object, lat: object, lng: object) -> Place:
-    """Return a venue; it has coordinates (numbers or texts) only if both are valid."""
+    """Return a venue; its coordinates are None unless both are valid numbers (or such texts)."""
     at = parse_coordinates(lat, lng) or (None, None)
     return Place(name=optional_text(name), address=optional_text(address), lat=at[0], lng=at[1])
 
@@ -287,7 +298,7 @@ def _amount(value: object) -> float | None:
 
 
 def category_of(words: str) -> Category | None:
-    """Return the category for a source's words, such as "live music"; None if none is known."""
+    """Return the category that a source's words, such as "live music", mean; None if unknown."""
     lowered = words[:MAX_TEXT_LENGTH].casefold().replace("_", " ").replace("-", " ")
     whole = lowered.replace(" ", "_")
     if whole in Category.__args__:  # type: ignore[attr-defined]  # the words of the Literal

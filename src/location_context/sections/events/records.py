@@ -1,8 +1,8 @@
 """Records of the events section: an event, an operator's calendar, and the store of both.
 
 The fields of `ProviderEvent`, `Place`, `When` and `Calendar` are stored as JSON under these names.
-Garbage collection skips records that are cached by the thousand (`gc=False`): they have no
-reference cycles.
+Structs that are cached by the thousand have `gc=False`: they have no reference cycles, so garbage
+collection need not visit them.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ OWN_SOURCE = "calendars"  # name of the provider of the operator's own events
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A venue with its known details."""
+    """A venue; details that are not known are None."""
 
     name: str | None = None
     address: str | None = None
@@ -33,24 +33,27 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 
 
 class When(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A date, with its moment `at` if the time is known and the event is not all-day."""
+    """The start or end of an event: a date, and the exact time `at` if it is known.
+
+    An all-day event has no `at`.
+    """
 
     day: date
     at: datetime | None = None
 
     @classmethod
     def of(cls, value: date | datetime) -> "When":
-        """Build from a date or an aware moment."""
+        """Return a `When` for a date, or for a time that has a time zone."""
         if isinstance(value, datetime):
             return cls(value.date(), value)
         return cls(value)
 
     def local_day(self, zone: ZoneInfo) -> date:
-        """Return the local date in `zone`."""
+        """Return the date in the time zone `zone`; if the time is unknown, the event's own date."""
         return self.at.astimezone(zone).date() if self.at else self.day
 
     def local(self, zone: ZoneInfo) -> date | datetime:
-        """Return the value for the response: a date, or the moment with the offset of `zone`."""
+        """Return the time in `zone`; if the time is unknown, the date."""
         return self.at.astimezone(zone) if self.at else self.day
 
 
@@ -60,12 +63,13 @@ class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     Attributes:
         id: the provider's id; unique within the provider together with the start.
         source: the provider's name.
-        start, end: if `all_day`, dates, both included. If a date is not `all_day`, its time is
-            unknown.
-        scope: the area it concerns; a "region" or "country" event needs no place.
+        start, end: the times at which it starts and ends. An end without a time is the last date.
+        all_day: True if it lasts for whole days. If False and `start` has no time, its time of day
+            is unknown.
+        scope: the area that the event concerns; a "region" or "country" event needs no place.
         country: ISO 3166-1 code of the country, for an event of a region or country.
         regions: ISO 3166-2 codes, if only parts of the country observe the event.
-        rank: importance from 0 to 100, logarithmic.
+        rank: importance from 0 to 100, on a logarithmic scale.
         url, image: addresses from the provider; the response omits any that are not http(s).
     """
 
@@ -88,7 +92,7 @@ class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     @property
     def is_wide(self) -> bool:
-        """True if the event concerns a whole region or country, so that distance is ignored."""
+        """True if the event concerns a whole region or country; its distance does not matter."""
         return self.scope in {"region", "country"}
 
     def span(self, zone: ZoneInfo) -> tuple[date, date]:
@@ -107,14 +111,14 @@ class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 @dataclass(frozen=True)
 class LocalEvent:
-    """An event in relation to a point.
+    """An event as it concerns a point: with local dates and the distance.
 
     Attributes:
         details: the event itself.
         sources: names of the providers that list the event.
         first, last: its first and last date, local to the point.
         distance: distance from the point in km; None if the event's place is unknown.
-        uncertain: True if only some regions observe it, and the point's region is unknown.
+        uncertain: True if only some regions observe the event, and the point's region is unknown.
         merged_from: the events of single providers that were merged into this one.
     """
 
@@ -127,19 +131,19 @@ class LocalEvent:
     merged_from: "tuple[LocalEvent, ...]" = ()
 
     def first_in(self, stay: Stay) -> date:
-        """Return the date under which the event is listed: its first date inside the stay."""
+        """Return the event's first date inside the stay, under which it is listed."""
         return max(self.first, stay.start)
 
 
 class Calendar(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the operator's own sources: a file imported once, or a feed that is refreshed.
+    """A source of the operator's own events: a file imported once, or a feed that is refreshed.
 
-    Its place (a point, region or country) is used for events that have none. If `guide` is set, its
-    events are shown only for queries that name this guide, such as a hotel's. `attribution` is the
-    notice that its licence requires. `list_path` is the path of the list of events in a JSON file.
-    `columns` are the columns to read for each field, in order of preference. `came_empty` is True
-    if a feed's last response had no events, so that its earlier events were kept. `digest`
-    identifies its events.
+    The calendar's place (a point, region or country) is used for events that have none. If `guide`
+    is set, the events are shown only for queries that name this guide, such as a hotel's.
+    `attribution` is the notice that the licence requires. `list_path` is the path of the list of
+    events in a JSON file. `columns` are the columns to read for each field, in order of preference.
+    `came_empty` is True if a feed's last response had no events, so that the earlier events were
+    kept. `digest` is a hash of the events.
     """
 
     id: str
@@ -169,7 +173,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def notice(self) -> Attribution | None:
-        """The notice to show with its events; None if the operator has set none."""
+        """The licence notice to show with the calendar's events; None if the operator set none."""
         if not self.attribution:
             return None
         return Attribution(
@@ -187,25 +191,25 @@ class EventStore(Protocol):
     async def find_nearby(
         self, point: Point, radius: float, days: Stay, limit: int
     ) -> list[ProviderEvent]:
-        """Return at most `limit` events on `days` near the point, or of its whole country.
+        """Return at most `limit` events on `days`, near the point or of its whole country.
 
-        Near is within about `radius` km. `selection` checks place and dates exactly.
+        Near means within about `radius` km; the module `selection` checks place and dates exactly.
         """
         ...
 
     async def calendars(self) -> list[Calendar]:
-        """Return all imports and feeds, by id."""
+        """Return all calendars (imports and feeds), sorted by id."""
         ...
 
     async def replace(self, calendar: Calendar, new_events: Sequence[ProviderEvent]) -> None:
-        """Store a calendar with `new_events`, which replace its earlier events.
+        """Store a calendar and its events in place of its earlier events.
 
         Every event must have a place with coordinates, or a country.
         """
         ...
 
     async def update_calendar(self, calendar: Calendar) -> None:
-        """Store a calendar's changed fields, if it still exists, and leave its events."""
+        """Store the changed fields of a calendar, if it still exists; its events stay unchanged."""
         ...
 
     async def remove(self, calendar_id: str) -> bool:
@@ -213,5 +217,9 @@ class EventStore(Protocol):
         ...
 
     async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
-        """Return, to one caller only, a feed last checked before then; mark it as checked `now`."""
+        """Return a feed last checked before `checked_before`, and mark it as checked at `now`.
+
+        Several servers may call this at once: each feed is returned to only one of them. Return
+        None if no feed needs a check.
+        """
         ...

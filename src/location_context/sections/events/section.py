@@ -1,7 +1,8 @@
 """The events section: calls all providers at once, merges their events and selects some.
 
-Offline holidays and the operator's own calendars need no network. Other providers answer before the
-deadline, from their cache, or not at all; `coverage` has the state of each.
+Offline holidays and the operator's own calendars need no network. If another provider does not
+answer by the deadline, its cached events are used, or it is left out. `coverage` has the state of
+each provider.
 """
 
 import asyncio
@@ -39,7 +40,7 @@ class Events(section.Section[EventsBody]):
     """The section `events`: holidays and events near the point during the stay."""
 
     name = "events"
-    _providers: Sequence[EventProvider] = ()  # for a section built without `__init__`
+    _providers: Sequence[EventProvider] = ()  # for a section that is created without `__init__`
     dated = True
     response = EventsBody
     parameters = ("guide",)
@@ -82,7 +83,10 @@ class Events(section.Section[EventsBody]):
         return cls(providers, feeds, radius=settings.events_radius, clock=clock)
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
-        """Return the events of the stay; never raise, since a failed provider is only left out."""
+        """Return the events of the stay.
+
+        It never raises an error: if a provider fails, its events are left out.
+        """
         now = self._clock()
         if query.dates.is_past(query.point.today(now)):
             message = query.language.gettext("This stay has ended.")
@@ -102,7 +106,10 @@ class Events(section.Section[EventsBody]):
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return public holidays and made-up events; only holidays if `failing`."""
+        """Return the answer for a test key: real public holidays and made-up concerts.
+
+        If `failing`, the concerts are missing, as if their provider did not answer.
+        """
         holidays = [one for one in self._providers if isinstance(one, Holidays)]
         providers = (*holidays, FixedEvents(failing=failing))
         twin = type(self)(providers, self._feeds, radius=self._radius, clock=lambda: now)
@@ -144,7 +151,7 @@ class Events(section.Section[EventsBody]):
         return [provider.state() for provider in self._providers]
 
     async def dataset(self) -> contract.DatasetState | None:
-        """Return the state of the operator's own calendars as one dataset."""
+        """Return the state of the operator's own calendars, which count as one dataset."""
         for provider in self._providers:
             if (dataset := await provider.dataset()) is not None:
                 return dataset
@@ -154,7 +161,7 @@ class Events(section.Section[EventsBody]):
         return [warning for provider in self._providers for warning in provider.warnings()]
 
     async def run(self) -> None:
-        """Refresh feeds and check for imports until cancelled; then close the providers."""
+        """Refresh feeds and notice changed calendars until cancelled; then close the providers."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._feeds.run())
@@ -163,7 +170,7 @@ class Events(section.Section[EventsBody]):
             await self.close()
 
     async def prepare(self) -> None:
-        """Record the present datasets, so that later changes are noticed."""
+        """Remember the state of the calendars at start, so that `refresh` notices later changes."""
         await self.refresh()
 
     async def _follow(self) -> None:
@@ -172,7 +179,7 @@ class Events(section.Section[EventsBody]):
             await self.refresh()
 
     async def refresh(self) -> bool:
-        """Drop cached answers if the dataset changed; return True if it did."""
+        """Drop cached answers if the operator's calendars changed; return True if they did."""
         changed = [await one.dataset_changed() for one in self._providers]
         if any(changed):
             self.announce_change()
@@ -198,7 +205,7 @@ class Events(section.Section[EventsBody]):
         return len(body.events)
 
     def text(self, body: EventsBody) -> Iterator[str | section.TextTable]:
-        """Yield a table of the events, the number of omitted ones, and each provider's state."""
+        """Yield a table of the events, the number of omitted events, and each provider's status."""
         rows = []
         for event in body.events:
             venue = event.venue
@@ -217,7 +224,10 @@ class Events(section.Section[EventsBody]):
 async def _fetch(
     provider: EventProvider, query: contract.Query, deadline: Deadline
 ) -> ProviderResult:
-    """Return the provider's result; a bug in one provider affects only its own events."""
+    """Return the provider's result; if it raises an error, log that and return "unavailable".
+
+    So a bug in one provider affects only its own events.
+    """
     try:
         return await provider.fetch_events(query, deadline)
     except Exception:  # noqa: BLE001  an error of any kind leaves the other providers' events
@@ -228,10 +238,11 @@ async def _fetch(
 def _provider_events(
     query: contract.Query, stay: Stay, results: Mapping[str, ProviderResult]
 ) -> list[ProviderEvent]:
-    """Return all events, without the library's school holidays if OpenHolidays has better ones.
+    """Return the events of all providers, without duplicate school holidays.
 
-    OpenHolidays has only some years. Its data count if they have a holiday of the point's region
-    that ends on or after the first day of the stay.
+    School holidays are taken from OpenHolidays if it has one in the point's region that ends on or
+    after the first day of the stay: it has only some years. Otherwise they are taken from the
+    library `holidays`.
     """
     schools = results[OpenHolidays.name].events if OpenHolidays.name in results else ()
     is_known = any(
@@ -253,7 +264,7 @@ def _notices(
     results: Mapping[str, ProviderResult],
     events: Sequence[LocalEvent],
 ) -> list[contract.Attribution]:
-    """Return the notices of the providers and calendars that list these events, each once."""
+    """Return the licence notices of the providers and calendars of these events, each once."""
     origins = {
         (one.details.source, one.details.id.partition(":")[0])
         for event in events
@@ -267,7 +278,7 @@ def _notices(
 
 
 def _response(event: LocalEvent, query: contract.Query, stay: Stay, measure: Measure) -> Event:
-    """Return the event for the answer: local times, shortened texts, the query's units."""
+    """Return the event for the response: with local times, short texts and the query's units."""
     details, zone, place = event.details, query.point.zone, event.details.place
     venue = (
         Venue(

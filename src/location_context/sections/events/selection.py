@@ -1,9 +1,10 @@
 """Selection: chooses the events of an answer, at most 50 in total and 10 a day, and their order.
 
-An event must be near enough, overlap the stay, and be observed at the point. Then each day in turn
-adds an event of the category with fewest events that day. Ties go to public holidays and major
-events, then to the category with fewest events in all. Events of a week or more count as one
-category, so that they do not displace single events. In a category: rank, distance, time.
+An event must be near enough, overlap the stay, and be observed at the point. Of these events, one
+is chosen for each day in turn: from the category that has the fewest chosen events that day. Ties
+go to public holidays and major events, then to the category with the fewest chosen events in all.
+Events of a week or longer count as one category, so that they do not displace shorter events.
+Within a category, events are ordered by rank, distance and time.
 """
 
 from collections import Counter, defaultdict, deque
@@ -32,7 +33,11 @@ _ELSEWHERE = timedelta(days=2)  # largest difference of dates between UTC-12 and
 def relevant_events(
     events: Iterable[ProviderEvent], point: Point, stay: Stay, radius: float
 ) -> list[LocalEvent]:
-    """Return the events that a guest at the point could attend during the stay; `radius` in km."""
+    """Return the events that a guest at the point could attend during the stay.
+
+    They are observed at the point. Events of a known place are within `radius` km, except those of
+    a whole region or country.
+    """
     first, last = stay.start - _ELSEWHERE, stay.end + _ELSEWHERE
     localised = (
         localise(event, point)
@@ -50,7 +55,10 @@ def relevant_events(
 
 
 def localise(event: ProviderEvent, point: Point) -> LocalEvent | None:
-    """Return the event with its local dates and distance; None if the point does not observe it."""
+    """Return the event with its dates and distance as seen from the point.
+
+    Return None if the point does not observe it, such as another region's holiday.
+    """
     elsewhere = event.country and point.country and event.country != point.country
     if event.is_wide and elsewhere:
         return None
@@ -90,7 +98,10 @@ def _in_rounds(days: "Iterable[_Day]") -> list[LocalEvent]:
 
 
 def _spread(days: "Sequence[_Day]", room: int) -> "list[_Day]":
-    """Return at most `room` days: those with a major event first, then others evenly spaced."""
+    """Return the days from which to choose an event in this round, at most `room`.
+
+    Days with a major event come first; the others are evenly spaced over the stay.
+    """
     if len(days) <= room:
         return list(days)
     major = [day for day in days if day.has_major][:room]
@@ -100,7 +111,10 @@ def _spread(days: "Sequence[_Day]", room: int) -> "list[_Day]":
 
 
 class _Day:
-    """The events of one day, with a queue for each category; the best event is first."""
+    """The events of one day that are not chosen yet, in a queue for each category.
+
+    The best event of a category is at the head of its queue.
+    """
 
     def __init__(self, events: Iterable[LocalEvent]) -> None:
         self._queues: dict[str, deque[LocalEvent]] = defaultdict(deque)
@@ -117,9 +131,10 @@ class _Day:
         return any(_is_major(queue[0]) for queue in self._queues.values())
 
     def pop_next(self, counts: Counter[str]) -> tuple[str, LocalEvent]:
-        """Remove and return the next event with its category, as the module describes.
+        """Remove and return the event to choose next for this day, with its category.
 
-        `counts` are the events chosen so far by category. Uncertain events come last.
+        `counts` has the number of events chosen so far by category. Events that the point may not
+        observe come last.
         """
         if not self._queues:
             event = self._uncertain.popleft()
@@ -148,7 +163,10 @@ def _is_major(event: LocalEvent) -> bool:
 
 
 def _priority(event: LocalEvent) -> tuple[float, bool, float, datetime, str, str]:
-    """Return the sort key: by rank, then distance, then time; unknown values come last."""
+    """Return the sort key within a category: rank, then distance, then time.
+
+    Unknown values come last.
+    """
     details = event.details
     rank, distance = _rank_and_distance(event)
     return -rank, not details.is_wide, distance, moment_of(details), details.id, details.source
@@ -157,7 +175,11 @@ def _priority(event: LocalEvent) -> tuple[float, bool, float, datetime, str, str
 def _display_order(
     event: LocalEvent,
 ) -> tuple[bool, date, bool, bool, datetime, float, float, str, str]:
-    """Return the sort key: date, all-day, unknown time, known time; then rank, distance, id."""
+    """Return the sort key of events in the answer.
+
+    Events that the point may not observe come last. The order is: date; all-day, unknown time,
+    known time; rank; distance; id.
+    """
     details = event.details
     rank, distance = _rank_and_distance(event)
     timed = details.start.at is not None
@@ -173,12 +195,16 @@ def _rank_and_distance(event: LocalEvent) -> tuple[float, float]:
 
 
 def moment_of(event: ProviderEvent) -> datetime:
-    """Return the start for sorting; a date without a time counts as midnight UTC."""
+    """Return the event's start for sorting; without a time, it is midnight UTC of its date."""
     return event.start.at or datetime.combine(event.start.day, time(), UTC)
 
 
 def overlaps(first: date, last: date, stay: Stay) -> list[Overlap]:
-    """Return the parts of the stay on these dates; arrival and departure together add `stay`."""
+    """Return the parts of the stay that an event from `first` to `last` overlaps.
+
+    The parts are `arrival` (first date), `stay` (between) and `departure` (last date). An event on
+    both the first and the last date overlaps `stay` too, even if no date is between.
+    """
     arrival, departure = first <= stay.start <= last, first <= stay.end <= last
     between = max(first, stay.start + _DAY) <= min(last, stay.end - _DAY)
     touched: dict[Overlap, bool] = {

@@ -1,4 +1,4 @@
-"""The restaurants card: shows the nearest restaurants of each tier, and the rest after a click."""
+"""The widget's restaurants card: the nearest six, spread over the tiers; the rest after a click."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,11 @@ Shown: TypeAlias = tuple[TierBody, list[RestaurantBody]]  # a tier, and its rest
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """The template's input: `tiers` are in view, `more` is shown after a click."""
+    """The input of the card's template.
+
+    Restaurants in `tiers` are shown at once, those in `more` after a click. `numbers` are their
+    numbers in list and map, by the restaurant's id.
+    """
 
     map: Map | None
     whereabouts: str
@@ -40,22 +44,22 @@ class View:
     def quoted(note: str, fmt: Formatter) -> str:
         """Return the operator's note in the quotation marks of the page's language.
 
-        The note's language is unknown. Isolating the note with its quotation marks gives them its
-        writing direction, and leaves the text around them unchanged.
+        The note may be written from right to left on a page written from left to right. Isolating
+        characters keep the note from changing the order of the text around it.
         """
         quoted = fmt.gettext("“{note}”").format(note=note)
         return f"\u2068{quoted}\u2069"
 
     @staticmethod
     def spoken_way(one: RestaurantBody, fmt: Formatter) -> str:
-        """Return the travel time in words, such as `12 min on foot`."""
+        """Return the travel time to a restaurant in words, such as `12 min on foot`."""
         walk, drive = fmt.gettext("{minutes} on foot"), fmt.gettext("{minutes} by car")
         text = walk if one.travel.kind == "walk" else drive
         return text.format(minutes=fmt.minutes(one.travel.minutes))
 
 
 def card(body: GuideBody, fmt: Formatter) -> Card:
-    tiers = _by_tier(body)
+    tiers = [(tier, [r for r in body.restaurants if r.tier == tier.tier]) for tier in body.tiers]
     counts = _in_view([len(found) for _, found in tiers])
     shown = [(tier, found[:count]) for (tier, found), count in zip(tiers, counts, strict=True)]
     rest = [(tier, found[count:]) for (tier, found), count in zip(tiers, counts, strict=True)]
@@ -91,7 +95,10 @@ def card(body: GuideBody, fmt: Formatter) -> Card:
 
 
 def _fact(body: GuideBody, fmt: Formatter) -> Fact:
-    """Return the time to the nearest starred restaurant within a 30 min walk, else to any."""
+    """Return the travel time to the nearest starred restaurant within a 30 min walk.
+
+    Without one, return the travel time to the nearest restaurant of any tier.
+    """
     near = min(body.restaurants, key=lambda one: one.distance)
     starred = [one for one in body.restaurants if one.stars and one.travel.kind == "walk"]
     star = min(starred, key=lambda one: one.distance, default=None)
@@ -110,14 +117,11 @@ def _fact(body: GuideBody, fmt: Formatter) -> Fact:
     )
 
 
-def _by_tier(body: GuideBody) -> list[Shown]:
-    return [
-        (tier, [one for one in body.restaurants if one.tier == tier.tier]) for tier in body.tiers
-    ]
-
-
 def _in_view(sizes: Sequence[int]) -> list[int]:
-    """Return the number of restaurants in view by tier: one each in turn, until there are six."""
+    """Return how many restaurants of each tier to show at once, at most six in all.
+
+    `sizes` are the tiers' numbers of restaurants. Tiers take turns, one restaurant each.
+    """
     counts = [0] * len(sizes)
     for _ in range(MAX_SHOWN):
         for tier, size in enumerate(sizes):
@@ -127,7 +131,7 @@ def _in_view(sizes: Sequence[int]) -> list[int]:
 
 
 def whereabouts(body: GuideBody, fmt: Formatter) -> str:
-    """Return two sentences: where most restaurants are, and how far the nearest is."""
+    """Return up to two sentences: the direction of most restaurants, and the nearest one."""
     found, sides = body.restaurants, directions(fmt)
     said, best = "", max(range(8), key=lambda side: _towards(found, side))
     if len(found) >= FEWEST:
@@ -156,12 +160,12 @@ def whereabouts(body: GuideBody, fmt: Formatter) -> str:
 
 
 def _towards(found: Sequence[RestaurantBody], side: int) -> int:
-    """Count the restaurants within 67.5° of a compass direction: `side` 0 is north, 2 is east."""
+    """Count the restaurants whose bearing is within 67.5° of a compass direction, `side` * 45°."""
     return sum(abs((one.bearing - 45 * side + 180) % 360 - 180) <= 67.5 for one in found)
 
 
 def directions(fmt: Formatter) -> tuple[str, ...]:
-    """Return the eight directions of the compass from north on, clockwise."""
+    """Return the localised names of the eight compass directions, clockwise from north."""
     return (
         fmt.gettext("north"), fmt.gettext("north-east"), fmt.gettext("east"),
         fmt.gettext("south-east"), fmt.gettext("south"), fmt.gettext("south-west"),
@@ -185,7 +189,7 @@ def _footnote(body: GuideBody, fmt: Formatter) -> str:
 
 
 def _brief(tiers: Sequence[Shown], fmt: Formatter) -> Brief:
-    """Return the brief: the nearest restaurant of each tier."""
+    """Return the card's short form: the nearest restaurant of each tier."""
     items = [
         BriefItem(
             name=fmt.bidi_isolate(one.name),

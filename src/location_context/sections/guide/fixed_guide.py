@@ -21,7 +21,7 @@ _VERSION = GuideVersion(
 
 
 def fixed_body(query: contract.Query, radii: Sequence[float]) -> GuideBody | None:
-    """Return the made-up restaurants around the point; None at sea."""
+    """Return an answer with made-up restaurants around the query's point; None at sea."""
     point = query.point
     if point.country is None:
         return None
@@ -31,7 +31,7 @@ def fixed_body(query: contract.Query, radii: Sequence[float]) -> GuideBody | Non
 
 
 def _around(point: Point) -> list[Restaurant]:
-    """Return one restaurant of each tier, in the direction of the equator."""
+    """Return one made-up restaurant of each tier; all lie between the point and the equator."""
     return [
         Restaurant(
             id=f"test-{tier}",

@@ -1,10 +1,10 @@
-"""The map of the restaurants card: directions and distances from the point.
+"""The map of the restaurants card: the point in the middle, restaurants and rings around it.
 
 North is up and bearings are true. Distances are not to scale, so that near restaurants stay apart
-when others are far: each ring is as far as a guest gets in some minutes on foot or by car
-(`travel.reach`), and between two rings the scale is even. A unit of the drawing is a pixel at the
-usual size of text. Restaurants in view are marked by their numbers in the list, moved aside where
-marks would overlap; the others are dots.
+when others are far. Each ring stands for a travel time: the distance that a guest covers in it on
+foot or by car (`travel.reach`). Between two rings the scale is linear. A unit of the drawing is a
+pixel at the usual text size. Restaurants that the list shows at once have marks with their numbers,
+moved aside where marks would overlap; the others are dots.
 """
 
 import cmath
@@ -42,7 +42,7 @@ _TURNS = [
 
 @dataclass(frozen=True)
 class Ring:
-    """A ring for a travel time; x, y and `half` are the centre and half width of its label."""
+    """A ring for a travel time, with its label: centre `x`, `y`, and `half` of its width."""
 
     kind: Way
     minutes: str
@@ -54,9 +54,10 @@ class Ring:
 
 @dataclass(frozen=True, kw_only=True)
 class Map:
-    """The input of the template's drawing; `walk` is the radius of the farthest walk, 0 for none.
+    """The rings, marks and dots for the template to draw.
 
-    Each of `marks` is the number in the list, x and y; each of `dots` is x and y.
+    A mark is the number, x and y of a restaurant that the card lists; a dot is x and y of another
+    restaurant. `walk` is the radius of the largest ring for walks, 0 if all rings are for drives.
     """
 
     rings: Sequence[Ring]
@@ -67,7 +68,10 @@ class Map:
 
 @dataclass(frozen=True)
 class Scale:
-    """The rings of a map, innermost first: times, distances in km and radii in the drawing."""
+    """The rings of a map, innermost first: travel times, distances in km, radii in the drawing.
+
+    It converts distances to places in the drawing.
+    """
 
     times: Sequence[tuple[Way, int]]
     kms: Sequence[float]
@@ -75,7 +79,10 @@ class Scale:
 
     @classmethod
     def of(cls, distances: Sequence[float]) -> Self:
-        """Build at most `MAX_RINGS` rings, each with a restaurant between it and the one inside."""
+        """Choose at most `MAX_RINGS` rings for restaurants at these distances (km).
+
+        There is a restaurant between any two neighbouring rings.
+        """
         farthest, bands, inner = max(distances), list[tuple[tuple[Way, int], float, int]](), -1.0
         for time in TIMES:
             km = reach(*time)
@@ -94,7 +101,7 @@ class Scale:
         return cls([time for time, *_ in bands], [km for _, km, _ in bands], radii)
 
     def place(self, km: float, bearing: float) -> tuple[float, float]:
-        """Return a restaurant's x (eastwards) and y (southwards) in the drawing."""
+        """Return where to draw a restaurant at a distance and bearing: x (east) and y (south)."""
         at = min(bisect_left(self.kms, km), len(self.kms) - 1)
         near, inner = (self.kms[at - 1], self.radii[at - 1]) if at else (0.0, START)
         radius = inner + (km - near) / (self.kms[at] - near) * (self.radii[at] - inner)
@@ -104,7 +111,7 @@ class Scale:
 
 @dataclass
 class Taken:
-    """The boxes that signs and labels already cover, each as left, right, top and bottom."""
+    """The boxes (left, right, top, bottom) of the drawing that marks and labels already cover."""
 
     boxes: list[tuple[float, float, float, float]] = field(default_factory=list)
 
@@ -112,7 +119,10 @@ class Taken:
         self.boxes.append((x - half, x + half, y - half_height, y + half_height))
 
     def freest(self, places: Iterable[tuple[float, float]], half: float) -> tuple[int, int]:
-        """Return the centre at which a label covers least of the boxes, and add the label's box."""
+        """Return the one of `places` where a label overlaps the boxes least.
+
+        Add the label's box there. `half` is half the label's width.
+        """
         best, least = (0, 0), math.inf
         for x, y in places:
             left, right, top, bottom = x - half, x + half, y - LABEL, y + LABEL
@@ -131,7 +141,10 @@ class Taken:
 
 
 def drawn(body: GuideBody, in_view: Sequence[RestaurantBody], fmt: Formatter) -> Map | None:
-    """Return the map for an answer; None if it has fewer than three restaurants."""
+    """Return the map for an answer; None if the answer has fewer than three restaurants.
+
+    Restaurants `in_view` get numbered marks, the others dots.
+    """
     if len(body.restaurants) < FEWEST:
         return None
     point, found = body.point, body.restaurants
@@ -159,7 +172,7 @@ def drawn(body: GuideBody, in_view: Sequence[RestaurantBody], fmt: Formatter) ->
 
 
 def _apart(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the positions, moved apart so that no mark covers another or the centre."""
+    """Return the marks' centres, moved apart so that no mark covers another or the middle."""
     moved = [complex(x, y) for x, y in places]
     for _ in range(60):
         for n in range(len(moved)):
@@ -174,7 +187,7 @@ def _apart(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _rings(scale: Scale, taken: Taken, fmt: Formatter) -> list[Ring]:
-    """Return the rings, the outermost first; each label goes where it covers least."""
+    """Return the rings, outermost first, each with its label where it overlaps least."""
     rings = []
     for (way, count), radius in reversed([*zip(scale.times, scale.radii, strict=True)]):
         minutes = fmt.minutes(count)

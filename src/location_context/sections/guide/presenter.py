@@ -28,7 +28,10 @@ _COLUMNS = ("tier", "restaurant", "away", "way", "cuisine", "city", "note")
 
 
 def tier_texts(language: Language, own: Mapping[Tier, TierTexts]) -> dict[Tier, tuple[str, str]]:
-    """Return label and meaning of each tier: the operator's texts in `own`, else localised ones."""
+    """Return label and meaning of each tier in a language.
+
+    The operator's texts in `own` come first, then the built-in ones.
+    """
     _ = language.gettext
     texts: dict[Tier, tuple[str, str]] = {
         "three_star": (
@@ -52,7 +55,7 @@ def tier_texts(language: Language, own: Mapping[Tier, TierTexts]) -> dict[Tier, 
 
 
 class Presenter:
-    """A builder of one answer's body, for a query and a version of the guide."""
+    """A builder of the body of one answer, from the restaurants found for a query."""
 
     def __init__(
         self, query: contract.Query, version: GuideVersion, radii: Sequence[float]
@@ -72,9 +75,9 @@ class Presenter:
         """Return the body of an answer.
 
         Args:
-            found: the tiers in rank order.
-            ways: the travel time to each restaurant inside a radius, in the same order.
-            degraded: why drives are estimated although OSRM is configured, or None.
+            found: the result of each tier, highest tier first.
+            ways: the travel times to the restaurants `inside` the radius of each tier, in order.
+            degraded: why drives are estimated although OSRM is configured; None if they are not.
         """
         point = self._query.point
         inside = [one for tier in found for one in tier.inside]
@@ -151,7 +154,7 @@ class Presenter:
 
 
 def to_text(body: response.GuideBody) -> Iterator[str | TextTable]:
-    """Yield the output of `location-context read`: a table of restaurants, and their number."""
+    """Yield what `location-context read` prints: a table of restaurants, and their number."""
     rows = []
     for one in body.restaurants:
         about = "about " if one.travel.estimated else ""

@@ -15,7 +15,7 @@ MAX_NOTE_LENGTH = 140  # characters: two or three lines of a card on a phone
 
 
 class Restaurant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One restaurant, from its row in a dataset to the answer.
+    """One restaurant, as imported from a dataset and stored.
 
     `id` is the dataset's id ("" for none) until `matching.assign_ids` replaces it with the final
     id. `country` is ISO 3166-1 alpha-2; `url` and `website` are http(s). `note` is a sentence of
@@ -41,16 +41,16 @@ class Restaurant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TierTexts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An operator's own texts for a tier, by language tag; "" is for all other languages."""
+    """An operator's own texts for a tier, by language tag; the tag "" is for other languages."""
 
     label: dict[str, str] = {}
     meaning: dict[str, str] = {}
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The origin of a version of the guide, and the notice that its licence requires.
+    """The origin of a version of the guide, its licence and attribution, labels and radii.
 
-    If the operator sets no `kind` or `attribution`, the import fills them in.
+    If `kind` or `attribution` is empty, the import sets it.
     """
 
     source: str  # name of the file, or host of the address
@@ -70,7 +70,8 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class GuideVersion(msgspec.Struct, frozen=True, kw_only=True):
     """One imported version of a guide; `name` is empty for the guide without a name.
 
-    `number` counts over all guides; `replaces` is the number of the version active before this.
+    `number` is unique over all guides. `replaces` is the number of the version that was active
+    before; `GuideStore.rollback` returns to it.
     """
 
     number: int
@@ -83,10 +84,10 @@ class GuideVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GuideStore(Protocol):
-    """A store of whole versions of guides; at most one version of each name is active."""
+    """A store of versions of guides; each guide name has at most one active version."""
 
     async def active(self) -> Mapping[str, GuideVersion]:
-        """Return the active versions by name; called every few seconds, so it must be cheap."""
+        """Return the active version of each guide by its name; must be quick: called every 2 s."""
         ...
 
     async def versions(self) -> list[GuideVersion]:
@@ -108,11 +109,11 @@ class GuideStore(Protocol):
         imported_at: datetime,
         name: str = "",
     ) -> GuideVersion:
-        """Store a new version and make it the active one of its name, in one transaction."""
+        """Store a new version of the guide `name` and make it active, in one transaction."""
         ...
 
     async def rollback(self, name: str = "") -> GuideVersion:
-        """Make active again the version that the active version of this name replaced.
+        """Return to the previous version: reactivate the one that the active version replaced.
 
         Raises:
             OperatorError: there is no such version.

@@ -26,7 +26,7 @@ class NearestBeyond(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TierBody(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the five tiers, always present."""
+    """One of the five tiers; an answer has all five, also those without restaurants."""
 
     tier: Annotated[Tier, Meta(description="Code of the tier.")]
     rank: Annotated[int, Meta(ge=1, le=5, description="Rank from 1 to 5; 1 is the highest.")]
@@ -47,7 +47,7 @@ class TierBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Travel(msgspec.Struct, frozen=True, kw_only=True):
-    """Travel from the point to a restaurant."""
+    """The way from the point to a restaurant, on foot or by car."""
 
     kind: Annotated[Literal["walk", "drive"], Meta(description="On foot or by car.")]
     minutes: Annotated[int, Meta(ge=1, description="Travel time in minutes.")]
@@ -94,7 +94,7 @@ class RestaurantBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GuideBody(Applicable, frozen=True, kw_only=True, tag="guide"):
-    """Restaurants by tier, highest first, then by distance; at most 50 of `total`."""
+    """The answer: at most 50 of `total` restaurants, by tier (highest first), then by distance."""
 
     tiers: Annotated[
         list[TierBody], Meta(min_length=5, max_length=5, description="All five, highest first.")

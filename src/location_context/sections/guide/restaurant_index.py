@@ -1,10 +1,11 @@
 """The index in memory: the restaurants of each tier, sorted by latitude, as unit vectors.
 
-A radius limits the difference of latitude, so two bisections find the band of rows to search. In
-it, a restaurant is inside if its chord to the point is short enough. Unit vectors need no special
-cases at the antimeridian and the poles, and give distances exact to a millimetre. A short band is
-scanned in Python, where numpy would cost more; a long band with numpy. Distances equal to the
-millimetre are ordered by id. docs/decisions/places.md has the measurements.
+A restaurant within a radius has a latitude near that of the point. So two bisections find the rows
+to search. Each of these is inside the radius if the straight line (chord) between its unit vector
+and that of the point is short enough. Unit vectors need no special cases at the antimeridian and
+the poles, and give distances exact to a millimetre. If there are many rows, numpy narrows them
+first; for few rows that would cost more than it saves. Restaurants at the same distance, to the
+millimetre, are ordered by id. docs/decisions/places.md has the measurements.
 """
 
 import math
@@ -19,12 +20,11 @@ from numpy.typing import NDArray
 from location_context.point import EARTH_RADIUS_KM
 from location_context.sections.guide.records import TIERS, Restaurant, Tier
 
-_TOLERANCE = 1e-12  # above rounding errors of sine and cosine; rows that pass are then measured
+_TOLERANCE = 2e-10  # 1.3 mm, since distances are rounded to 1 mm; rows that pass are then measured
 _MAX_SCANNED = 80  # rows up to which a loop in Python beats numpy
 _MILLIMETRES = 2e6 * EARTH_RADIUS_KM  # the Earth's diameter
 
 Vectors = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 # Distance in km (to the millimetre), position by id, restaurant; sorting gives the answer's order.
 # A bare tuple, since a query makes hundreds of them in microseconds.
@@ -34,7 +34,10 @@ _Place = tuple[float, float, float, int, Restaurant]
 
 
 class TierFound(NamedTuple):
-    """The result for a tier: the restaurants inside its radius, else the nearest one."""
+    """The result for a tier: the restaurants inside its radius, or else the nearest beyond it.
+
+    `inside_radius` counts all restaurants inside; `inside` is cut to the limit of the answer.
+    """
 
     tier: Tier
     inside_radius: int
@@ -43,7 +46,7 @@ class TierFound(NamedTuple):
 
 
 class _Origin(NamedTuple):
-    """The point: its latitude in radians and its unit vector, as numbers and as an array."""
+    """The query's point: latitude in radians, and unit vector both as numbers and as an array."""
 
     phi: float
     x: float
@@ -53,7 +56,7 @@ class _Origin(NamedTuple):
 
 
 class RestaurantIndex:
-    """An index of all restaurants of one version of a guide."""
+    """An index to find the restaurants of one version of a guide by distance."""
 
     def __init__(self, restaurants: Sequence[Restaurant]) -> None:
         self.size = len(restaurants)
@@ -65,9 +68,10 @@ class RestaurantIndex:
     def query(
         self, lat: float, lng: float, radii: Sequence[float], limit: int = 50
     ) -> list[TierFound]:
-        """Return every tier in rank order, with at most `limit` restaurants in all tiers together.
+        """Return the result of every tier, highest tier first.
 
-        `radii` are in km, one for each tier; a restaurant at exactly the radius is inside.
+        `radii` are in km, one for each tier; a restaurant at exactly the radius is inside. At most
+        `limit` restaurants are returned in all tiers together.
         """
         phi, theta = math.radians(lat), math.radians(lng)
         level = math.cos(phi)
@@ -105,36 +109,20 @@ class _Band:
         angle = min(radius / EARTH_RADIUS_KM, math.pi)
         first = bisect_left(self._latitudes, origin.phi - angle - _TOLERANCE)
         last = bisect_right(self._latitudes, origin.phi + angle + _TOLERANCE)
-        if last - first <= _MAX_SCANNED:
-            chord = 2 * math.sin(angle / 2) + _TOLERANCE
-            return _scan(origin, radius, chord, self._places[first:last])
-        cosines = origin.vector @ self._vectors[:, first:last]
-        rows = np.flatnonzero(cosines >= math.cos(angle) - _TOLERANCE)
-        return self._measured(origin, radius, rows + first)
-
-    def _measured(self, origin: _Origin, radius: float, rows: Rows) -> list[Found]:
-        if len(rows) <= _MAX_SCANNED:
-            return _scan(origin, radius, 2.0, [self._places[row] for row in rows.tolist()])
-        dx, dy, dz = self._vectors[:, rows] - origin.vector[:, None]
-        halves = np.minimum(np.sqrt(dx * dx + dy * dy + dz * dz) / 2, 1.0)
-        distances = np.floor(np.arcsin(halves) * _MILLIMETRES + 0.5) / 1e6
-        places = (self._places[row][3:] for row in rows.tolist())
-        return sorted(
-            (km, order, restaurant)
-            for km, (order, restaurant) in zip(distances.tolist(), places, strict=True)
-            if km <= radius
-        )
+        places = self._places[first:last]
+        if len(places) > _MAX_SCANNED:
+            cosines = origin.vector @ self._vectors[:, first:last]
+            (near,) = (cosines >= math.cos(angle) - _TOLERANCE).nonzero()
+            places = [places[row] for row in near.tolist()]
+        return _scan(origin, radius, 2 * math.sin(angle / 2) + _TOLERANCE, places)
 
     def _nearest(self, origin: _Origin) -> Found | None:
         """Return the nearest restaurant; of equally near ones, the first by id."""
         if not self._places:
             return None
         cosines = origin.vector @ self._vectors
-        row = int(cosines.argmax())
-        among = cosines >= cosines[row] - _TOLERANCE
-        if np.count_nonzero(among) == 1:
-            return _scan(origin, math.inf, 2.0, self._places[row : row + 1])[0]
-        return self._measured(origin, math.inf, np.flatnonzero(among))[0]
+        (nearest,) = (cosines >= cosines[cosines.argmax()] - _TOLERANCE).nonzero()
+        return _scan(origin, math.inf, 2.0, [self._places[row] for row in nearest.tolist()])[0]
 
 
 def _scan(origin: _Origin, radius: float, chord: float, places: Sequence[_Place]) -> list[Found]:

@@ -1,9 +1,9 @@
 """The guide: restaurants near a point, each tier listed within its own radius.
 
 An installation may have several guides: one without a name, and others that a query names. Each
-has its own index in memory. While the server runs, `run` checks every two seconds whether other
-versions became active. It switches to a new version once its index is built; until then, and while
-the database cannot be read, the old version stays in use.
+guide has its own index in memory. While the server runs, `run` checks every two seconds whether an
+import or a rollback made another version active. `run` switches to that version once its index is
+built; until then, and while the database cannot be read, the old version stays in use.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ _TTL_WITHOUT_GUIDE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class ActiveGuide:
-    """The version of a guide that this process uses, with its index."""
+    """The version of a guide that this server process answers from, with its index."""
 
     version: GuideVersion
     index: RestaurantIndex
 
 
 class Guide(section.Section[GuideBody]):
-    """The section `guide`: restaurants near the point, whatever the dates."""
+    """The section `guide`: restaurants near the point; dates are ignored."""
 
     name = "guide"
     dated = False
@@ -83,10 +83,10 @@ class Guide(section.Section[GuideBody]):
         return cls(context.stores["guide"], clock, settings.guide_radii, router)
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
-        """Return the restaurants around the point.
+        """Return the restaurants around the query's point.
 
         Raises:
-            UpstreamUnavailable: the guide was never loaded, and the database cannot be read.
+            UpstreamUnavailable: the guide is not loaded, and the database cannot be read.
         """
         guide = await self._current(query.guide)
         if guide is None:
@@ -108,19 +108,19 @@ class Guide(section.Section[GuideBody]):
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return made-up restaurants around any point on land."""
+        """Return made-up restaurants around any point on land, for test keys."""
         del deadline, now, failing
         return fixed_body(query, self._radii) or _none_in_range(query)
 
     def _result(
         self, body: GuideBody | contract.NotApplicable, ttl: timedelta
     ) -> contract.SectionResult:
-        """Return a result that is fresh for `ttl`; a CDN may cache it for another `ttl`."""
+        """Return a result that is fresh for `ttl`; a CDN may keep it twice as long."""
         until = self._clock() + ttl
         return contract.SectionResult(body, until, shared_until=until + ttl)
 
     async def _current(self, name: str = "") -> ActiveGuide | None:
-        """Return the guide in use with this name; None if the unnamed guide does not exist.
+        """Return the guide with this name; None if `name` is empty and no such guide exists.
 
         Raises:
             UpstreamUnavailable: the database cannot be read, or a named guide is not loaded.
@@ -138,7 +138,9 @@ class Guide(section.Section[GuideBody]):
         return guide
 
     async def refresh(self) -> bool:
-        """Switch to the active versions of all guides; return True if a version in use changed.
+        """Load the active version of every guide from the database, if it changed.
+
+        Return True if this process now uses another version of any guide.
 
         Raises:
             StorageError: the database or a guide in it cannot be read; that guide is not switched.
@@ -179,7 +181,7 @@ class Guide(section.Section[GuideBody]):
         structlog.get_logger().info("guide_replaced", guide=name, version=number, rows=rows)
 
     async def prepare(self) -> None:
-        """Load the guides, so that no request waits for them; log it if the database fails."""
+        """Load the guides before the first request; if the database fails, only log a warning."""
         await self._follow()
 
     @property
@@ -187,7 +189,7 @@ class Guide(section.Section[GuideBody]):
         return self._loaded or bool(self._guides)
 
     async def run(self) -> None:
-        """Follow the active versions until cancelled."""
+        """Check every two seconds for new active versions and load them, until cancelled."""
         while True:
             await self._follow()
             await asyncio.sleep(section.FOLLOW_SECONDS)
@@ -247,11 +249,11 @@ class Guide(section.Section[GuideBody]):
         return card.card(body, context.fmt)
 
     def rows(self, body: GuideBody) -> int:
-        """Return the number of rows: restaurants in view, and a heading for each tier."""
+        """Return the number of lines in the widget's list: restaurants, and a heading per tier."""
         return min(card.MAX_SHOWN, len(body.restaurants)) + len({r.tier for r in body.restaurants})
 
     def updated_at(self, body: GuideBody) -> None:
-        """Return None: `as_of` is the date of the guide's edition."""
+        """Return None: `as_of` is the date of the guide's edition, not of an update."""
         del body
 
     def text(self, body: GuideBody) -> Iterator[str | section.TextTable]:

@@ -5,8 +5,8 @@ the straight line (Ballou et al. 2002 find 1.2 to 1.4 over countries) at 25 km/h
 of road, 55 for the next 15 and 95 after; docs/decisions/places.md compares it with OSRM.
 
 OSRM is used only for drives, since a server has one profile; walks are always estimated. OSRM
-moves each place to the nearest road in its map, however far away. If that is more than 1 km, the
-drive would mean nothing, and its time is estimated too.
+moves each place to the nearest road in its map, however far away. If the road is more than 1 km
+away, OSRM's time would be wrong, and the drive is estimated too.
 """
 
 import math
@@ -25,7 +25,7 @@ from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.deadline import Deadline
 
 WALK_KM = 2.0
-# length of the way divided by the straight-line distance
+# length of the route divided by the straight-line distance
 _WALKING_DETOUR, _DRIVING_DETOUR = 1.25, 1.35
 _WALKING = 4.8  # km/h
 _DRIVING = ((5.0, 25.0), (15.0, 55.0), (math.inf, 95.0))  # km of road, km/h
@@ -47,7 +47,7 @@ def estimate(km: float) -> Travel:
 
 
 def reach(kind: Literal["walk", "drive"], minutes: float) -> float:
-    """Return the straight-line distance in km for which `estimate` would give these minutes."""
+    """Return how far (straight line, in km) one gets in some minutes; inverse of `estimate`."""
     if kind == "walk":
         return minutes / 60 * _WALKING / _WALKING_DETOUR
     road = 0.0
@@ -62,7 +62,7 @@ def _travel(kind: Any, minutes: float, *, estimated: bool = True) -> Travel:
 
 
 class Router:
-    """A client of an OSRM server, which is called once for all restaurants of an answer."""
+    """A client of an OSRM server; one request gets the drives to all restaurants of an answer."""
 
     def __init__(self, context: SectionContext) -> None:
         self.client = ProviderClient(
@@ -79,13 +79,15 @@ class Router:
             stale=DURATIONS_TTL,
             max_size=MAX_DURATIONS,
             size_of=lambda durations: len(durations) + 1,
-            on_join=lambda _: self.client.calls.join(),
         )
 
     async def travel(
         self, point: Point, found: Sequence[Found], deadline: Deadline, *, public: bool
     ) -> tuple[list[Travel], DegradedReason | None]:
-        """Return the travel time to each restaurant, and a reason if OSRM gave no answer."""
+        """Return the travel time to each restaurant in `found`.
+
+        Also return why all drives are estimated if OSRM failed, otherwise None.
+        """
         ways = [estimate(km) for km, _, _ in found]
         drives = [n for n, way in enumerate(ways) if way.kind == "drive"]
         if not drives or not self.client.configured:
@@ -119,9 +121,9 @@ class Router:
 
 
 def _durations(answer: Any, count: int) -> list[float | None]:
-    """Return the seconds by car from the source of OSRM's table to each of its `count` places.
+    """Return the seconds by car from the point to each of `count` restaurants in OSRM's answer.
 
-    A place without a road nearby has None; all have None if the source has no road nearby.
+    A value is None if the restaurant has no road within 1 km; all are None if the point has none.
     """
     try:
         row = answer["durations"][0][1:]

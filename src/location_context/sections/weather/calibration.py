@@ -1,18 +1,22 @@
-"""Calibrated forecasts: each combined with the climatology of its date, by its lead (days ahead).
+"""Calibrated forecasts: forecasts combined with the climatology (the weather of past years).
 
-best = mean + w·(forecast − mean), and 80 days in 100 lie within best ± 1.28·s:
+The best estimate is mean + w·(forecast − mean), and 80 days in 100 lie within best ± 1.28·s:
 
     raw      w = g / (1 + κ/2)²         s² = σ²·(1 − g² / (1 + κ/2)²)
     damped   w = g^γ / (1 + (φ²·κ)²)    s² = σ²·(1 − g² / (1 + ν²·κ/2)²)
 
-mean and σ are those of the climatology on the date. g(lead) falls from 1 on day 0 to 0 at the
-horizon; it is the correlation of the large-scale anomaly with the outcome. κ = (noise/σ)² is the
-local variance that a forecast lacks. Where the climate hardly varies, as in the tropics, κ is most
-of the variance. Its square in w weighs more than noise alone would, because forecasts are biased. A
-raw model's anomaly is as large as the climate's at any lead. A damped product (an ensemble's mean,
-model output statistics) already regresses towards climatology and is fitted to its place. s never
-exceeds σ nor falls with the lead.
-The coefficients are in `calibration.json`, fitted by `research.fit_forecast_calibration`.
+mean and σ are the climatology's mean and standard deviation on the date. An anomaly is a departure
+from the mean. g is the correlation between the forecast's large-scale anomaly and the observed
+anomaly. It depends on the lead (days ahead) and falls from 1 on day 0 to 0 at the horizon. κ =
+(noise/σ)² is the variance of local weather that a forecast cannot resolve, relative to σ². It is
+large where the climate hardly varies, as in the tropics. The square in w reduces w more than the
+noise requires, because forecasts are also biased.
+
+A raw forecast is the output of a model: its anomalies are as large as those of real weather at any
+lead. A damped forecast is an ensemble's mean or the output of statistics: its anomalies already
+shrink as the lead grows, and it is fitted to local weather. s never exceeds σ, and never falls as
+the lead grows. The coefficients are in `calibration.json`, fitted by
+`research.fit_forecast_calibration`.
 """
 
 import math
@@ -26,12 +30,15 @@ import numpy as np
 from location_context.sections.weather.records import Floats, Product
 
 Variable = Literal["temperature_max", "temperature_min", "temperature_mean"]
-MOST_NOISE = 1e9  # κ where the climate does not vary at all: nothing of an anomaly remains
+MOST_NOISE = 1e9  # largest κ, for a climate that does not vary at all: an anomaly has no weight
 Z90 = 1.2815515655446004  # the standard normal's 0.9 quantile
 
 
 class Estimate(NamedTuple):
-    """The best estimates and the band from p10 to p90, which holds 80 days in 100; by day."""
+    """The best estimate for each day, with a range from `p10` to `p90`.
+
+    On 80 days in 100 the true value lies in the range.
+    """
 
     best: Floats
     p10: Floats
@@ -39,18 +46,21 @@ class Estimate(NamedTuple):
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """A share that falls with the lead: a logistic curve from 1 on day 0 to 0 at the horizon.
+    """A weight that falls from 1 on day 0 to 0 at the forecast horizon, along a logistic curve.
 
     Attributes:
-        midpoint: the lead in days at which about half remains.
-        scale: the days over which the share falls; a larger scale is a gentler fall.
+        midpoint: the number of days ahead at which the weight is about a half.
+        scale: the number of days over which the weight falls; a larger scale is a gentler fall.
     """
 
     midpoint: float
     scale: float
 
     def at(self, lead: Floats, horizon: float) -> Floats:
-        """Return the share that remains at each lead (days), from 1 to 0."""
+        """Return the weight (1 to 0) at each `lead`, the number of days ahead.
+
+        `horizon` is the number of days ahead at which the weight is 0.
+        """
         ends = np.array([0.0, horizon])
         first, last = 1 / (1 + np.exp((ends - self.midpoint) / self.scale))
         raised = 1 / (1 + np.exp((np.clip(lead, 0, horizon) - self.midpoint) / self.scale))
@@ -59,11 +69,13 @@ class Curve(msgspec.Struct, frozen=True):
 
 
 class Skill(Curve, frozen=True):
-    """The skill of a forecast of one variable.
+    """How well forecasts of one variable, such as the high, come true.
+
+    The curve is the correlation of forecast and outcome, by days ahead.
 
     Attributes:
-        noise: standard deviation in °C of the local weather that a raw forecast lacks.
-        general_sd: the climate's σ where no climatology is stored, in °C.
+        noise: standard deviation in °C of the local weather that a raw model does not resolve.
+        general_sd: the standard deviation in °C to assume where no climatology is stored.
     """
 
     noise: float
@@ -71,13 +83,15 @@ class Skill(Curve, frozen=True):
 
 
 class Damped(msgspec.Struct, frozen=True):
-    """How the calibration of a damped product differs from that of a raw model.
+    """Parameters for damped forecasts: ensemble means or statistics, not the output of one model.
+
+    The symbols are those in this module's formulas.
 
     Attributes:
-        exponent: γ, the power of g in the weight: 0 if the product already shrinks its anomalies, 1
-            as for a raw model.
-        weight_noise: φ, the share of the noise that reduces the weight.
-        spread_noise: ν, the share of the noise that widens the band.
+        exponent: γ, the power of g in the weight w: 0 if the forecast already shrinks its
+            anomalies, 1 as for a raw model.
+        weight_noise: φ, the share of the noise that reduces the weight w.
+        spread_noise: ν, the share of the noise that widens the range.
     """
 
     exponent: float
@@ -86,14 +100,14 @@ class Damped(msgspec.Struct, frozen=True):
 
 
 class Rain(msgspec.Struct, frozen=True):
-    """The skill of the chance of rain and of the amount.
+    """Parameters for the forecast chance and amount of rain.
 
     Attributes:
-        reliable_days: the lead up to which a chance is used as issued.
-        amount: the share of the issued amount that remains at a lead.
-        amount_share: the ratio of a wet day's mean amount to the issued amount.
+        reliable_days: the number of days ahead up to which a chance is used as issued.
+        amount: the weight of the issued amount, by days ahead.
+        amount_share: the mean amount that falls on a wet day, divided by the issued amount.
         shape: the shape of the Weibull distribution of a wet day's amount in the climatology.
-        certain_shape: the shape of that distribution on day 0.
+        certain_shape: the shape of that distribution for a forecast on day 0.
         general_wet_mean: a wet day's mean amount in mm where no climatology is stored.
     """
 
@@ -106,10 +120,11 @@ class Rain(msgspec.Struct, frozen=True):
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """The shipped coefficients, and the methods that apply them; °C, mm, percent, leads in days.
+    """The calibration's coefficients, and methods that apply them to forecasts.
 
-    Lead 0 is the local day of issue. A negative lead is past: the forecast stays as it is, without
-    a band. NaN remains NaN. From the horizon (day 16) on the estimate is the climatology itself.
+    Values are in °C, mm and percent. A lead is the number of days from the local day on which the
+    forecast was issued. A negative lead stands for a past day: its forecast is not changed and has
+    no range. NaN remains NaN. From the horizon (day 16) on, the estimate is the climatology itself.
     """
 
     method: str
@@ -123,7 +138,7 @@ class Calibration(msgspec.Struct, frozen=True):
 
     @staticmethod
     def load() -> "Calibration":
-        """Return the coefficients in the data file, read once."""
+        """Return the coefficients that come with the package; the file is read only once."""
         return _load()
 
     def temperature(  # noqa: PLR0913, PLR0917  the quantities of one formula
@@ -136,11 +151,20 @@ class Calibration(msgspec.Struct, frozen=True):
         product: Product,
         error: float = 0.0,
     ) -> Estimate:
-        """Return best estimate and band, from the mean and σ (`sd`) of the date's climatology.
+        """Return best estimates and ranges from a forecast and the typical weather of its dates.
 
-        Pass σ as (p90 − p10) / (2 · `Z90`) of the climatology, so that the band has the same width
-        at day 16. `error` is the standard error of the mean for the place; it widens the band by
-        the weight of the mean.
+        The typical weather of past years is the climatology.
+
+        Args:
+            variable: the variable, such as `temperature_max`.
+            forecast: the forecast as issued.
+            mean: the mean of the climatology on each date.
+            sd: the standard deviation of the climatology. Pass (p90 − p10) / (2 · `Z90`), so that
+                the range at the horizon (day 16) is as wide as the climatology's.
+            lead: days ahead.
+            product: the kind of forecast, `raw` or `damped`.
+            error: the standard error of `mean` at the place. It widens the range, in proportion to
+                the weight of `mean` in the estimate.
         """
         weight, spread = self._weight_and_spread(variable, sd, lead, product)
         spread = np.hypot(spread, (1 - weight) * error)
@@ -149,7 +173,10 @@ class Calibration(msgspec.Struct, frozen=True):
     def temperature_alone(
         self, variable: Variable, forecast: Floats, lead: Floats, product: Product
     ) -> Estimate:
-        """Return the forecast with the usual error at its lead, where no climatology is stored."""
+        """Return the forecast itself as best estimate, with the usual range so many days ahead.
+
+        Used where no typical weather of past years is stored. `lead` is the number of days ahead.
+        """
         skill = self._skill(variable)
         sd = np.full_like(forecast, skill.general_sd)
         weight, spread = self._weight_and_spread(variable, sd, lead, product)
@@ -161,11 +188,12 @@ class Calibration(msgspec.Struct, frozen=True):
         return _estimate(forecast, forecast, spread, lead)
 
     def chance_of_rain(self, chance: Floats, wet_share: Floats, lead: Floats) -> Floats:
-        """Return the chance of rain in percent: first as issued, then moving to the wet share.
+        """Return the chance of rain in percent: the further ahead, the closer to `wet_share`.
 
         Args:
             chance: the chance as issued, 0 to 100.
-            wet_share: the climatology's share of wet days, 0 to 100, by the same wet limit.
+            wet_share: the percentage of wet days in the climatology. A wet day must mean the same
+                amount of rain as for `chance`.
             lead: days ahead.
         """
         fading = self.horizon - self.rain.reliable_days
@@ -176,13 +204,14 @@ class Calibration(msgspec.Struct, frozen=True):
     def precipitation_p90(
         self, forecast: Floats, chance: Floats, lead: Floats, wet_mean: Floats | None = None
     ) -> Floats:
-        """Return the day's amount (mm) that nine days in ten stay below.
+        """Return the amount of rain in mm that is not exceeded on nine days in ten.
 
         Args:
             forecast: the amount as issued.
-            chance: the chance of rain at this lead, from `chance_of_rain`.
+            chance: the chance of rain in percent, from `chance_of_rain`.
             lead: days ahead.
-            wet_mean: the climatology's mean amount of a wet day (its mean over its share).
+            wet_mean: the mean amount in mm on a wet day in the climatology; None takes a general
+                value.
         """
         rain = self.rain
         usual = np.full_like(forecast, rain.general_wet_mean) if wet_mean is None else wet_mean
@@ -224,7 +253,10 @@ def _load() -> Calibration:
 
 
 def _factorial(values: Floats) -> Floats:
-    """Return Γ(1 + x), the factor from the scale of a Weibull distribution to its mean."""
+    """Return Γ(1 + x) for each value x.
+
+    For x = 1 / shape it is the mean of a Weibull distribution divided by its scale.
+    """
     flat = [math.gamma(1 + value) for value in np.ravel(values).tolist()]
     return np.reshape(np.array(flat), np.shape(values))
 

@@ -1,11 +1,12 @@
-"""The weather card: the days of the stay for the page, two facts, dangers, and a typical day.
+"""The weather card of the page: a row for each day, two facts, and dangers.
 
-A stay that is only partly within the forecast horizon comes as two answers: the near part as a
-forecast, the whole as climatology. The card shows the forecast's days, then typical days for the
-rest; the two kinds never share a row. Up to ten days have a row each, more days are shown by weeks.
-A stay of at most ten typical days is shown as one typical day. All bars have one scale, from two
-degrees below the lowest value to two above the highest. A colour stands for the same temperature on
-every page.
+If a stay is only partly within the forecast horizon, the card receives two answers: a forecast for
+the near part, and typical weather for the whole stay. It shows the days of the forecast, then
+typical days for the rest; a row never mixes the two. Up to ten days have a row each; more days are
+shown by weeks. A stay of at most ten days without a forecast is shown as one typical day.
+
+All temperature bars of a card have the same scale, from two degrees below the lowest value to two
+above the highest. A colour stands for the same temperature on every page.
 """
 
 from collections import Counter
@@ -54,7 +55,7 @@ _COLOURS = (  # °C, sRGB
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """The one scale of all bars, in the unit of the answer."""
+    """The temperature scale that all bars of a card share, in the answer's unit (°C or °F)."""
 
     low: float
     high: float
@@ -69,11 +70,11 @@ class Scale:
         return cls(low=min(known) - margin, high=max(known) + margin, fahrenheit=unit == "°F")
 
     def share(self, value: float) -> float:
-        """Return the position of a value on the scale, in percent."""
+        """Return the position of a temperature in percent, from 0 at the low end to 100."""
         return round(100 * (value - self.low) / (self.high - self.low), 1)
 
     def stops(self) -> list[tuple[float, str]]:
-        """Return the gradient of the scale as pairs: position in percent, colour."""
+        """Return the colour gradient of the scale: pairs of position in percent and colour."""
         low, high = (self._celsius(value) for value in (self.low, self.high))
         inside = [at for at, _ in _COLOURS if low < at < high]
         return [
@@ -85,7 +86,7 @@ class Scale:
 
 
 def colour(celsius: float) -> str:
-    """Return the colour of a temperature as `#rrggbb`."""
+    """Return the colour that stands for a temperature in °C, as `#rrggbb`."""
     if celsius <= _COLOURS[0][0]:
         return _hex(_COLOURS[0][1])
     for (cold, one), (warm, other) in pairwise(_COLOURS):
@@ -100,7 +101,11 @@ def _hex(channels: Iterable[int]) -> str:
 
 
 def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: datetime) -> Card:
-    """Return the card of a stay; `near` is its part within the forecast horizon, or None."""
+    """Return the weather card of a stay.
+
+    `whole` is the answer for the whole stay. If the stay extends beyond the forecast horizon,
+    `near` is the answer for its part within the horizon, else None.
+    """
     shown = _Days(whole, _straddling(whole, near), fmt)
     today = now.astimezone(ZoneInfo(whole.point.timezone)).date()
     found = dangers(shown.forecast, today, whole.units, fmt)
@@ -118,7 +123,10 @@ def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: date
 
 @dataclass(frozen=True)
 class _Days:
-    """The days of a stay as shown; `near` is the forecast part of a stay that is partly typical."""
+    """The days of a stay to show on the card.
+
+    If a forecast covers only the first part of the stay, `near` is that forecast, else None.
+    """
 
     whole: WeatherBody
     near: WeatherBody | None
@@ -138,7 +146,7 @@ class _Days:
 
     @property
     def as_one(self) -> bool:
-        """True if one typical day is shown in place of all days."""
+        """True if the card shows one typical day in place of a row for each day."""
         return not self.forecast and len(self.whole.days) <= MAX_DAYS
 
     @property
@@ -179,7 +187,10 @@ class _Days:
         return rows
 
     def _steps(self, days: list[Day], kind: str) -> list[list[Day]]:
-        """Return the days of each row."""
+        """Group days into rows: return the days of each row.
+
+        Typical days with similar highs may share a row. `kind` is `forecast` or `typical`.
+        """
         if self.by_weeks:
             return [days[n : n + WEEK] for n in range(0, len(days), WEEK)]
         if kind == "forecast":
@@ -200,7 +211,7 @@ class _Days:
         ]
 
     def _apart(self) -> str:
-        """Return the heading of typical days that follow a forecast; else an empty text."""
+        """Return the heading above typical days that follow a forecast; empty if there are none."""
         far = self.parts[-1][1]
         if len(self.parts) < 2 or not far:
             return ""
@@ -208,7 +219,11 @@ class _Days:
         return text.format(dates=self.fmt.date_range_long(far[0].date, far[-1].date))
 
     def _row(self, days: Sequence[Day], *, dry: Collection[date] = (), usual: bool = False) -> Row:
-        """Return the row of one day, or of the mean of several."""
+        """Return the row for one day, or for several days with their mean values.
+
+        `dry` are the dates that may be labelled "dry". `usual` is True for typical days after a
+        forecast.
+        """
         fmt = self.fmt
         high, low = mean(d.temperature_max for d in days), mean(d.temperature_min for d in days)
         tenths = None if high is None else high_tenths(days)
@@ -242,7 +257,11 @@ class _Days:
     def _rain(
         self, days: Sequence[Day], chance: float | None, *, dry: Collection[date], usual: bool
     ) -> tuple[str, str]:
-        """Return the chance of rain and the amount as texts; without a chance, the amount first."""
+        """Return two texts for a row: the chance of rain, and the amount.
+
+        If the chance is unknown, the first text is the amount. `dry` are the dates that may be
+        labelled "dry". `usual` is True for typical days after a forecast.
+        """
         fmt, units = self.fmt, self.whole.units
         if chance is None:
             amount = mean(day.precipitation_sum for day in days)
@@ -263,7 +282,11 @@ class _Days:
         return fmt.percent(chance), _amount(days[0], units, fmt) if chance >= BOLD else ""
 
     def _spoken(self, days: Sequence[Day], values: Sequence[str], span: str, rain: str) -> str:
-        """Return the row as one sentence; `values` are its high and low."""
+        """Return a row's content as one sentence for screen readers.
+
+        `values` are the high and the low as text, `span` is the range of the highs, `rain` the rain
+        text.
+        """
         fmt = self.fmt
         high, low = (value or fmt.gettext("not known") for value in values)
         facts = [days[0].summary] if len(days) == 1 and days[0].summary else []
@@ -292,7 +315,7 @@ class _Days:
         return fmt.gettext("{date}: {facts}.").format(date=when, facts=fmt.join_list(facts))
 
     def facts(self, today: date) -> list[Fact]:
-        """Return the facts of warmth and rain over the remaining days."""
+        """Return two facts about the days from today on: how warm, and how wet."""
         fmt = self.fmt
         days = [day for day in self.all if day.date >= today]
         highs = [day.temperature_max for day in days if day.temperature_max is not None]
@@ -317,7 +340,10 @@ class _Days:
         return facts
 
     def said_rain(self, today: date) -> Rain | None:
-        """Return the rain of the remaining days in words, the same on all pages and pictures."""
+        """Return the rain of the days from today on, in words; None if unknown.
+
+        Pages and pictures use the same words.
+        """
         say = rain if self.forecast else usual_rain
         return say(self.all, today, self.whole.units, self.fmt)
 
@@ -352,7 +378,10 @@ class _Days:
 
 
 def _amount(day: Day, units: UnitsBody, fmt: Formatter) -> str:
-    """Return the amount of snow if any is forecast, else of rain; empty if it rounds to none."""
+    """Return the day's amount of snow as text, or of rain if no snow is forecast.
+
+    The text is empty if the amount rounds to zero.
+    """
     if day.snowfall_sum is not None and round(day.snowfall_sum) >= 1:
         return fmt.measure(day.snowfall_sum, units.snowfall)
     digits = 0 if units.precipitation == "mm" else 1
@@ -362,7 +391,10 @@ def _amount(day: Day, units: UnitsBody, fmt: Formatter) -> str:
 
 
 def high_tenths(days: Iterable[Day]) -> tuple[float, float] | None:
-    """Return the mean p10 and the mean p90 of the highs; None if they are not known."""
+    """Return the range of the highs: the mean of the days' p10 and the mean of their p90.
+
+    None if no day has both.
+    """
     known = [
         (day.temperature_max_p10, day.temperature_max_p90)
         for day in days
@@ -375,18 +407,20 @@ def high_tenths(days: Iterable[Day]) -> tuple[float, float] | None:
 
 
 def _condition(days: Sequence[Day]) -> str | None:
-    """Return the most frequent condition; of equally frequent ones, the earliest."""
+    """Return the most frequent weather condition; if several are, the one that occurs first."""
     known = [day.condition for day in days if day.condition]
     return Counter(known).most_common(1)[0][0] if known else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class TypicalDay:
-    """A typical day that the template shows in place of a row for each day.
+    """One typical day of the stay, which the template shows in place of a row for each day.
 
     Attributes:
-        span: the ends of the bar's parts, in percent of the scale; None if not known.
-        drops: how many of ten drops are full: the wet days in ten; None if not known.
+        spoken: the content as one sentence for screen readers.
+        span: the positions on the temperature scale, in percent, at which the bar and its faded
+            part begin and end; None if unknown.
+        drops: the number of wet days in ten, drawn as full drops; None if unknown.
         facts: pairs of a number and its meaning.
     """
 
@@ -400,7 +434,7 @@ class TypicalDay:
 
 
 def _years(body: WeatherBody, fmt: Formatter) -> Fold | None:
-    """Return the past years' weather on the same dates; None if there is no history."""
+    """Return a collapsible text on the same dates in past years; None if there is no history."""
     known = [year for year in body.history if year.temperature_max_mean is not None]
     if not known:
         return None
@@ -418,7 +452,7 @@ def _years(body: WeatherBody, fmt: Formatter) -> Fold | None:
 
 
 def _extremes(known: Sequence[YearBody], highs: Sequence[float], fmt: Formatter) -> str:
-    """Return a sentence on the coolest and the warmest year."""
+    """Return a sentence on the average highs of the coolest and of the warmest year."""
     cool, warm = (min(highs), max(highs))
     if round(cool) == round(warm):
         return fmt.gettext("Average high in each year: {temperature}.").format(
@@ -434,7 +468,10 @@ def _extremes(known: Sequence[YearBody], highs: Sequence[float], fmt: Formatter)
 
 
 def _kind(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
-    """Return a text that says which values are typical or monthly means; empty for a forecast."""
+    """Return a label that says which of the values are typical values or monthly means.
+
+    The label is empty if all values are a forecast.
+    """
     if near is not None:
         text = fmt.gettext("Forecast to {date}, then typical")
         return text.format(date=fmt.day(near.stay.end))
@@ -447,12 +484,15 @@ def _kind(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
 
 
 def _straddling(whole: WeatherBody, near: WeatherBody | None) -> WeatherBody | None:
-    """Return the near part if it is a forecast and the whole stay is not; else None."""
+    """Return `near` if the stay is partly forecast and partly typical, else None."""
     return near if near and near.mode == "forecast" and whole.mode == "climatology" else None
 
 
 def _parts(whole: WeatherBody, near: WeatherBody | None) -> list[tuple[str, list[Day]]]:
-    """Return the days in parts by kind: `forecast`, `typical`, or first one and then the other."""
+    """Return the stay's parts in order: pairs of a kind (`forecast` or `typical`) and its days.
+
+    There are two parts if `near`, the forecast for the first part, is not None.
+    """
     if near is None:
         kind = "forecast" if whole.mode == "forecast" else "typical"
         return [(kind, list(whole.days))]
@@ -462,7 +502,7 @@ def _parts(whole: WeatherBody, near: WeatherBody | None) -> list[tuple[str, list
 
 
 def stale_note(body: WeatherBody, fmt: Formatter) -> str:
-    """Return a text with the time of a forecast, for one that could not be renewed."""
+    """Return a text with the time of issue of an outdated forecast; empty for typical weather."""
     if body.as_of is None or body.mode != "forecast":
         return ""
     local = body.as_of.astimezone(ZoneInfo(body.point.timezone))

@@ -1,18 +1,20 @@
-"""Climatology: the statistics of ten years of daily values for each date of a stay.
+"""Climatology: the typical weather on each date of a stay, from ten years of daily values.
 
-Method: for each date the values of 15 days to either side in all years are pooled. A line fitted
-through the pool (least squares) is the season's trend. The trend is removed from highs and lows:
-their departures from the line are added to its value on the date. They are widened by
-sqrt(1 + 1/years), since the years are a sample.
+Method: for each date, a pool is formed: the values of the date and of the 15 days on either side,
+in all years. A line fitted through the pool (least squares) is the season's trend. The trend is
+removed from highs and lows: their departures from the line are added to the line's value on the
+date. The departures are widened by sqrt(1 + 1/years), since the years are only a sample.
+
+The mean of a temperature is the line's value on the date, other means are the pool's. Conditions
+and weather codes are the most frequent. Wind direction is the mean vector weighted by speed.
+
 Accuracy, trained on ten years and judged on the next (2011-2024, 20 cities): 80 % of days lie
-between p10 and p90; CRPS and Brier score are 0.92 of those of ten raw same-day values
+between p10 and p90. The errors (CRPS and Brier score) are 0.92 of those of ten raw same-day values
 (`research.weather_climatology`).
-The mean of a temperature is the line's value on the date, other means are the pool's; conditions
-and codes are the most frequent; wind direction is the mean vector weighted by speed.
 
-The years: a stay belongs to the year in which it starts, and may reach into the year after. Its
-window in a year holds the same dates, with 15 days to either side; so a date's statistics are the
-same in all stays that start in one year. 29 February has no value in years without that date.
+Years: a stay belongs to the year in which it starts, and may extend into the next. So a date's
+statistics are the same in all stays that start in one year. 29 February has no value in years
+without that date.
 """
 
 import math
@@ -40,7 +42,7 @@ HISTORY_ROWS = [ROW[name] for name in HISTORY_FIELDS]
 YEARS = 10
 SETTLED_DAYS = 10  # days after 31 December before a year counts as complete
 MISSING_SHARE = 0.2
-YEAR_PLACES, LEAP_PLACE = 366, 59  # places of a leap year's dates, and that of 29 February
+YEAR_PLACES, LEAP_PLACE = 366, 59  # number of dates in a leap year, and the index of 29 February
 
 # Row n has 1 at the condition that code n counts toward.
 MEMBERSHIP = np.zeros((100, len(records.CONDITION_CODES)))
@@ -50,16 +52,22 @@ for _place, _condition_codes in enumerate(records.CONDITION_CODES.values()):
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A line through each date's pool, the season's trend: value on the date, slope per day."""
+    """For each date, a line fitted through the values of the days around the date.
+
+    Attributes:
+        value: the line's value on the date.
+        slope: the line's change from day to day.
+    """
 
     value: Floats
     slope: Floats
 
 
 def fit(rows: Floats) -> Fit:
-    """Fit a line by least squares through each date's pool of `rows` (… x years x (dates + 30)).
+    """Fit a line by least squares through the values around each date.
 
-    Days count from the beginning of a row, so that window sums are differences of running sums.
+    The values are those of 31 days, centred on the date, in all years. `rows` is … x years x (dates
+    + 30). To be fast, sums over the 31 days are computed as differences of running sums.
     """
     known = np.isfinite(rows)
     day = np.arange(rows.shape[-1], dtype=float)
@@ -76,7 +84,11 @@ def fit(rows: Floats) -> Fit:
 
 
 def pooled_samples(rows: Floats, line: Fit | None = None) -> Floats:
-    """Return each date's pooled values without the trend, widened: … x dates x samples."""
+    """Return the values around each date without the season's trend: … x dates x samples.
+
+    The samples are the values of 31 days, centred on the date, in all years. Their departures from
+    the fitted `line` are widened, since the years are only a sample.
+    """
     line = line or fit(rows)
     windows = _windows(rows)
     widened = np.sqrt(1 + 1 / rows.shape[-2])
@@ -87,20 +99,20 @@ def pooled_samples(rows: Floats, line: Fit | None = None) -> Floats:
 
 
 def _windows(rows: Floats) -> Floats:
-    """Return the values in each date's window: … x dates x years x 31 days."""
+    """Return the values of the 31 days centred on each date: … x dates x years x 31."""
     return np.moveaxis(sliding_window_view(rows, WIDTH, axis=-1), -3, -2)
 
 
 def _pooled(rows: Floats) -> Floats:
-    """Return each date's pooled values unchanged: dates x samples."""
+    """Return the values of the 31 days centred on each date in all years: dates x samples."""
     windows = _windows(rows)
     return windows.reshape(len(windows), -1)
 
 
 def quantiles(pooled: Floats, *levels: float) -> list[Floats]:
-    """Return an array for each level (0 to 1): the quantile of the known values in the last axis.
+    """Return the quantiles of the known values in the last axis, an array for each level (0 to 1).
 
-    Quantiles are interpolated linearly between order statistics.
+    Between two neighbouring values, quantiles are interpolated linearly.
     """
     ordered = np.sort(pooled, axis=-1)  # NaN sorts last
     last = np.maximum(np.isfinite(ordered).sum(axis=-1) - 1, 0)
@@ -115,7 +127,11 @@ def quantiles(pooled: Floats, *levels: float) -> list[Floats]:
 
 
 def summarise(values: Floats) -> Columns:
-    """Return every column of the climatology from values (fields x years x (dates + 30))."""
+    """Return the typical weather of each date: all statistics by column name.
+
+    `values` has the daily values: fields x years x (dates + 30), with 15 days before the first date
+    and 15 after the last.
+    """
     columns = _means(values)
     temperatures = values[_FIRST_TEMPERATURE : _FIRST_TEMPERATURE + len(records.TEMPERATURES)]
     line = fit(temperatures)
@@ -134,7 +150,10 @@ def summarise(values: Floats) -> Columns:
 
 
 def wet_day_probability(rain: Floats) -> Floats:
-    """Return the share of days with at least 1 mm in each date's pool, in percent."""
+    """Return for each date the percentage of days with at least 1 mm of rain.
+
+    The days are the date and the 15 days on either side in all years.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         days = np.stack([(rain >= WET_MM).sum(axis=0), np.isfinite(rain).sum(axis=0)])
         wet, known = _sums(days.astype(float))
@@ -143,17 +162,17 @@ def wet_day_probability(rain: Floats) -> Floats:
 
 
 def sample_counts(values: Floats) -> Floats:
-    """Return the number of known highs in each date's window."""
+    """Return for each date the number of known highs among the 31 days around it in all years."""
     return _sums(np.isfinite(values[ROW["temperature_max"]]).sum(axis=0, dtype=float))
 
 
 def samples(values: Floats) -> int:
-    """Return the smallest of `sample_counts`."""
+    """Return the smallest number of known highs on which a date's statistics are based."""
     return int(sample_counts(values).min())
 
 
 def _sums(by_day: Floats) -> Floats:
-    """Return the sum over each date's window, along the last axis."""
+    """Return for each date the sum over the 31 days around it, along the last axis."""
     running = np.cumsum(by_day, axis=-1)
     sums: Floats = running[..., WIDTH - 1 :].copy()
     sums[..., 1:] -= running[..., :-WIDTH]
@@ -170,7 +189,10 @@ def _means(values: Floats) -> Columns:
 
 
 def _wind(values: Floats) -> Floats:
-    """Return the direction in degrees from which the mean wind comes; NaN if there is none."""
+    """Return for each date the direction in degrees from which the mean wind comes.
+
+    NaN if the direction is unknown.
+    """
     angle = np.radians(values[ROW["wind_direction_dominant"]])
     speed = values[ROW["wind_speed_max"]]
     speed = np.where(np.isfinite(speed), speed, 1.0)
@@ -183,7 +205,10 @@ def _wind(values: Floats) -> Floats:
 
 
 def _codes(codes: Floats) -> Floats:
-    """Return for each date the most frequent code of the most frequent condition."""
+    """Return for each date the most frequent weather code of its most frequent condition.
+
+    A condition such as "rain" has several codes.
+    """
     _, days = codes.shape
     flat = np.where(np.isfinite(codes), codes, 0).astype(int) + 100 * np.arange(days)
     counted = np.bincount(flat[np.isfinite(codes)], minlength=100 * days).reshape(days, 100)
@@ -197,13 +222,13 @@ def _codes(codes: Floats) -> Floats:
 
 
 def last_year(today: date) -> int:
-    """Return the latest year that archives have complete."""
+    """Return the latest year whose data are complete in the archives."""
     year = today.year - 1
     return year if (today - date(year, 12, 31)).days >= SETTLED_DAYS else year - 1
 
 
 def in_year(day: date, year: int) -> date:
-    """Return the same date in another year; 28 February for a 29th that the year lacks."""
+    """Return the same date in another year; 28 February if that year has no 29th."""
     try:
         return day.replace(year=year)
     except ValueError:
@@ -211,7 +236,7 @@ def in_year(day: date, year: int) -> date:
 
 
 def months_of(stay: Stay, year: int) -> list[tuple[int, int]]:
-    """Return (year, month) of each month that the stay touches if it is moved to `year`."""
+    """Return the months (year, month) that have dates of the stay, if the stay began in `year`."""
     shift = year - stay.start.year
     found, day = [], stay.start.replace(day=1)
     while day <= stay.end:
@@ -221,9 +246,10 @@ def months_of(stay: Stay, year: int) -> list[tuple[int, int]]:
 
 
 def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
-    """Return the months of ten years that the stay needs, and all stays within the horizon.
+    """Return the months of ten years that the climatology of this stay needs.
 
-    A stay over New Year needs January of the year after, so that year is included too.
+    Include the months for any other stay within the forecast horizon, so that one fetch serves all.
+    A stay over New Year needs January of the next year, so that year is included too.
     """
     whole = Stay(min(stay.start, today), max(stay.end, horizon(today)))
     years = latest(last_year(today))
@@ -234,10 +260,10 @@ def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
 
 @lru_cache(maxsize=512)
 def places(stay: Stay) -> NDArray[np.int_]:
-    """Return the place of each date of the stay, counted from 1 January of the stay's first year.
+    """Return for each date of the stay its number ("place"), counted from 1 January as 0.
 
-    Every year has 366 places, so that a date has the same place in each year. The place of
-    29 February stays empty in years without that date.
+    Every year has 366 places, so that a date has the same place in each year. The place of 29
+    February stays empty in years without that date. Dates after New Year continue from 366.
     """
     year = stay.start.year
     day = np.arange(stay.days) + stay.start.timetuple().tm_yday - 1
@@ -250,9 +276,10 @@ def places(stay: Stay) -> NDArray[np.int_]:
 
 @lru_cache(maxsize=512)
 def ordinals(year: int, first: int, count: int) -> NDArray[np.int_]:
-    """Return the date ordinals of `count` consecutive places of a year, from place `first` on.
+    """Return the date ordinals of `count` consecutive places of a year, from `first` on.
 
-    An empty place (29 February in a common year) has 0.
+    A place is the number of a date in a year of 366 days (see `places`). The empty place of 29
+    February in a common year has 0.
     """
     place = np.arange(first, first + count)
     found = np.zeros(count, int)
@@ -268,9 +295,10 @@ def ordinals(year: int, first: int, count: int) -> NDArray[np.int_]:
 def windows(
     stay: Stay, years: Sequence[int], find: Callable[[int, int], records.Month | None]
 ) -> Floats:
-    """Return the stay's values in each year, NaN where unknown: ARCHIVE_FIELDS x years x places.
+    """Return the daily values of the stay's dates, and 15 days on either side, in each year.
 
-    The places include 15 more on either side. `find` returns the stored month of a year, or None.
+    The result is ARCHIVE_FIELDS x years x days, NaN where unknown. `find` returns the stored month
+    for a year and month, or None.
     """
     own = places(stay)
     first, width = int(own[0]) - PAD_DAYS, int(own[-1] - own[0]) + 1 + 2 * PAD_DAYS
@@ -287,31 +315,37 @@ def windows(
 
 
 def on_dates(stay: Stay, columns: Columns) -> Columns:
-    """Return the columns on the stay's dates, without 29 February if the stay's year has none."""
+    """Return the columns without values for dates that the stay does not have.
+
+    That is 29 February in a year without that date.
+    """
     own = places(stay)
     return {name: values[own - own[0]] for name, values in columns.items()}
 
 
 def missing(values: Floats) -> NDArray[np.bool_]:
-    """Return for each year whether it lacks over a fifth of its window's highs or lows."""
+    """Return an array that is True for years that lack over a fifth of their highs or lows."""
     temperatures = values[ROW["temperature_max"] : ROW["temperature_min"] + 1]
     share = np.isnan(temperatures).any(axis=0).mean(axis=-1)
     return np.asarray(share > MISSING_SHARE)
 
 
 def history(stay: Stay, years: Sequence[int], values: Floats) -> list[YearBody]:
-    """Summarise the stay's own dates in each year; `values` is the result of `windows`."""
+    """Return the mean high and low, the rain and the wet days of the stay's dates in each year.
+
+    `values` is the result of `windows`.
+    """
     return year_bodies(stay, years, values[HISTORY_ROWS], int(places(stay)[0]) - PAD_DAYS)
 
 
 def year_bodies(stay: Stay, years: Sequence[int], rows: Floats, first: int) -> list[YearBody]:
-    """Summarise the stay's own dates in each year: mean high and low, rain, wet days.
+    """Return the mean high and low, the rain and the wet days of the stay's dates in each year.
 
     Args:
         stay: the stay.
         years: the years in which the stay would begin, oldest first.
         rows: highs, lows and rain (3 x years x places), with few gaps.
-        first: the first place in `rows`.
+        first: the place (number of the date in the year) of the first value in `rows`.
     """
     place = places(stay) - first
     dates = np.full(len(years), stay.days)
@@ -343,7 +377,10 @@ def year_bodies(stay: Stay, years: Sequence[int], rows: Floats, first: int) -> l
 
 
 def _places_in(stay: Stay, year: int) -> NDArray[np.int_]:
-    """Return the stay's places if it begins in `year`; the 28th for a missing 29 February."""
+    """Return the stay's places (numbers of its dates in the year) if it began in `year`.
+
+    28 February replaces a missing 29th.
+    """
     own = places(stay)
     is_leap = np.array([isleap(year), isleap(year + 1)])[own // YEAR_PLACES]
     is_empty = (own % YEAR_PLACES == LEAP_PLACE) & ~is_leap
@@ -351,5 +388,5 @@ def _places_in(stay: Stay, year: int) -> NDArray[np.int_]:
 
 
 def latest(last: int, count: int = YEARS) -> Sequence[int]:
-    """Return the `count` years up to `last`, oldest first."""
+    """Return `count` consecutive years that end with the year `last`, oldest first."""
     return range(last - count + 1, last + 1)

@@ -1,10 +1,12 @@
-"""The estimate of each day: the provider's forecast combined with the stored climatology.
+"""The estimate of each day: a provider's forecast combined with the stored climatology.
 
-Highs and lows become best estimates for their lead, with a range; the chance of rain moves to the
-climatology's share of wet days (`calibration.py`). First the climatology is corrected to the height
-of the forecast's grid, so that the later correction to the point applies to both alike. The mean
-keeps its relative position between low and high; apparent temperatures keep their differences from
-high and low. Rain amounts, wind and sky stay as issued.
+Climatology is the typical weather of past years. Highs and lows become best estimates with a range.
+The chance of rain moves towards the usual share of wet days. Both depend on how many days ahead the
+date is (`calibration.py`). First the climatology is corrected to the elevation of the forecast's
+grid cell, so that the later correction to the point applies to both.
+
+The mean temperature keeps its relative position between low and high. Apparent temperatures keep
+their differences from high and low. Rain amounts, wind and sky stay as issued.
 """
 
 import math
@@ -29,13 +31,13 @@ VARIABLES: tuple[Variable, Variable] = ("temperature_max", "temperature_min")
 # (`research.usual_spread`).
 USUAL_SD = {"temperature_max": (1.2, 3.0, 0.6), "temperature_min": (0.8, 2.8, 1.1)}
 MONTHLY_MEAN_ERROR = 1.5  # K, error of the grid's monthly mean: its height, coasts, other years
-MIN_YEARS = 5  # fewer do not show how much the mean of a stay varies
+MIN_YEARS = 5  # fewer years do not show how much the mean of a stay varies
 COLDEST_DAY, YEAR_DAYS = 15, 365.25  # mid-January in the north
 RAIN_OF_A_WET_DAY = 5.0  # mm; the grid's share of wet days is 1 − e^(−mean/5), within 0.11
 
 
 class Estimator:
-    """An estimator that combines forecasts with the stored climatology of their dates.
+    """Combines forecasts with the typical weather of their dates in past years (the climatology).
 
     Args:
         calibration: the coefficients; None leaves forecasts as issued.
@@ -53,9 +55,10 @@ class Estimator:
     def estimate(
         self, query: Query, series: WeatherSeries, elevation: float | None
     ) -> WeatherSeries:
-        """Return a forecast combined with its climatology; return other series unchanged.
+        """Return a forecast combined with the typical weather of its dates (the climatology).
 
-        `elevation` is the point's in m; None if unknown.
+        A series that is not a forecast is returned unchanged. `elevation` is the elevation of the
+        point in m; None if unknown.
         """
         if self._calibration is None or series.kind != "forecast":
             return series
@@ -74,18 +77,24 @@ class Estimator:
 
 @dataclass(frozen=True, kw_only=True)
 class Normals:
-    """The typical values of each date, at the height of the forecast's grid; °C, percent, mm."""
+    """The typical weather of each date, corrected to the elevation of the forecast's grid cell.
+
+    Values are in °C, percent and mm. A pair has a value for highs and a value for lows.
+    """
 
     climatology: SpreadClimatology
     mean: tuple[Floats, Floats]  # of highs and of lows
     sd: tuple[Floats, Floats]
-    error: tuple[float, float] = (0.0, 0.0)  # K, standard errors of the means for the place
+    error: tuple[float, float] = (0.0, 0.0)  # K, standard errors of the means at the place
     wet_share: Floats
     wet_mean: Floats | None  # of a wet day
 
     @classmethod
     def of_archive(cls, typical: WeatherSeries, kelvin: float) -> "Normals":
-        """Build from ten years of the same dates; `kelvin` corrects to the forecast's height."""
+        """Create from the typical weather that an archive of ten years has for the dates.
+
+        `kelvin` is added to correct temperatures to the elevation of the forecast's grid cell.
+        """
         columns = typical.columns
         wet_share = columns["precipitation_probability"]
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -107,7 +116,11 @@ class Normals:
     def of_grid(
         cls, monthly: WeatherSeries, issued: Columns, point: Point, stay: Stay
     ) -> "Normals":
-        """Build from monthly means; the spread is usual, high minus low is that of the forecast."""
+        """Create from monthly means.
+
+        Monthly means have no separate high and low, so the difference is that of the forecast
+        (`issued`). They do not tell how much days vary, so the usual standard deviation is assumed.
+        """
         mean = monthly.columns["temperature_mean"]
         high, low = (issued[name] for name in VARIABLES)
         half_range = (high - low) / 2
@@ -123,7 +136,10 @@ class Normals:
 
 
 def usual_sd(variable: Variable, lat: float, stay: Stay) -> Floats:
-    """Return the usual standard deviation of highs or lows around a monthly mean, by date, in K."""
+    """Return how much highs or lows usually vary around a monthly mean, for each date.
+
+    The result is a standard deviation in K. It depends on latitude and season.
+    """
     least, northward, winter = USUAL_SD[variable]
     poleward = min(abs(lat), 60.0) / 60.0
     days = np.array([day.timetuple().tm_yday for day in stay.dates()])
@@ -133,9 +149,10 @@ def usual_sd(variable: Variable, lat: float, stay: Stay) -> Floats:
 
 
 def leads(stay: Stay, issued: date, today: date) -> Floats:
-    """Return the days from the local date of issue to each date of the stay; -1 before today.
+    """Return for each date of the stay its lead: the number of days since the forecast was issued.
 
-    The lead counts from the issue, not from today: an older forecast is less certain.
+    `issued` is the local date of issue. Dates before today have a lead of -1. The lead does not
+    count from today, since an older forecast is less certain.
     """
     first = (stay.start - issued).days
     lead = np.arange(first, first + stay.days, dtype=float)
@@ -149,12 +166,12 @@ def calibrated(
     lead: Floats,
     calibration: Calibration,
 ) -> WeatherSeries:
-    """Return the forecast with best estimates, their range and chances in its columns.
+    """Return the forecast with best estimates, ranges and calibrated chances of rain.
 
     Args:
         forecast: the forecast as issued, metric.
-        normals: the climatology of the dates; None to use the usual spread at each lead.
-        lead: the lead of each date in days, as `leads` returns it.
+        normals: the climatology of the dates; None uses the usual range for each lead.
+        lead: the number of days since the date of issue for each date, as `leads` returns it.
         calibration: the coefficients.
     """
     issued = forecast.columns
@@ -190,7 +207,7 @@ def _estimate(
     lead: Floats,
     calibration: Calibration,
 ) -> Estimate:
-    """Return the estimate of highs (place 0) or lows (1)."""
+    """Return the best estimates and ranges of the highs (if `place` is 0) or of the lows (1)."""
     name, product = VARIABLES[place], forecast.product
     value = forecast.columns[name]
     if normals is None:
@@ -204,10 +221,10 @@ def _estimate(
 
 
 def _together(high: Estimate, low: Estimate, issued: Columns) -> tuple[Estimate, Estimate]:
-    """Move high and low of a day by the same amount, as a monthly mean has no daily range.
+    """Shift the estimates so that high and low differ from the issued forecast by the same amount.
 
-    Highs and lows have different weights. With these they would move towards each other where the
-    month is far colder or warmer than the forecast.
+    This is for monthly means, which have no separate high and low. Otherwise high and low would
+    move towards each other where the month is far colder or warmer than the forecast.
     """
     moved = [day.best - issued[name] for day, name in zip((high, low), VARIABLES, strict=True)]
     apart = _known((moved[1] - moved[0]) / 2, np.zeros_like(moved[0]))
@@ -215,7 +232,10 @@ def _together(high: Estimate, low: Estimate, issued: Columns) -> tuple[Estimate,
 
 
 def _in_order(high: Estimate, low: Estimate) -> tuple[Estimate, Estimate]:
-    """Order highs and lows: where a low is above its high, both become the value halfway."""
+    """Return the estimates of highs and lows, with no low above its high.
+
+    Where a low is above its high, both become their mean.
+    """
     over = low.best - high.best
     if not (over > 0).any():
         return high, low
@@ -224,7 +244,10 @@ def _in_order(high: Estimate, low: Estimate) -> tuple[Estimate, Estimate]:
 
 
 def _along(issued: Columns, high: Floats, low: Floats) -> Columns:
-    """Return the mean and apparent temperatures, moved along with the estimated high and low."""
+    """Return mean and apparent temperatures, adjusted to the estimated highs and lows.
+
+    `issued` are the columns of the forecast before calibration.
+    """
     old_high, old_low = (issued[name] for name in VARIABLES)
     with np.errstate(invalid="ignore", divide="ignore"):
         place = np.clip((issued["temperature_mean"] - old_low) / (old_high - old_low), 0, 1)
@@ -237,9 +260,10 @@ def _along(issued: Columns, high: Floats, low: Floats) -> Columns:
 
 
 def at_place(typical: WeatherSeries) -> Columns:
-    """Return the columns with p10 and p90 widened for a place in the cell.
+    """Return the columns of a climatology with the ranges of highs and lows widened for one place.
 
-    σ becomes √(σ² + τ²); τ is the series' `representativeness`.
+    The values are means of a grid cell, and places in the cell differ from them. The standard
+    deviation σ becomes √(σ² + τ²), where τ is the series' `representativeness`.
     """
     columns = dict(typical.columns)
     if typical.representativeness is not None:
@@ -252,11 +276,16 @@ def at_place(typical: WeatherSeries) -> Columns:
 
 
 def unusual(mean: float, usual: float, history: Iterable[YearBody], error: float) -> float | None:
-    """Return a stay's mean high minus the usual one; None if that is within the usual range.
+    """Return a stay's mean high minus the usual one; None if it is in the usual range.
 
-    The usual range holds the mean high of the same dates in eight years of ten. It comes from
-    `history`, since a mean over several days varies less than single days. `error` is the standard
-    error of `usual` for the place. All values are in one unit.
+    The usual range contains the mean high of the same dates in eight years of ten. It is computed
+    from `history`, since a mean over several days varies less than single days.
+
+    Args:
+        mean: the forecast stay's mean high.
+        usual: the typical mean high of the same dates.
+        history: the same dates in past years.
+        error: the standard error of `usual` at the place, in the same unit.
     """
     means = [year.temperature_max_mean for year in history if year.temperature_max_mean is not None]
     count = len(means)
@@ -270,9 +299,10 @@ def unusual(mean: float, usual: float, history: Iterable[YearBody], error: float
 
 
 def height_between(forecast: Grid | None, typical: Grid | None, elevation: float | None) -> float:
-    """Return the kelvin that correct the climatology to the height of the forecast.
+    """Return the kelvin to add to the typical weather to correct it to the forecast's elevation.
 
-    A forecast without a height is assumed to hold for the point itself, at `elevation` in m.
+    `forecast` and `typical` are the grid cells of the two. A forecast without an elevation is
+    assumed to be for the point itself, at `elevation` in m.
     """
     ground = elevation if forecast is None or forecast.elevation is None else forecast.elevation
     return (typical.correction(ground) if typical else None) or 0.0

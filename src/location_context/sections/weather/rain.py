@@ -1,13 +1,15 @@
-"""The rain of a stay in a few words: the same rules for the API's answer, the widget and pictures.
+"""Rules that describe the rain of a stay in a few words, for the API, the widget and pictures.
 
 Each day has a chance p to be wet. The product of all 1 − p is the chance of a dry stay; the sum of
-all p is the expected number of wet days. Days are treated as independent, which is cautious, as wet
-days come in spells. `claim` returns the first rule that fits; `research.forecast_spread` measures
-how often each rule comes true. Past days do not count.
+all p is the expected number of wet days. Days are treated as independent, which is cautious, since
+wet days come in spells. A claim is a statement such as "mostly dry"; `claim` returns the first
+whose rule the chances fulfil. `research.forecast_spread` measures how often each claim comes true.
+Past days are ignored.
 
-A forecast day without a chance counts as wet or dry by its amount. If the stay has such a day or an
-unknown day, the text only counts wet days. It speaks of rain, snow or either, by condition and
-temperature. "Mostly dry" needs three days: a stay with one wet day of two is not mostly dry.
+If a forecast day has no chance, the amount of rain decides whether it counts as wet. If the stay
+has such a day or an unknown day, the text only counts wet days. The text names rain, snow or both,
+by each day's condition and temperature. "Mostly dry" needs three days: a stay with one wet day of
+two is not mostly dry.
 """
 
 import math
@@ -18,6 +20,7 @@ from typing import Literal
 
 from location_context.localisation.formatter import EN_DASH, Formatter, Message
 from location_context.sections.contract import UnitsBody
+from location_context.sections.units import celsius
 from location_context.sections.weather.response import Day
 from location_context.stay import horizon
 
@@ -25,11 +28,11 @@ Claim = Literal[
     "dry", "very_likely_dry", "probably_dry", "one_day", "possible", "mostly_dry", "most_days",
     "counted",
 ]  # fmt: skip
-NEAR_LEAD = 3  # days ahead up to which "dry" needs no "very likely"
+NEAR_LEAD = 3  # days ahead up to which the text is "dry", not "very likely dry"
 DRY, PROBABLY_DRY, MOSTLY_DRY = 0.90, 0.75, 0.40  # least chance of a dry stay
 LIKELY, OTHERS_DRY = 0.50, 0.60  # least chance of the one wet day, and that the others are dry
 MOST_DAYS = 0.80  # least mean chance of a day
-ROW_DRY = 0.05  # chance up to which a row may say "dry"
+ROW_DRY = 0.05  # chance of rain up to which a day's row may be labelled "dry"
 WET_DAY = {"mm": 1.0, "inch": 0.04}  # the amount that makes a day wet if it has no chance
 RAIN, EITHER, SNOW = 0, 1, 2  # what falls; an index into messages
 _LITTLE = 0.1  # largest share of snow, or of rain, that is not mentioned
@@ -40,7 +43,7 @@ _SNOWY = {"snow", "heavy_snow"}
 
 @dataclass(frozen=True, kw_only=True)
 class Rain:
-    """The rain in words: a short value, and a caption shown below the value."""
+    """The rain of a stay in words: a short `value`, and a `caption` to show below it."""
 
     value: str
     caption: str
@@ -51,7 +54,11 @@ class Rain:
 
 
 def claim(chances: Sequence[float], last: int) -> Claim:
-    """Return the first claim that fits chances (0 to 1); the last day is `last` days ahead."""
+    """Return the first statement on the stay, such as "probably dry", that the chances justify.
+
+    `chances` are the days' chances of rain (0 to 1). The last of the days is `last` days ahead;
+    "dry" without "very likely" is only for near days.
+    """
     dry, wet = math.prod(1 - p for p in chances), sum(chances)
     if dry >= DRY:
         return "dry" if last <= NEAR_LEAD else "very_likely_dry"
@@ -66,7 +73,7 @@ def claim(chances: Sequence[float], last: int) -> Claim:
 
 
 def rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> Rain | None:
-    """Return the rain in words for a stay with forecast days; None if nothing is known."""
+    """Return the rain of a stay with a forecast in words; None if too little is known."""
     left = [day for day in days if day.date >= today]
     pairs = [(day, _chance(day, today, units)) for day in left]
     known = [(day, p) for day, p in pairs if p is not None]
@@ -74,7 +81,7 @@ def rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> 
         return None
     chances, kind = [p for _, p in known], falls(known, units)
     if any(day.precipitation_probability is None for day in left):
-        if round(sum(chances)) == 0:  # amounts, or some days alone, prove no dry stay
+        if round(sum(chances)) == 0:  # amounts, or only some of the days, do not prove a dry stay
             return None
         return Rain(value=_counted(chances, kind, fmt), caption=_likeliest(known, fmt))
     said = claim(chances, (left[-1].date - today).days)
@@ -105,7 +112,10 @@ def rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> 
 
 
 def _chance(day: Day, today: date, units: UnitsBody) -> float | None:
-    """Return the chance that a day is wet, 0 to 1; without one, a forecast's amount decides."""
+    """Return the chance (0 to 1) that a day is wet; None if unknown.
+
+    If a forecast day has no chance, its amount of rain decides: the result is 0 or 1.
+    """
     if day.precipitation_probability is not None:
         return day.precipitation_probability / 100
     if day.precipitation_sum is None or day.date > horizon(today):
@@ -114,7 +124,11 @@ def _chance(day: Day, today: date, units: UnitsBody) -> float | None:
 
 
 def _over(chances: Sequence[float], kind: int, fmt: Formatter, *, whole: bool) -> str:
-    """Return the text on the chance of any rain; `whole` if all days of the stay have chances."""
+    """Return a text with the chance that it rains or snows on any of the days.
+
+    `kind` is what falls: `RAIN`, `SNOW` or `EITHER`. `whole` is True if these are all days of the
+    stay.
+    """
     count = len(chances)
     text = (
         fmt.ngettext(
@@ -146,7 +160,10 @@ def _over(chances: Sequence[float], kind: int, fmt: Formatter, *, whole: bool) -
 
 
 def chance_of(kind: int, fmt: Formatter) -> Message:
-    """Return the message for the chance of one day, with `{percent}` to fill in."""
+    """Return the message with one day's chance of rain or snow, with `{percent}` to fill in.
+
+    `kind` is what falls: `RAIN`, `SNOW` or `EITHER`.
+    """
     return (
         fmt.gettext("chance of rain {percent}"),
         fmt.gettext("chance of rain or snow {percent}"),
@@ -155,7 +172,7 @@ def chance_of(kind: int, fmt: Formatter) -> Message:
 
 
 def _one_day(known: Sequence[tuple[Day, float]], units: UnitsBody, fmt: Formatter) -> str:
-    """Return the text on the day with the highest chance: what falls, and when."""
+    """Return a text on the day with the highest chance, such as "Rain on Friday"."""
     wettest = max(known, key=lambda one: one[1])
     text = (
         fmt.gettext("Rain on {date}"),
@@ -166,9 +183,10 @@ def _one_day(known: Sequence[tuple[Day, float]], units: UnitsBody, fmt: Formatte
 
 
 def _likeliest(known: Sequence[tuple[Day, float]], fmt: Formatter) -> str:
-    """Return the text on the one or two days with the highest chance.
+    """Return a text with the one or two days that have the highest chance of rain.
 
-    If more days share that chance, name the one with the most rain; nothing if two have the most.
+    If more than two days have the same highest chance, the text names the day with the most rain.
+    It is empty if no single day has the most.
     """
     highest = max(round(100 * p) for _, p in known)
     days = [day for day, p in known if round(100 * p) == highest]
@@ -182,7 +200,10 @@ def _likeliest(known: Sequence[tuple[Day, float]], fmt: Formatter) -> str:
 
 
 def _counted(chances: Sequence[float], kind: int, fmt: Formatter) -> str:
-    """Return the text on the number of wet days; a range if two numbers are about as likely."""
+    """Return a text with the expected number of wet days, such as "2–3 wet days of 7".
+
+    `kind` is what falls: `RAIN`, `SNOW` or `EITHER`.
+    """
     wet, count = sum(chances), len(chances)
     whole = math.floor(wet)
     if 0.25 <= wet - whole <= 0.75 and whole >= 1:
@@ -198,7 +219,10 @@ def _counted(chances: Sequence[float], kind: int, fmt: Formatter) -> str:
 
 
 def usual_rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> Rain | None:
-    """Return the rain of typical days in words, as wet days in ten; None if no chance is known."""
+    """Return the rain of typical days in words, such as "3 wet days in 10".
+
+    None if no day has a chance of rain.
+    """
     known = [
         (day, day.precipitation_probability / 100)
         for day in days
@@ -220,7 +244,10 @@ def usual_rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatte
 
 
 def falls(known: Iterable[tuple[Day, float]], units: UnitsBody) -> int:
-    """Return what falls on these days, weighted by their chances: `RAIN`, `SNOW` or `EITHER`."""
+    """Return what falls on these days: `RAIN`, `SNOW` or `EITHER`.
+
+    `known` has pairs of a day and the chance of rain, by which the day is weighted.
+    """
     pairs = list(known)
     wet = sum(p for _, p in pairs)
     snow = sum(p * _snow_share(day, units) for day, p in pairs)
@@ -230,7 +257,7 @@ def falls(known: Iterable[tuple[Day, float]], units: UnitsBody) -> int:
 
 
 def _snow_share(day: Day, units: UnitsBody) -> float:
-    """Return the share of snow (0 to 1) in a day's rain and snow, by condition and temperature."""
+    """Return how much of a day's rain and snow is snow (0 to 1), by condition and temperature."""
     if day.condition in _SNOWY:
         return 1.0
     if day.condition == "sleet":
@@ -240,14 +267,18 @@ def _snow_share(day: Day, units: UnitsBody) -> float:
         middle = (high + low) / 2
     if middle is None:
         return 0.0
-    celsius = (middle - 32) / 1.8 if units.temperature == "°F" else middle
-    if celsius < _SNOW_BELOW:  # even if the condition says rain: an estimate may be colder
+    degrees = celsius(middle, units)
+    if degrees < _SNOW_BELOW:  # even if the condition says rain: an estimate may be colder
         return 1.0
-    return 0.5 if celsius < _RAIN_FROM and day.condition not in _RAINY else 0.0
+    return 0.5 if degrees < _RAIN_FROM and day.condition not in _RAINY else 0.0
 
 
 def dry_rows(days: Sequence[Day]) -> frozenset[date]:
-    """Return the dates whose row may say "dry": each almost surely is, and likely all are."""
+    """Return the dates that may be labelled "dry" in the list of days.
+
+    Each has a chance of rain of at most 5 %. If the chance that all of them stay dry is below 75 %,
+    no date is returned.
+    """
     dry = {
         day.date: day.precipitation_probability / 100
         for day in days

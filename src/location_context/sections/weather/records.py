@@ -1,8 +1,9 @@
 """Data types of the weather section, in metric units: fields, grid cells, months and series.
 
-A provider's days are arrays by the names in `FORECAST_FIELDS`, with NaN where a value is unknown.
-The archive is stored by month, for each cell of a provider's grid, since all points in a cell share
-the provider's data. A month has 15 more days on either side, for the window around a date.
+A provider's daily values are arrays by field name (`FORECAST_FIELDS`), with NaN where a value is
+unknown. Archive data are stored by grid cell and month, since all points in a cell share the
+provider's data. A stored month also has the 15 days before and after it: the climatology of a date
+uses these days too.
 """
 
 import math
@@ -23,13 +24,13 @@ from location_context.sections.weather.response import Condition, Kind, Mode, Sp
 from location_context.upstream.shared_cache import inflate
 
 Product = Literal["raw", "damped"]  # the kind of a forecast; see `ForecastProvider.product`
-PAD_DAYS = 15  # the window around a date reaches so far to either side
-SETTLED_DAYS = 6  # until an archive's values of a day are final
+PAD_DAYS = 15  # the climatology of a date uses a window of this many days on either side
+SETTLED_DAYS = 6  # after this many days an archive's values of a day are final
 LAPSE_K_PER_M = 0.0065  # ICAO standard atmosphere
 
 
 class Field(NamedTuple):
-    """The limits and the unit of one daily value.
+    """The limits and the unit of one kind of daily value, such as the high.
 
     Attributes:
         lowest, highest: the limits; values outside are implausible, and treated as unknown.
@@ -85,8 +86,10 @@ CONDITION_CODES: Mapping[Condition, tuple[int, ...]] = {
 }
 _CONDITION_OF = {code: name for name, codes in CONDITION_CODES.items() for code in codes}
 
-_PACKED = b"\x01"  # first byte of packed data; no zlib stream of older versions begins so
-_UNITS = np.array([1, 1, 10, 100, 3600])  # times this, a field is whole; place 0: no unit fits
+_PACKED = (
+    b"\x01"  # first byte of packed data; unlike the first byte of older versions' zlib streams
+)
+_UNITS = np.array([1, 1, 10, 100, 3600])  # factors that make a field whole; index 0: none does
 _MAX_COUNT, _UNKNOWN = 2**30, -(2**31)
 
 Floats = NDArray[np.float64]
@@ -98,7 +101,7 @@ Spot = tuple[float, float]  # latitude and longitude of a point
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The centre of a cell of a provider's grid, and the time zone of its days."""
+    """A cell of a provider's grid: the coordinates of its centre, and the time zone of its days."""
 
     lat: float
     lng: float
@@ -106,7 +109,11 @@ class Cell:
 
     @classmethod
     def of(cls, point: Point, degrees: float, timezone: str | None = None) -> Self:
-        """Return the cell that holds the point; a pole is one cell, and ±180° are one."""
+        """Return the cell that contains the point, in a grid with cells of `degrees`.
+
+        Each pole is a single cell, and the longitudes ±180° are the same cell. `timezone` replaces
+        the point's own.
+        """
         lat = round(round(point.lat / degrees) * degrees, 4) + 0.0
         lng = round(round(point.lng / degrees) * degrees, 4) + 0.0
         if abs(lat) == 90:
@@ -120,21 +127,28 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The centre of a provider's grid cell, and its height in m; None if that is not known."""
+    """A provider's grid cell: its centre, and its elevation in m, None if unknown."""
 
     lat: float
     lng: float
     elevation: float | None
 
     def correction(self, elevation: float | None) -> float | None:
-        """Return the kelvin to add at a point of this elevation (m); None without both heights."""
+        """Return the kelvin to add to this cell's temperatures for a point at another elevation.
+
+        `elevation` is the point's, in m. None if either elevation is unknown.
+        """
         if self.elevation is None or elevation is None:
             return None
         return (self.elevation - elevation) * LAPSE_K_PER_M
 
 
 def plausible(names: tuple[str, ...], values: Floats) -> Floats:
-    """Return values, a row for each named field, with NaN for those outside the field's limits."""
+    """Return `values` with NaN in place of implausible values.
+
+    A value is implausible if it is outside the limits of its field. `values` has a row for each
+    field in `names`.
+    """
     low, high = _limits(names)
     with np.errstate(invalid="ignore"):
         return np.where((values >= low) & (values <= high), values, np.nan)
@@ -146,16 +160,20 @@ def _limits(names: tuple[str, ...]) -> Floats:
 
 
 def condition_of(code: float) -> Condition | None:
-    """Return the condition of a weather code; None for NaN and for unknown codes."""
+    """Return the weather condition, such as "rain", of a weather code.
+
+    None for NaN and for unknown codes.
+    """
     return _CONDITION_OF.get(int(code)) if np.isfinite(code) else None
 
 
 def copy_days(
     source: NDArray[Any], source_first: date, target: NDArray[Any], target_first: date
 ) -> None:
-    """Copy those days from `source` to `target` that both have.
+    """Copy daily values from `source` to `target`, for the days that both arrays cover.
 
-    The last axis of each array counts days from its first date.
+    The last axis of each array has consecutive days, from `source_first` and from `target_first`
+    on.
     """
     shift = (source_first - target_first).days
     begin, end = max(0, shift), min(target.shape[-1], shift + source.shape[-1])
@@ -165,7 +183,7 @@ def copy_days(
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """One month of one year with 15 days to either side, from a provider's archive."""
+    """The daily values of one month and the 15 days on either side, from a provider's archive."""
 
     year: int
     month: int
@@ -180,7 +198,8 @@ class Month:
     def is_settled(self, now: datetime) -> bool:
         """Return True if the month need not be fetched again.
 
-        That is if it was fetched within a day, or when the archive had final values of all days.
+        This is so if it was fetched within the last 24 hours. It is also so if it was fetched when
+        all its days were at least a week past, so that they were final, and any high is known.
         """
         last = month_span(self.year, self.month)[1]
         if now - self.fetched_at < timedelta(days=1):
@@ -190,7 +209,7 @@ class Month:
 
 
 class MonthRow(msgspec.Struct, frozen=True):
-    """A `Month` as it is stored, with the archive's `source` and the key of the cell."""
+    """A `Month` as it is stored in the database, with the archive's `source` and the cell's key."""
 
     source: str
     cell: str
@@ -211,7 +230,7 @@ class MonthRow(msgspec.Struct, frozen=True):
         )  # fmt: skip
 
     def unpack(self) -> Month | None:
-        """Return the month; None if the data are damaged or of another shape."""
+        """Return the stored month; None if the data are damaged or of another shape."""
         try:
             first, last = month_span(self.year, self.month)
             values = _unpack(self.data, (len(ARCHIVE_FIELDS), (last - first).days + 1))
@@ -222,12 +241,14 @@ class MonthRow(msgspec.Struct, frozen=True):
 
 
 def _pack(values: NDArray[np.float32]) -> bytes:
-    """Pack values (fields x days) without loss: a month takes 1.1 kB instead of 1.8.
+    """Compress values (fields x days) without loss.
 
-    Providers round, so most fields are whole numbers of a unit, and change little from day to day.
-    The changes are split into bytes, and bytes of equal weight are compressed together. After
-    `_PACKED` comes each field's unit, as an index into `_UNITS`; a field that no unit fits is
-    packed as the bits of its numbers.
+    A month takes 1.1 kB; compressed as plain floats it would take 1.8 kB. Providers round their
+    values. So most fields become small whole numbers when multiplied by a factor in `_UNITS`, and
+    change little from day to day. The changes from day to day are split into bytes, and the bytes
+    of equal significance are compressed together. The result is the marker `_PACKED`, the index of
+    each field's factor, and the compressed bytes. If no factor fits a field, the bits of its floats
+    are compressed.
     """
     known = np.where(np.isnan(values), 0, values.astype(float)) + 0.0  # no -0, whose bits differ
     units = np.zeros(len(values), np.uint8)
@@ -245,7 +266,9 @@ def _pack(values: NDArray[np.float32]) -> bytes:
 
 
 def _unpack(data: bytes, shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Return the values that `_pack` packed, or that an older version stored as plain numbers.
+    """Return the values that `_pack` compressed.
+
+    Data of older versions, which are compressed plain floats, are accepted too.
 
     Raises:
         zlib.error, ValueError, IndexError: the data are damaged or of another shape.
@@ -265,30 +288,33 @@ def _unpack(data: bytes, shape: tuple[int, int]) -> NDArray[np.float32]:
 
 
 def month_span(year: int, month: int) -> tuple[date, date]:
-    """Return the first and last date that a stored month covers, 15 days more on either side."""
+    """Return the first and last date of a stored month, including the 15 days on either side."""
     first = date(year, month, 1)
     after = date(year + month // 12, month % 12 + 1, 1)
     return first - timedelta(PAD_DAYS), after + timedelta(PAD_DAYS - 1)
 
 
 def is_past(month: YearMonth, today: date) -> bool:
-    """Return True if archives have the month and the 15 days on either side complete."""
+    """Return True if a month is so long ago that archives have its final values.
+
+    The 15 days on either side are included.
+    """
     return (today - month_span(*month)[1]).days > SETTLED_DAYS
 
 
 class ClimateStore(Protocol):
-    """A store of archive months, by source, grid cell, year and month, and of elevations."""
+    """A store of past weather by source, grid cell, year and month, and of elevations of points."""
 
     async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
-        """Return the stored rows of these months (1 to 12) of a cell, for all years."""
+        """Return a cell's stored months with these numbers (1 to 12), for all years."""
         ...
 
     async def save(self, rows: Sequence[MonthRow]) -> None:
-        """Store rows, in place of rows of the same months; store all rows or none."""
+        """Store all these rows, or none on failure; they replace rows of the same months."""
         ...
 
     async def touch(self, cells: Mapping[ArchiveCell, date]) -> None:
-        """Record the day on which cells were last used; unused ones are deleted later."""
+        """Record on which day each cell was last used; cells unused for long are deleted later."""
         ...
 
     async def load_elevation(self, lat: float, lng: float) -> float | None:
@@ -296,27 +322,31 @@ class ClimateStore(Protocol):
         ...
 
     async def save_elevations(self, elevations: Mapping[Spot, float]) -> None:
-        """Store the elevations of points in m; do not replace elevations already stored."""
+        """Store elevations of points in m; an elevation that is already stored is kept."""
         ...
 
     async def extent(self) -> tuple[int, datetime | None]:
-        """Return the number of stored rows, and when the newest was fetched."""
+        """Return the number of stored months, and the time when the newest was fetched."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class WeatherSeries:
-    """One source's values for each date of a stay: a forecast, a climatology, or monthly means.
+    """The weather from one source for each date of a stay.
+
+    It is a forecast, a climatology (typical values from past years), or monthly means.
 
     Attributes:
         columns: arrays with a value for each date, NaN where unknown.
         ttl: how long the series is fresh.
-        history: the stay's dates in each year of the archive, metric, NaN where unknown.
-        product: the kind of a forecast, as its provider states it.
-        issued: a calibrated forecast's columns before calibration.
-        typical: a forecast's climatology of the same dates.
-        representativeness: the errors that an archive's provider states; `columns` exclude them.
-        spread: how the range of a calibrated forecast was made.
+        history: a summary of the stay's dates in each year of the archive, in metric units, NaN
+            where unknown.
+        product: the kind of a forecast; see `ForecastProvider.product`.
+        issued: the columns of a calibrated forecast before calibration.
+        typical: for a forecast, the climatology of the same dates.
+        representativeness: the errors in K of an archive's highs and lows, which its provider
+            states. The ranges in `columns` do not include these errors.
+        spread: the method that made the range of a calibrated forecast.
         stale, degraded_reason: as in the answer.
     """
 
@@ -342,6 +372,6 @@ class WeatherSeries:
     degraded_reason: DegradedReason | None = None
 
     def crediting(self, notices: Sequence[Attribution]) -> "WeatherSeries":
-        """Return the series with the notices of one more source, none twice."""
+        """Return the series with these licence notices added; a notice is never repeated."""
         new = [notice for notice in notices if notice not in self.attribution]
         return replace(self, attribution=[*self.attribution, *new])

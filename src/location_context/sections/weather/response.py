@@ -1,4 +1,7 @@
-"""The weather section's answer: one shape for forecast and climatology, which `mode` names."""
+"""The body of the weather section's answer.
+
+Forecast and climatology have the same fields; `mode` says which of them the answer is.
+"""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -39,7 +42,6 @@ SPREAD_CLIMATOLOGY: Mapping[SpreadClimatology, str] = {
 }
 
 Temperature = Annotated[float | None, Meta(description="In units.temperature.")]
-TemperatureError = Annotated[float | None, Meta(description="A difference, in units.temperature.")]
 TenthLow = Annotated[
     float | None,
     Meta(description="One day in ten is lower, in units.temperature; null if unknown."),
@@ -55,7 +57,7 @@ Hours = Annotated[Quantity | None, Meta(description="Hours.")]
 
 
 class Issued(msgspec.Struct, frozen=True, kw_only=True):
-    """The provider's forecast of a date, before it is weighed against the climatology."""
+    """The provider's own forecast for a date, before it is combined with the climatology."""
 
     temperature_max: Temperature
     temperature_min: Temperature
@@ -71,7 +73,7 @@ class Issued(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Typical(msgspec.Struct, frozen=True, kw_only=True):
-    """Ten-year values for a forecast date: means, p10 and p90, and the share of wet days."""
+    """Typical values for a date of a forecast, from ten years: means, range, share of wet days."""
 
     temperature_max: Temperature
     temperature_max_p10: TenthLow
@@ -84,10 +86,10 @@ class Typical(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Day(msgspec.Struct, frozen=True, kw_only=True):
-    """One local date of the stay; unknown values are null.
+    """The weather on one local date of the stay; unknown values are null.
 
-    In climatology numbers are means. In a forecast highs, lows and the chance of rain are the best
-    estimate from the provider's forecast and the climatology of the date.
+    In climatology, numbers are means. In a forecast, highs, lows and the chance of rain are the
+    best estimate from the provider's forecast and the climatology of the date.
     """
 
     date: Annotated[dt.date, Meta(description="Local to the point.")]
@@ -158,7 +160,7 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole stay in a sentence and a few numbers."""
+    """A summary of the stay: a sentence and a few numbers."""
 
     text: Annotated[
         Text,
@@ -189,7 +191,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
-    """How a forecast's estimates and their p10 and p90 were made."""
+    """How a forecast's best estimates and ranges (p10 to p90) were made."""
 
     method: Annotated[Text, Meta(description="How the forecast was calibrated.")]
     climatology: Annotated[
@@ -209,14 +211,14 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Representativeness(msgspec.Struct, frozen=True, kw_only=True):
-    """Standard errors of the cell's highs and lows, taken as those of the place."""
+    """The standard errors of a grid cell's highs and lows, compared with those of a place in it."""
 
     temperature_max: Annotated[Quantity, Meta(description="In units.temperature.")]
     temperature_min: Annotated[Quantity, Meta(description="In units.temperature.")]
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
-    """The data behind the answer."""
+    """The source of the answer's weather: provider, model, years, grid cell and corrections."""
 
     kind: Annotated[Kind, Meta(description="The kind of data.")]
     provider: Annotated[Text, Meta(description="Name of the data's provider.")]
@@ -264,7 +266,10 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class YearBody(msgspec.Struct, frozen=True, kw_only=True):
-    """The same dates in one of the ten years; a stay over New Year belongs to its start."""
+    """The weather on the stay's dates in one of the ten years.
+
+    A stay over New Year belongs to the year in which it starts.
+    """
 
     year: Annotated[int, Meta(ge=1900, le=2100, description="The year the stay would begin in.")]
     temperature_max_mean: Temperature

@@ -1,6 +1,8 @@
-"""Weather: a forecast within 16 days, else ten years' climatology of the same dates.
+"""The section `weather`: a forecast for the next 16 days, else typical weather.
 
-`Sources` fetches and chooses, `Estimator` calibrates, `Presenter` makes the body.
+Typical weather (climatology) is computed from the same dates in ten years. `Sources` fetches the
+data and chooses a source, `Estimator` calibrates a forecast, and `Presenter` builds the answer's
+body.
 """
 
 import asyncio
@@ -42,7 +44,7 @@ FREE_ACCESS = (
 
 
 class Weather(section.Section[WeatherBody]):
-    """The section `weather`."""
+    """The section `weather`: a forecast or typical weather for a stay."""
 
     name = "weather"
     dated = True
@@ -97,7 +99,7 @@ class Weather(section.Section[WeatherBody]):
 
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:
-        """Create the section with all registered providers; processes share their answers."""
+        """Create the section with all registered weather providers."""
         forecasts = registry.load(registry.FORECAST_PROVIDERS, ForecastProvider)
         archives = registry.load(registry.ARCHIVE_PROVIDERS, ArchiveProvider)
         return cls(
@@ -129,7 +131,11 @@ class Weather(section.Section[WeatherBody]):
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return made-up weather; `failing` leaves out the forecast."""
+        """Return made-up weather for test keys.
+
+        It is a forecast if the stay is within the forecast horizon, but if `failing`, a
+        climatology.
+        """
         del deadline
         today = query.point.today(now)
         if query.dates.is_past(today):
@@ -141,7 +147,10 @@ class Weather(section.Section[WeatherBody]):
     def _prefetched(
         self, query: contract.Query, series: WeatherSeries
     ) -> asyncio.Future[None] | None:
-        """Start to fetch the years that a forecast's climatology lacks; None if not needed."""
+        """Start to fetch years that the climatology of a forecast's dates lacks, for later answers.
+
+        Return a future for the fetch; None if nothing is fetched.
+        """
         typical = series.typical
         if series.spread is None or (typical and len(typical.years) == climatology.YEARS):
             return None
@@ -150,9 +159,9 @@ class Weather(section.Section[WeatherBody]):
     def _fresh_until(
         self, query: contract.Query, series: WeatherSeries, *, lasts: bool
     ) -> datetime:
-        """Return until when the answer is fresh, at most until midnight at the point.
+        """Return the time until which the answer is fresh, at most midnight at the point.
 
-        `lasts` is False for an incomplete answer, which is fresh for a minute.
+        If `lasts` is False, the answer is incomplete and only fresh for a minute.
         """
         now = self._clock()
         ttl = max(series.ttl, timedelta(0)) if lasts else INCOMPLETE_TTL
@@ -163,7 +172,11 @@ class Weather(section.Section[WeatherBody]):
         return [section.provider_state(client) for client in self.sources.clients]
 
     async def dataset(self) -> contract.DatasetState | None:
-        """Return the archive's number of rows, and the climate stores or else the fallback grid."""
+        """Return the state of the stored data for the status.
+
+        It has the number of stored months, and the names of the climate stores or else the fallback
+        grid.
+        """
         try:
             rows, newest = await self._store.extent()
         except StorageError:
@@ -189,14 +202,14 @@ class Weather(section.Section[WeatherBody]):
         await self.sources.probe(query)
 
     async def run(self) -> None:
-        """Retry failed writes to the store, and verify forecasts, until cancelled."""
+        """Retry failed writes, and compare forecasts with observed weather, until cancelled."""
         try:
             await asyncio.gather(self.sources.repository.retry_writes(), self.score.run())
         finally:
             await self.close()
 
     async def close(self) -> None:
-        """End the work under way, and finish pending writes."""
+        """Finish pending writes, and stop background work."""
         for part in (self.score, self._prefetch, self.sources):
             await part.close()
 
@@ -213,9 +226,10 @@ class Weather(section.Section[WeatherBody]):
         return card.card(body, _near(context), context.fmt, context.now)
 
     def page_data(self, bodies: Sequence[WeatherBody]) -> Mapping[str, str]:
-        """Return the `data-` attributes: the kinds of weather shown, in order, and the reason.
+        """Return `data-` attributes for the widget's page, for scripts of the embedding page.
 
-        The reason says why the weather is degraded; it is empty if the weather is not.
+        `weather` names the kinds of weather shown. `reason` says why the weather is degraded; it is
+        empty if the weather is not degraded.
         """
         shown = bodies if bodies and bodies[0].mode == "forecast" else bodies[-1:]
         kinds = dict.fromkeys(body.basis.kind for body in shown)
@@ -223,7 +237,10 @@ class Weather(section.Section[WeatherBody]):
         return {"weather": "_".join(kinds), "reason": reason or ""}
 
     def updated_at(self, body: WeatherBody) -> datetime | None:
-        """Return when the forecast was issued; None for typical values, which name their years."""
+        """Return the time of issue of a forecast.
+
+        None for typical values, which show their years instead.
+        """
         return body.as_of if body.mode == "forecast" else None
 
     def text(self, body: WeatherBody) -> Iterator[str | section.TextTable]:

@@ -1,6 +1,6 @@
 """The weather of a stay in words: sentences for the answer, and lines for a terminal.
 
-The word for the warmth depends on the mean of the highs in °C; `rain.py` words the rain.
+A word such as "Mild" is chosen by the mean of the highs; `rain.py` makes the words for the rain.
 """
 
 import math
@@ -9,14 +9,14 @@ from datetime import date
 
 from location_context.localisation.formatter import NO_BREAK, Formatter
 from location_context.localisation.language import Language
-from location_context.sections.contract import UnitsBody
 from location_context.sections.section import UNKNOWN, TextTable
+from location_context.sections.units import celsius
 from location_context.sections.weather.estimate import unusual
 from location_context.sections.weather.rain import rain, usual_rain
 from location_context.sections.weather.response import Condition, Day, WeatherBody
 
 ALL_YEARS = 10
-_TERMINAL = {  # the columns of the terminal's table by field: heading and kind of unit
+_TERMINAL = {  # the columns of the table for a terminal: heading and kind of unit by field
     "temperature_max": ("max", "temperature"),
     "temperature_min": ("min", "temperature"),
     "temperature_mean": ("mean", "temperature"),
@@ -27,7 +27,11 @@ _TERMINAL = {  # the columns of the terminal's table by field: heading and kind 
 
 
 def stay_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
-    """Return sentences on the remaining days of a stay: warmth, rain, departures from the usual."""
+    """Return sentences on how warm and how wet the days from today on are.
+
+    Another sentence follows if a forecast is unusually warm or cool, or if typical values come from
+    few years.
+    """
     if body.mode == "forecast":
         said = rain(body.days, today, body.units, fmt)
         departure = "" if body.stay.start < today else _departure(body, fmt)
@@ -39,7 +43,10 @@ def stay_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
 
 
 def _warmth_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
-    """Return a sentence on how warm the remaining days are; for typical days also the nights."""
+    """Return a sentence on how warm the days from today on are.
+
+    For typical days it also says how warm the nights are.
+    """
     left = [day for day in body.days if day.date >= today]
     highs = [day.temperature_max for day in left if day.temperature_max is not None]
     lows = [day.temperature_min for day in left if day.temperature_min is not None]
@@ -71,12 +78,15 @@ def _monthly(days: Sequence[Day], body: WeatherBody, fmt: Formatter) -> str:
 
 
 def _degrees(text: str, body: WeatherBody) -> str:
-    """Return a temperature or a range with the name of its scale: `24–28 °C`."""
+    """Return a temperature text with the unit added: `24–28°` becomes `24–28 °C`."""
     return text.replace("°", "") + NO_BREAK + body.units.temperature
 
 
 def _departure(body: WeatherBody, fmt: Formatter) -> str:
-    """Return a sentence on how much warmer or cooler than usual a forecast is; usually empty."""
+    """Return a sentence on how much warmer or cooler than usual the forecast is.
+
+    Empty if the difference is within the usual range.
+    """
     highs = [day.temperature_max for day in body.days]
     usual = mean(day.typical.temperature_max if day.typical else None for day in body.days)
     average = mean(highs)
@@ -109,8 +119,8 @@ def _few_years(body: WeatherBody, fmt: Formatter) -> str:
 
 
 def warmth(high: float, body: WeatherBody, fmt: Formatter, *, lower: bool = False) -> str:
-    """Return a word for the mean of the highs, such as "Mild"; `lower` for "mild"."""
-    celsius = _celsius(high, body.units)
+    """Return the word for a mean high, such as "Mild", or "mild" if `lower`."""
+    degrees = celsius(high, body.units)
     steps = (
         (-10, fmt.gettext("Bitterly cold"), fmt.gettext("bitterly cold")),
         (1, fmt.gettext("Freezing"), fmt.gettext("freezing")),
@@ -121,11 +131,7 @@ def warmth(high: float, body: WeatherBody, fmt: Formatter, *, lower: bool = Fals
         (34, fmt.gettext("Hot"), fmt.gettext("hot")),
         (math.inf, fmt.gettext("Very hot"), fmt.gettext("very hot")),
     )
-    return next(pair[lower] for limit, *pair in steps if celsius < limit)
-
-
-def _celsius(value: float, units: UnitsBody) -> float:
-    return (value - 32) / 1.8 if units.temperature == "°F" else value
+    return next(pair[lower] for limit, *pair in steps if degrees < limit)
 
 
 def mean(values: Iterable[float | None]) -> float | None:
@@ -135,7 +141,10 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 
 def terminal_lines(body: WeatherBody) -> Iterator[str | TextTable]:
-    """Yield lines for `location-context read`: the source, the summary, and each day."""
+    """Yield lines for the terminal: the source, the summary, and a table of days.
+
+    The command `location-context read` prints them.
+    """
     basis = body.basis
     years = f", {basis.years[0]} to {basis.years[-1]}" if basis.years else ""
     model = f" {basis.model}" if basis.model else ""
@@ -151,7 +160,7 @@ def terminal_lines(body: WeatherBody) -> Iterator[str | TextTable]:
 
 
 def condition_text(condition: Condition, language: Language) -> str:
-    """Return the localised name of a condition."""
+    """Return the localised name of a weather condition."""
     gettext = language.gettext
     return {
         "clear": gettext("Clear"),

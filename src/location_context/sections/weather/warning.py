@@ -1,6 +1,7 @@
-"""The dangers in a forecast: storm, heat and heavy snow.
+"""Warnings of dangers in a forecast: storm, heat and heavy snow.
 
-The further ahead a day is, the more cautious are the words. Typical days never warn.
+The further ahead a day is, the more cautious the wording. Climatology, beyond the forecast, gives
+no warnings.
 """
 
 from collections.abc import Sequence
@@ -10,19 +11,20 @@ from typing import Literal
 
 from location_context.localisation.formatter import Formatter
 from location_context.sections.contract import UnitsBody
+from location_context.sections.units import KM_PER_MILE, celsius
 from location_context.sections.weather.response import Day
 
 Kind = Literal["wind", "heat", "heavy_snow"]
 GUSTS, HEAT, SNOW = 75.0, 35.0, 10.0  # km/h, °C, cm a day
 EXPECTED_LEAD, LIKELY_LEAD = 2, 7  # days ahead
-_KMH = {"km/h": 1.0, "mph": 1.609344, "m/s": 3.6, "kn": 1.852}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Danger:
-    """A danger on a day; `short` is its text in the day's row.
+    """A danger on a day of the forecast, with its texts.
 
-    `severity` grows with the excess over the danger's limit, at which it is 1.
+    `title` and `text` are for the card's warning, `short` is for the day's row. `severity` is 1 at
+    the limit from which there is a danger, and grows with the excess above the limit.
     """
 
     day: date
@@ -34,7 +36,7 @@ class Danger:
 
 
 def dangers(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> list[Danger]:
-    """Return the dangers of the days still to come, the worst first."""
+    """Return the dangers on the days from today on, the worst first."""
     found = [one for day in days if day.date >= today for one in _of_day(day, today, units, fmt)]
     return sorted(found, key=lambda one: -one.severity)
 
@@ -42,17 +44,19 @@ def dangers(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) 
 def _of_day(day: Day, today: date, units: UnitsBody, fmt: Formatter) -> list[Danger]:
     found = list[tuple[Kind, str, str, float]]()  # kind, sentence, short, severity
     gusts, high, snow = day.wind_gusts_max, day.temperature_max, day.snowfall_sum
-    if gusts is not None and (kmh := gusts * _KMH.get(units.wind_speed, 1.0)) >= GUSTS:
+    if (
+        gusts is not None
+        and (kmh := gusts * (KM_PER_MILE if units.wind_speed == "mph" else 1)) >= GUSTS
+    ):
         speed = fmt.measure(gusts, units.wind_speed)
         said = fmt.gettext("Gusts may reach {speed}.").format(speed=speed)
         short = fmt.gettext("Gusts to {speed}").format(speed=speed)
         found.append(("wind", said, short, kmh / GUSTS))
-    scale, zero = (1.8, 32) if units.temperature == "°F" else (1.0, 0)
-    if high is not None and (celsius := (high - zero) / scale) >= HEAT:
+    if high is not None and (degrees := celsius(high, units)) >= HEAT:
         value = fmt.temperature(high)
         said = fmt.gettext("Up to {value} in the afternoon.").format(value=value)
         short = fmt.gettext("Heat to {value}").format(value=value)
-        found.append(("heat", said, short, 1 + (celsius - HEAT) / 10))
+        found.append(("heat", said, short, 1 + (degrees - HEAT) / 10))
     if snow is not None and (cm := snow * (2.54 if units.snowfall == "inch" else 1)) >= SNOW:
         value = fmt.measure(snow, units.snowfall)
         said = fmt.gettext("Up to {value}; allow extra travel time.").format(value=value)

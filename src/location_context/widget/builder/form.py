@@ -1,11 +1,11 @@
 """Form: the fields of the builder's page, read from the query, and its search `/v1/places`.
 
 The query is the page's whole state, so the page can be bookmarked, shared and used without
-JavaScript. If the name of the place was changed but not the coordinates, the name is searched for;
-the field `was` holds the previous ones. Coordinates or a map link in the name's field become the
-point. A colour swatch takes precedence over the hex field. Without dates, the stay is the next
-seven days; the date fields then suggest the week that begins a week from now. Each ticked section
-is a field `sections`; a button `up` moves its section one place up.
+JavaScript. The hidden field `was` holds the name and coordinates with which the page was rendered:
+if only the name differs from them, the form searches for the new name. Coordinates or a map link in
+the name's field become the point. A colour swatch takes precedence over the hex field. Without
+dates, the stay is the next seven days. Each ticked section is a field `sections`; a button `up`
+moves its section one place up.
 """
 
 from collections import Counter
@@ -45,6 +45,7 @@ FIELDS = (
     "place", "lat", "lng", "days", "start", "end", "theme", "accent", "units", "lang", "sections",
     "layout", "background", "font", "radius", "title", "guide",
 )  # fmt: skip
+CODES = frozenset({"mail", "address", "calendar"})  # kinds of code besides that of a web page
 DEFAULT_DAYS = "7"  # from today, so that a page without booking dates never shows past dates
 WEEK = timedelta(days=7)
 MAX_PLACES = 6  # on the page
@@ -59,7 +60,7 @@ PLACES_HEADERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class PlaceSearch:
-    """The result of searching for a place's name, and the coordinates before the search."""
+    """The places that a search for a name found, and the form's coordinates before the search."""
 
     name: str = ""
     places: Sequence[City] = ()
@@ -71,8 +72,9 @@ class PlaceSearch:
 class Form:
     """The fields as text; `parameters` if all are valid, else the first error and its field.
 
-    `code` is the kind of code: for a web page if empty, `mail`, or the `address` of the widget or
-    of its `calendar` alone. `plain` requests an iframe without a script. `pasted` is the text of
+    `code` is the kind of code to copy: empty for the code of a web page, `mail` for that of an
+    e-mail, `address` or `calendar` for the widget's or calendar's address. `plain` requests an
+    iframe without a script. `pasted` is the text of
     the place's field if it contained coordinates or a map link.
     """
 
@@ -114,7 +116,8 @@ async def read(service: Service, query: bytes, fmt: Formatter) -> Form:
         fields |= place_fields(search.places[0])
     form = _validate(service, fields, search, fmt)
     form = replace(form, pasted=pasted if point else "")
-    return replace(form, plain="plain" in raw, code=raw.get("code", ""))
+    code = raw.get("code", "")
+    return replace(form, plain="plain" in raw, code=code if code in CODES else "")
 
 
 def _sections(service: Service, pairs: Sequence[tuple[str, str]]) -> str:
@@ -133,12 +136,12 @@ def place_fields(city: City) -> dict[str, str]:
 
 
 def encode_place(fields: dict[str, str]) -> str:
-    """Return point and name as one text, for the form's hidden field `was`."""
+    """Return the form's point and name as one text, the value of the hidden field `was`."""
     return f"{fields['lat']},{fields['lng']},{fields['place']}"
 
 
 async def _search(service: Service, fields: dict[str, str], was: str) -> PlaceSearch:
-    """Search for the name if there are no coordinates, or if only the name was changed."""
+    """Search for the place's name if the form has no coordinates, or only the name was changed."""
     name, point = fields["place"], (fields["lat"], fields["lng"])
     renamed = was.startswith(f"{point[0]},{point[1]},") and was != encode_place(fields)
     if not 0 < len(name) <= MAX_PLACE_LENGTH or (any(point) and not renamed):
@@ -155,7 +158,7 @@ async def _search(service: Service, fields: dict[str, str], was: str) -> PlaceSe
 def _validate(
     service: Service, fields: dict[str, str], search: PlaceSearch, fmt: Formatter
 ) -> Form:
-    """Return the form with its checked parameters, or with the first error and its field."""
+    """Check the fields; return a form with the valid parameters, or with the first error."""
     form = Form(fields=fields, search=search, today=service.clock().date())
     try:
         parameters = parse(_query(fields), POINT, service.languages)
@@ -181,14 +184,14 @@ def _query(fields: dict[str, str]) -> bytes:
 
 
 def _field(error: InvalidRequest) -> str:
-    """Return the name of the field with the error; messages begin with the parameter's name."""
+    """Return the name of the field with the error, which is the first word of the message."""
     if error.code == "date_range_too_long":
         return "end"
     return error.message.partition(" ")[0]
 
 
 def _error_sentence(code: str, field: str, message: str, fmt: Formatter) -> str:
-    """Return a translated sentence on what the field accepts; for other codes, `message`."""
+    """Return a translated sentence that says what the field accepts, else the English `message`."""
     gettext = fmt.gettext
     sentences = {
         "invalid_latitude": gettext("A number from -90 to 90."),

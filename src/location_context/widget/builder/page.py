@@ -89,7 +89,7 @@ class Page:
         return Response(body, headers=headers, media_type="text/html")
 
     async def _body(self, request: Exchange, language: Language) -> bytes:
-        """Return the page; without a query, it is rendered once a minute for each language."""
+        """Return the page as bytes; without a query, reuse the page of a language for a minute."""
         if request.query:
             return await self._made(request, language)
         key = language.tag, self._service.clock().timestamp() // 60
@@ -114,7 +114,7 @@ class Page:
     async def _mail(
         self, request: Exchange, parameters: Parameters, typeface: Typeface | None
     ) -> list[str]:
-        """Return the code for an e-mail, split for highlighting; it contains the card's text."""
+        """Return the HTML to paste into an e-mail, as pieces to highlight in different colours."""
         service = self._service
         language = parameters.language
         assert language is not None
@@ -169,7 +169,7 @@ class Page:
 def _embed(
     service: Service, parameters: Parameters, language: Language, state: form.Form
 ) -> dict[str, Any]:
-    """Return the template's values for the code (split for highlighting) and the preview."""
+    """Return the values with which the template shows the code to copy and the preview."""
     sections = chosen(service.sections, parameters.sections)
     title = embedding.title(sections, parameters.place, parameters.language or language)
     preview = f"v1/pulse?{embedding.widget_query(parameters)}"

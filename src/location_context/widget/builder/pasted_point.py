@@ -1,7 +1,7 @@
 """PastedPoint: a point read from coordinates or from a link to a map.
 
-No link is opened, so it must contain the coordinates. If it contains several, the marked place
-takes precedence over the centre of the map.
+Links are not opened, so a link must contain the coordinates. If it contains several, the marked
+place takes precedence over the centre of the map.
 """
 
 import re
@@ -29,7 +29,7 @@ _NAME = re.compile(r"/maps/place/([^/@]+)/@")
 
 
 def _angle(at: int) -> str:
-    """Return the pattern of an angle with a sign, or with N, S, E or W before or after it."""
+    """Return a regular expression for a latitude or longitude: signed, or with N, S, E or W."""
     return (
         rf"(?:(?P<before{at}>[NSEW])\s*)?(?P<sign{at}>[+−-]?)(?P<whole{at}>\d{{1,3}}(?:\.\d+)?)\s*°?"
         rf"(?:\s*(?P<minutes{at}>\d{{1,2}}(?:\.\d+)?)\s*['′’]"
@@ -44,7 +44,7 @@ _TWO_ANGLES = re.compile(rf"\(?\s*{_angle(1)}\s*[,;\s]\s*{_angle(2)}\s*\)?", re.
 
 @dataclass(frozen=True)
 class PastedPoint:
-    """Unchecked degrees, which may be out of range, and the place's name if a link contains it."""
+    """Coordinates as pasted (they may be out of range), and the place's name if a link has it."""
 
     lat: float
     lng: float

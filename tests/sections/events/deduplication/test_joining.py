@@ -42,7 +42,7 @@ def _titles(events: list[LocalEvent]) -> set[frozenset[str]]:
     return {frozenset(one.details.id for one in event.merged_from or (event,)) for event in events}
 
 
-def test_merged_event_has_the_fields_of_each():
+def test_merged_event_takes_missing_fields_from_each_provider():
     sold = _event("ticketmaster", "Phoenix", url="https://t.example/")
     ranked = _event(
         "predicthq", "Phoenix live", rank=61.0, end=When.of(EVENING + timedelta(hours=2))
@@ -54,7 +54,7 @@ def test_merged_event_has_the_fields_of_each():
     assert details.end == ranked.end
 
 
-def test_operators_fields_come_before_ticketmasters_and_those_before_predicthqs():
+def test_merged_fields_come_from_operator_then_ticketmaster_then_predicthq():
     price = Price(min=40, max=60, currency="EUR")
     accounts = [
         _event("predicthq", "PHOENIX LIVE", rank=61.0, image="https://p.example/i"),
@@ -70,7 +70,7 @@ def test_operators_fields_come_before_ticketmasters_and_those_before_predicthqs(
     assert (details.price, details.image, details.rank) == (price, "https://t.example/i", 61.0)
 
 
-def test_place_without_coordinates_is_completed_and_has_its_distance():
+def test_merged_event_takes_missing_coordinates_and_distance_from_its_duplicate():
     named = _event("calendars", "Phoenix", place=Place(name="Olympia"))
     (event,) = _merged(named, _event("ticketmaster", "Phoenix"))
     assert event.details.place == Place(name="Olympia", lat=OLYMPIA.lat, lng=OLYMPIA.lng)
@@ -90,7 +90,7 @@ def test_event_in_two_calendars_of_the_operator_has_one_source():
     assert len(_merged(*same_calendar)) == 2
 
 
-def test_time_comes_from_the_provider_that_knows_it():
+def test_merged_event_takes_the_start_time_from_the_provider_that_has_a_time():
     vague = _event("ticketmaster", "Phoenix", start=When(date(2026, 12, 3)))
     (event,) = _merged(vague, _event("predicthq", "Phoenix"))
     assert event.details.start.at == EVENING
@@ -103,7 +103,7 @@ def test_end_before_the_start_is_dropped():
     assert event.details.end is None
 
 
-def test_merged_event_is_postponed_if_one_provider_says_so():
+def test_merged_event_is_postponed_if_either_provider_reports_a_postponement():
     (event,) = _merged(
         _event("ticketmaster", "Phoenix"), _event("predicthq", "Phoenix", status="postponed")
     )
@@ -121,7 +121,7 @@ def test_public_holiday_in_two_languages_is_one_event():
     assert event.details.title == "Toussaint"
 
 
-def test_likeliest_of_several_candidates_are_merged():
+def test_most_similar_of_several_candidate_events_is_merged():
     accounts = [
         _event("ticketmaster", "Phoenix - VIP Package"),
         _event("ticketmaster", "Phoenix"),
@@ -133,7 +133,7 @@ def test_likeliest_of_several_candidates_are_merged():
     }
 
 
-def test_tours_an_hour_apart_are_merged_hour_by_hour():
+def test_hourly_tours_of_two_providers_are_merged_only_at_the_same_hour():
     hours = [EVENING - timedelta(hours=n) for n in (9, 8, 7)]
     accounts = [
         _event(source, "Guided tour", start=at, id=f"{source}:{at:%H}", category="community")
@@ -145,7 +145,7 @@ def test_tours_an_hour_apart_are_merged_hour_by_hour():
     assert all(len({one.details.start for one in event.merged_from}) <= 1 for event in events)
 
 
-def test_chain_of_similar_events_does_not_merge_its_ends():
+def test_events_linked_only_by_a_third_similar_event_are_not_merged():
     """Doors at seven, a show at eight, another at half past nine: neighbours alike, ends not."""
     starts = {"calendars": 0, "ticketmaster": 70, "predicthq": 140}
     seen = _local_events(
@@ -157,7 +157,7 @@ def test_chain_of_similar_events_does_not_merge_its_ends():
     assert sorted(len(event.sources) for event in merge_duplicates(seen)) == [1, 2]
 
 
-def test_common_word_of_many_titles_merges_nothing():
+def test_word_common_to_many_titles_does_not_merge_their_events():
     """If a venue gives its name to every evening, that name alone merges no two."""
     series = [f"Klangkosmos Weltmusik {name}" for name in
               ("Mali", "Peru", "Iran", "Korea", "Tuva", "Laos", "Cuba", "Fado", "Gnawa", "Joik",
@@ -214,7 +214,7 @@ def _some(rows) -> list[LocalEvent]:
 
 
 @given(_accounts, st.randoms(use_true_random=False))
-def test_order_of_the_providers_does_not_matter(rows, random):
+def test_merging_does_not_depend_on_the_order_of_events(rows, random):
     seen = _some(rows)
     shuffled = list(seen)
     random.shuffle(shuffled)
@@ -228,7 +228,7 @@ def test_merging_twice_changes_nothing(rows):
 
 
 @given(_accounts)
-def test_merging_loses_no_event_and_holds_each_provider_once(rows):
+def test_merging_loses_no_event_and_merges_at_most_one_event_of_each_provider(rows):
     seen = _some(rows)
     events = merge_duplicates(seen)
     accounts = [one.details.id for event in events for one in event.merged_from or (event,)]
@@ -240,6 +240,6 @@ def test_merging_loses_no_event_and_holds_each_provider_once(rows):
 
 
 @given(_accounts)
-def test_duplicates_are_symmetric(rows):
+def test_duplicate_check_of_two_events_is_symmetric(rows):
     for one, other in combinations(_some(rows), 2):
         assert is_duplicate(one, other) == is_duplicate(other, one)

@@ -82,7 +82,7 @@ def test_similarity_of_words_is_symmetric_and_highest_for_equal_words(one, other
 
 
 @given(titles)
-def test_title_in_capitals_is_read_the_same_and_never_without_words(title):
+def test_title_in_capitals_has_the_same_words_as_in_lower_case(title):
     read = read_title(title)
     assert read.words or not canonical_tokens(title)
     assert to_ascii(to_ascii(title)) == to_ascii(title)
@@ -98,7 +98,7 @@ def test_title_in_capitals_is_read_the_same_and_never_without_words(title):
         ("Germany vs Austria", "Germany vs Australia", False),
     ],
 )
-def test_match_is_recognised_by_its_opponents(one, other, same):
+def test_sports_match_is_recognised_by_its_opponents(one, other, same):
     first, second = read_matchup(one), read_matchup(other)
     assert first
     assert second
@@ -110,7 +110,7 @@ def test_match_is_recognised_by_its_opponents(one, other, same):
     ("text", "non_latin", "cjk"),
     [("Zemfira", False, False), ("Земфира", True, False), ("周杰倫", False, True)],
 )
-def test_scripts_are_recognised(text, non_latin, cjk):
+def test_non_latin_and_cjk_scripts_are_detected(text, non_latin, cjk):
     assert (is_non_latin(text), has_cjk(text)) == (non_latin, cjk)
 
 
@@ -126,7 +126,7 @@ def test_scripts_are_recognised(text, non_latin, cjk):
         ("Konzertabend", "Konzertabend", False),
     ],
 )
-def test_contradicting_words_separate_two_events(one, other, contradict):
+def test_contradicting_words_in_two_titles_are_detected(one, other, contradict):
     first, second = read_title(one), read_title(other)
     assert first.contradicts(second) is second.contradicts(first) is contradict
 
@@ -140,12 +140,12 @@ def test_contradicting_words_separate_two_events(one, other, contradict):
         ("Phoenix (complet)", "Air", False),
     ],
 )
-def test_title_may_hold_an_alias_in_brackets_or_another_script(one, other, alias):
+def test_alias_in_brackets_or_in_another_script_matches_the_other_title(one, other, alias):
     first, second = read_title(one), read_title(other)
     assert first.is_alias(second) is second.is_alias(first) is alias
 
 
-def test_names_with_signs_or_without_vowels_are_recognised():
+def test_names_spelt_with_symbols_or_in_arabic_script_match_their_latin_spelling():
     assert canonical_tokens("P!nk") == ["pink"]
     assert canonical_tokens("A$AP") == ["asap"]
     samira, another = read_title("سميرة نادر"), read_title("Katharina Bolt")
@@ -161,7 +161,7 @@ def test_names_with_signs_or_without_vowels_are_recognised():
         ("Zucchero Fornaciari", "ZUCCHERO - Overdose d'Amore", True),
     ],
 )
-def test_act_differs_from_one_whose_name_begins_with_a_similar_word(one, other, same):
+def test_performers_whose_names_begin_with_a_similar_word_are_not_duplicates(one, other, same):
     concert = next(pair for pair in PAIRS if pair.one.category == "concert").events()[0]
     first, second = (
         replace(read_record(concert), title=read_title(title), origin=(title, ""))
@@ -170,7 +170,7 @@ def test_act_differs_from_one_whose_name_begins_with_a_similar_word(one, other, 
     assert (match_score(first, second) >= MODEL.threshold) is same
 
 
-def test_public_holidays_of_one_day_are_two_events():
+def test_different_public_holidays_on_one_day_are_not_duplicates():
     """In 2008 the first of May was Ascension Day as well."""
     day = next(pair for pair in PAIRS if pair.one.category == "public_holiday").events()[0]
     first, again, other = (
@@ -181,7 +181,7 @@ def test_public_holidays_of_one_day_are_two_events():
     assert match_score(first, other) == 0
 
 
-def test_venues_of_one_name_are_near_only_within_five_km():
+def test_venues_with_the_same_name_count_as_near_only_within_five_km():
     one = read_venue(Place(name="Olympia", lat=48.87, lng=2.33))
     close = read_venue(Place(name="L'Olympia", lat=48.88, lng=2.33))
     far = read_venue(Place(name="L'Olympia", lat=48.97, lng=2.33))
@@ -197,7 +197,7 @@ def test_features_and_weights_have_the_same_names():
     assert len(acts()) > 300
 
 
-def test_weights_are_those_that_the_script_trains():
+def test_shipped_weights_equal_those_that_the_training_script_computes():
     trained = train_deduplication.train()
     assert trained.threshold == pytest.approx(MODEL.threshold, abs=0.011)
     assert trained.bias == pytest.approx(MODEL.bias, abs=0.01)

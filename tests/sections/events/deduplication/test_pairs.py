@@ -32,7 +32,9 @@ from tests.sections.events.deduplication.labelled import Pair, acts, is_duplicat
         ("unseen", 0.96, 0.93),
     ],
 )
-def test_score_separates_labelled_pairs(name, precision, recall):
+def test_score_separates_pairs_labelled_as_duplicates_from_pairs_labelled_as_different(
+    name, precision, recall
+):
     """Precision matters more: two events shown twice annoy, one that vanishes misleads."""
     result = measured(pairs(name), is_duplicate)
     print(f"{name}: {result}")
@@ -42,7 +44,7 @@ def test_score_separates_labelled_pairs(name, precision, recall):
     assert result.recall >= recall
 
 
-def test_no_two_acts_are_duplicates_on_one_stage_at_one_minute():
+def test_two_performers_on_one_stage_at_the_same_minute_are_not_duplicates():
     """Some 300 acts and works, many of them alike: 46,000 pairs of which none is the same."""
     records = [
         [read_record(event) for event in Pair(*_on_stage(act), same=False).events()]

@@ -18,7 +18,6 @@ from location_context.upstream.http import HttpClient
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
 from tests.sections.weather.conftest import PARIS, query, weather_section
 
-pytestmark = pytest.mark.anyio
 ERROR = 2.0
 
 
@@ -64,7 +63,7 @@ async def scored(clock, fakes, weather_settings):
         await section.close()
 
 
-async def test_verified_errors_of_a_cell_do_not_change_its_forecasts(scored):
+async def test_measured_errors_of_past_forecasts_do_not_change_new_forecasts(scored):
     scored.open_meteo.forecast_error = ERROR
     await scored.days(40)
     before = await scored.read()
@@ -75,7 +74,7 @@ async def test_verified_errors_of_a_cell_do_not_change_its_forecasts(scored):
     assert after.days == before.days
 
 
-async def test_stored_forecast_equals_the_answer_on_all_sixteen_days(scored):
+async def test_forecast_stored_for_scoring_equals_the_answer_on_all_sixteen_days(scored):
     await scored.read()  # the climatology comes behind
     scored.clock.advance(86_400)
     body = await scored.read(units="metric")
@@ -98,7 +97,7 @@ async def test_stored_forecast_equals_the_answer_on_all_sixteen_days(scored):
         assert given["issued_chance"][lead] == day.issued.precipitation_probability
 
 
-async def test_score_costs_callers_no_provider_call(scored):
+async def test_scoring_a_forecast_makes_no_provider_call(scored):
     await scored.read()
     scored.clock.advance(86_400)
     before = len(scored.open_meteo.requests)
@@ -107,7 +106,7 @@ async def test_score_costs_callers_no_provider_call(scored):
     assert [one.path for one in scored.open_meteo.requests[before:]] == [FORECAST]
 
 
-async def test_report_shows_the_error_and_that_of_climatology(scored):
+async def test_report_shows_the_error_of_the_forecast_and_of_climatology(scored):
     scored.open_meteo.forecast_error = ERROR
     await scored.days(40)
     archive_calls = len(scored.open_meteo.calls(ARCHIVE))

@@ -98,7 +98,7 @@ def page(score_settings):
     return get_page(score_settings)
 
 
-def test_table_of_highs_shows_the_figures_of_the_report(page):
+def test_accuracy_page_table_of_daily_highs_shows_the_figures_of_the_report(page):
     """Of forecasts that are not too old; test_report recomputes the figures."""
     rows, came = drawn(150)
     oldest = NOON.date() - timedelta(120)

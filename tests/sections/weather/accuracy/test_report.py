@@ -55,7 +55,9 @@ def outcomes(forecasts, provider):
 
 @pytest.mark.parametrize("provider", ["Open-Meteo", "MET Norway"])
 @pytest.mark.parametrize("name", ["max", "min"])
-def test_figures_of_highs_and_lows_follow_from_the_stored_rows(forecasts, report, provider, name):
+def test_report_figures_of_daily_highs_and_lows_follow_from_the_stored_forecasts(
+    forecasts, report, provider, name
+):
     wrong, issued, typical, inside = (defaultdict(list) for _ in range(4))
     for lead, at, high, low, _ in outcomes(forecasts, provider):
         came = high if name == "max" else low
@@ -84,7 +86,7 @@ def root_mean_square(errors):
     return math.sqrt(sum(error * error for error in errors) / len(errors))
 
 
-def test_figures_of_rain_follow_from_the_stored_rows(forecasts, report):
+def test_report_figures_of_rain_follow_from_the_stored_forecasts(forecasts, report):
     pairs = defaultdict(list)
     for lead, at, _, _, rain in outcomes(forecasts, "Open-Meteo"):
         pairs[lead].append(
@@ -113,7 +115,7 @@ def test_figures_of_rain_follow_from_the_stored_rows(forecasts, report):
             assert one.wet_share == pytest.approx(100 * sum(held) / len(held), abs=0.06)
 
 
-def test_report_finds_the_bias_and_the_bands_of_drawn_forecasts(report):
+def test_report_recovers_the_bias_and_range_coverage_of_simulated_forecasts(report):
     """80 % of days in the band, the bias of 1 °C in what was issued, climatology's error 4 °C."""
     score = report.providers[0]
     for one in (*score.temperature_max, *score.temperature_min):
@@ -122,7 +124,7 @@ def test_report_finds_the_bias_and_the_bands_of_drawn_forecasts(report):
         assert one.typical_rmse == pytest.approx(4.0, abs=0.8)
 
 
-def test_report_without_observed_days_has_forecasts_and_no_pairs(forecasts):
+def test_report_without_observations_counts_forecasts_but_no_verified_pairs(forecasts):
     rows, _ = forecasts
     report = make_report(rows, lambda _: None)
     assert not report.verified

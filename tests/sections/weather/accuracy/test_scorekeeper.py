@@ -17,7 +17,6 @@ from tests.fakes.open_meteo import ARCHIVE
 from tests.fakes.server import FakeResponse
 from tests.sections.weather.accuracy.conftest import HERE, PROVIDER
 
-pytestmark = pytest.mark.anyio
 THERE = Cell(52.5, 13.4, "Europe/Berlin")
 
 
@@ -25,7 +24,7 @@ async def stored(scoring):
     return await SqlAccuracyStore(scoring.database).load_forecasts(scoring.today - timedelta(400))
 
 
-async def test_first_forecast_of_a_day_is_stored_even_if_other_workers_stored_theirs(scoring):
+async def test_first_stored_forecast_of_a_day_is_not_replaced_by_any_worker(scoring):
     other = scoring.another()
     for wrong in (1.0, 2.0):
         scoring.record(wrong=wrong)
@@ -55,7 +54,9 @@ async def test_repeated_forecast_of_a_day_is_written_once(sqlite_scoring, monkey
     assert len(written) == 1
 
 
-async def test_cells_are_bounded_and_idle_ones_make_room(sqlite_scoring, monkeypatch):
+async def test_number_of_scored_grid_cells_is_bounded_and_idle_cells_are_dropped(
+    sqlite_scoring, monkeypatch
+):
     monkeypatch.setattr(scorekeeper, "SCORED_CELLS", 2)
     scoring, keeper = sqlite_scoring, sqlite_scoring.keeper
     cells = [Cell(float(lat), 2.0, "Europe/Paris") for lat in range(40, 44)]
@@ -89,7 +90,7 @@ async def test_forecasts_older_than_120_days_are_deleted(scoring):
     assert [row.issued_on for row in await stored(scoring)] == [scoring.today - timedelta(1)]
 
 
-async def test_one_call_verifies_a_cell_and_the_next_follows_after_five_days(scoring):
+async def test_one_archive_call_verifies_a_grid_cell_and_the_next_follows_after_five_days(scoring):
     await scoring.record_days(8)
     assert await scoring.keeper.pass_once()
     assert not await scoring.keeper.pass_once()
@@ -117,7 +118,7 @@ async def test_observed_days_are_corrected_to_the_height_of_the_forecast(scoring
     assert {one.brier for one in score.rain[:10]} == {0.0}
 
 
-async def test_cell_whose_archive_fails_is_retried_the_next_day(scoring):
+async def test_verification_of_a_grid_cell_is_retried_the_day_after_an_archive_failure(scoring):
     await scoring.record_days(8)
     scoring.open_meteo.faults[ARCHIVE] = FakeResponse(b"down", 502)
     assert await scoring.keeper.pass_once()
@@ -129,7 +130,7 @@ async def test_cell_whose_archive_fails_is_retried_the_next_day(scoring):
     assert (await scoring.keeper.report()).verified
 
 
-async def test_day_missing_in_the_archive_is_skipped_in_time(sqlite_scoring):
+async def test_day_missing_in_the_archive_does_not_block_verification_for_long(sqlite_scoring):
     scoring = sqlite_scoring
     scoring.open_meteo.missing = {scoring.today + timedelta(1)}
     for _ in range(60):
@@ -153,7 +154,7 @@ async def test_verification_leaves_half_of_the_budget_to_callers(sqlite_scoring)
     assert scoring.requests == 0
 
 
-async def test_cell_requested_last_is_verified_first_one_at_a_time(sqlite_scoring):
+async def test_most_recently_requested_cell_is_verified_first(sqlite_scoring):
     scoring = sqlite_scoring
     scoring.record(THERE)
     await scoring.next_day()
@@ -164,7 +165,7 @@ async def test_cell_requested_last_is_verified_first_one_at_a_time(sqlite_scorin
     assert not await scoring.keeper.pass_once()
 
 
-async def test_failing_store_costs_only_the_score(sqlite_scoring):
+async def test_failing_accuracy_store_loses_only_the_unsaved_scores(sqlite_scoring):
     scoring = sqlite_scoring
     store = FailingStore(SqlAccuracyStore(scoring.database))
     keeper = scoring.another(store)
@@ -178,7 +179,7 @@ async def test_failing_store_costs_only_the_score(sqlite_scoring):
     assert len(await stored(scoring)) == 1
 
 
-async def test_forecast_that_cannot_be_computed_costs_no_other(sqlite_scoring):
+async def test_forecast_that_cannot_be_computed_does_not_prevent_storing_others(sqlite_scoring):
     scoring = sqlite_scoring
 
     async def broken():
@@ -190,7 +191,7 @@ async def test_forecast_that_cannot_be_computed_costs_no_other(sqlite_scoring):
     assert [row.cell for row in await stored(scoring)] == [THERE.key]
 
 
-async def test_forecast_is_computed_after_the_answer(sqlite_scoring):
+async def test_forecast_to_be_scored_is_computed_after_the_answer(sqlite_scoring):
     scoring, worked = sqlite_scoring, []
 
     async def columns():
@@ -205,7 +206,7 @@ async def test_forecast_is_computed_after_the_answer(sqlite_scoring):
     assert worked
 
 
-def test_requested_months_cover_the_days_and_little_more(clock):
+def test_months_requested_for_verification_cover_the_days_needed_and_few_others(clock):
     for ahead, length in itertools.product(range(0, 400, 3), (1, 10, 31, 120)):
         first = clock().date() + timedelta(ahead)
         last = first + timedelta(length - 1)
@@ -217,7 +218,7 @@ def test_requested_months_cover_the_days_and_little_more(clock):
         assert len(spans) <= 1 + length // 30
 
 
-def test_known_days_stay_known_when_the_archive_has_a_gap(clock):
+def test_gap_in_newer_archive_data_does_not_erase_known_days(clock):
     (year, month), now = (2026, 10), clock()
     days = (month_span(year, month)[1] - month_span(year, month)[0]).days + 1
     known = np.full((len(ARCHIVE_FIELDS), days), 8.0, np.float32)

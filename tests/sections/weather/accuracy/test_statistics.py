@@ -22,7 +22,7 @@ def pairs(forecast, observed, lead):
 
 
 @given(VALUES, VALUES)
-def test_errors_agree_with_a_plain_loop_over_known_pairs(forecast, observed):
+def test_forecast_errors_agree_with_a_plain_loop_over_known_pairs(forecast, observed):
     found = report.errors(forecast, observed)
     for lead in range(3):
         wrong = [f - o for f, o in pairs(forecast, observed, lead)]
@@ -35,7 +35,7 @@ def test_errors_agree_with_a_plain_loop_over_known_pairs(forecast, observed):
         assert found.rmse[lead] ** 2 == pytest.approx(plain.fmean(e * e for e in wrong))
 
 
-def test_day_on_the_edge_of_the_band_counts_and_one_without_a_band_does_not():
+def test_coverage_counts_a_day_on_the_edge_of_its_range_but_no_day_without_a_range():
     low = np.array([[10.0], [10.0], [np.nan], [10.0]])
     observed = np.array([[10.0], [12.1], [11.0], [np.nan]])
     count, share = report.coverage(low, low + 2, observed)
@@ -43,7 +43,7 @@ def test_day_on_the_edge_of_the_band_counts_and_one_without_a_band_does_not():
 
 
 @given(arrays(float, (40, 1), elements=st.floats(0, 100)), st.data())
-def test_brier_score_is_uncertainty_and_reliability_less_resolution(chance, data):
+def test_brier_score_equals_uncertainty_plus_reliability_minus_resolution(chance, data):
     """Murphy's decomposition (1973), exact where all chances of a bin are equal."""
     chance = np.round(chance / 25) * 25
     wet = data.draw(arrays(float, (40, 1), elements=st.sampled_from([0.0, 1.0])))
@@ -56,7 +56,7 @@ def test_brier_score_is_uncertainty_and_reliability_less_resolution(chance, data
     assert score[0] == pytest.approx(base * (1 - base) + reliability - resolution)
 
 
-def test_each_chance_falls_into_one_bin():
+def test_each_chance_of_rain_falls_into_one_reliability_bin():
     chance = np.array([[0.0], [9.9], [10.0], [99.0], [100.0], [np.nan]])
     found = report.reliability(chance, np.zeros_like(chance))
     assert [one.pairs for one in found] == [2, 1, 2]

@@ -3,7 +3,6 @@
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -17,7 +16,6 @@ from location_context.sections.weather.accuracy.records import (
 )
 from location_context.storage.datasets import SqlAccuracyStore
 
-pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = date(2026, 11, 21)
 
@@ -37,22 +35,11 @@ def test_forecast_is_stored_to_a_hundredth_and_unknown_values_stay_unknown(value
         assert np.allclose(found[name][0], columns[name], atol=0.00501, equal_nan=True)
 
 
-def test_damaged_row_is_unknown_and_the_others_are_not():
+def test_damaged_stored_forecast_has_unknown_values_and_others_are_intact():
     damaged = ForecastRow("a", "cell", DAY, None, b"junk")
     found = unpack_forecasts([damaged, row("cell", DAY)])
     assert np.isnan(found["issued_max"][0]).all()
     assert (found["issued_max"][1] == 20).all()
-
-
-async def test_first_forecast_of_a_day_stays_after_another_is_saved(database):
-    store = SqlAccuracyStore(database)
-    await store.save_forecasts([row("b", DAY), row("a", DAY)])
-    await SqlAccuracyStore(database).save_forecasts([row("a", DAY, 30.0), row("a", DAY, 31.0)])
-    found = await store.load_forecasts(DAY)
-    assert [(one.cell, one.issued_on, one.elevation) for one in found] == [
-        ("a", DAY, 81.5), ("b", DAY, 81.5),
-    ]  # fmt: skip
-    assert unpack_forecasts(found)["issued_max"].tolist() == [[20.0] * LEADS] * 2
 
 
 async def test_forecasts_are_loaded_by_date(database):

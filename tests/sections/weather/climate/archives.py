@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
+from urllib.request import urlopen
 
 import boto3
 import numpy as np
@@ -89,6 +90,7 @@ def s3_server(folder: Path) -> Iterator[str]:
     server.start()
     host, port = server.get_host_and_port()
     address = f"http://{host}:{port}"
+    urlopen(f"{address}/moto-api/reset", b"")
     client = boto3.client(
         "s3", endpoint_url=address, region_name="us-west-2",
         aws_access_key_id="x", aws_secret_access_key="x",

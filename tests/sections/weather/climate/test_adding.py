@@ -17,7 +17,7 @@ from tests.sections.weather.climate.test_build import NOW
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
-def test_the_source_of_the_page_builds_a_store(tmp_path, monkeypatch):
+def test_documented_example_source_builds_a_climate_store(tmp_path, monkeypatch):
     page = (ROOT / "docs" / "adding.md").read_text("utf-8")
     (code,) = (one for one in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "tile" in one)
     names: dict = {}

@@ -96,7 +96,7 @@ def day_by_day(dataset, lat, lng, zone):
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_every_day_of_every_cell_equals_a_plain_loop(berlin, tmp_path, place):
+def test_daily_values_of_every_grid_cell_equal_a_plain_loop_over_hours(berlin, tmp_path, place):
     lat, lng, zone = PLACES[place]
     moved = berlin.assign_coords(latitude=[lat + 0.25, lat], longitude=[lng, lng + 0.25, lng + 0.5])
     source = opened(moved, tmp_path / "hours.nc")
@@ -126,7 +126,9 @@ def test_days_of_clock_changes_have_23_and_25_hours(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".nc", ".nc4", ".zarr"])
 @pytest.mark.parametrize("axes", ["north first", "eastward of Greenwich", "new names", "short"])
-def test_a_grid_is_the_same_whatever_its_axes_and_format(berlin, tmp_path, axes, suffix):
+def test_era5_grid_is_read_the_same_whatever_its_axis_order_names_and_format(
+    berlin, tmp_path, axes, suffix
+):
     west = berlin.assign_coords(longitude=[-3.0, -2.75, -2.5])
     expected = opened(west.sortby("latitude"), tmp_path / "expected.nc")
     changed = {
@@ -142,18 +144,18 @@ def test_a_grid_is_the_same_whatever_its_axes_and_format(berlin, tmp_path, axes,
 
 
 @pytest.mark.parametrize("lngs", [[179.75, 180.0, 180.25], [179.75, -180.0, -179.75]])
-def test_a_region_over_the_date_line_stays_in_one_piece(berlin, tmp_path, lngs):
+def test_era5_region_across_the_date_line_is_one_contiguous_grid(berlin, tmp_path, lngs):
     source = opened(berlin.assign_coords(longitude=lngs), tmp_path / "hours.nc")
     assert [source.grid.lng(column) for column in range(3)] == [179.75, -180.0, -179.75]
 
 
-def test_the_globe_begins_at_its_west(tmp_path):
+def test_a_global_grid_begins_at_its_western_edge(tmp_path):
     globe = constant(days=4).isel(longitude=[0] * 8).assign_coords(longitude=np.arange(0, 360, 45))
     source = opened(globe, tmp_path / "hours.nc")
     assert (source.grid.west, source.grid.spans_globe) == (-180, True)
 
 
-def test_tiles_cover_a_grid_and_read_their_own_cells(tmp_path):
+def test_tiles_cover_the_whole_grid_and_each_reads_its_own_cells(tmp_path):
     warm = 280 + np.arange(16.0)[:, None] + 0.1 * np.arange(32)
     cells = constant(days=4).isel(latitude=[0] * 16, longitude=[0] * 32)
     cells["t2m"][:] = warm
@@ -171,10 +173,9 @@ def test_tiles_cover_a_grid_and_read_their_own_cells(tmp_path):
         expected = warm[::-1][rows, columns].ravel() - 273.15
         assert np.allclose(highs, expected, atol=1e-3)
     assert (seen == 1).all()
-    assert source.bytes_read > 0
 
 
-def test_other_variables_become_days_of_our_units(tmp_path):
+def test_era5_variables_are_converted_to_daily_values_in_our_units(tmp_path):
     hours = constant(
         t2m=293.15, d2m=283.15, tcc=0.5, sf=0.001, fg10=10.0, i10fg=90.0, u10=0.0, v10=-5.0,
         tp=-1e-12,
@@ -192,14 +193,14 @@ def test_other_variables_become_days_of_our_units(tmp_path):
     assert set(expected) < set(source.fields)
 
 
-def test_weather_codes_need_clouds(tmp_path):
+def test_era5_file_without_cloud_cover_gives_no_weather_codes(tmp_path):
     source = opened(constant(), tmp_path / "hours.nc")
     assert "weather_code" not in source.fields
     assert source.lacking == ("d2m", "sf", "u10", "v10", "fg10", "tcc")
 
 
 @pytest.mark.parametrize(("unknown", "known"), [(4, True), (5, False)])
-def test_a_day_needs_twenty_known_hours(tmp_path, unknown, known):
+def test_daily_value_needs_twenty_known_hours(tmp_path, unknown, known):
     hours = constant(days=6, first="2017-01-01")
     hours["t2m"][36 : 36 + unknown] = np.nan
     highs = whole(opened(hours, tmp_path / "hours.nc"))[0, 0, ROW["temperature_max"]]
@@ -208,24 +209,24 @@ def test_a_day_needs_twenty_known_hours(tmp_path, unknown, known):
 
 
 @pytest.mark.parametrize(("lng", "last"), [(10.0, 5), (-120.0, 4)])
-def test_the_last_day_has_twenty_hours_in_its_zone(tmp_path, lng, last):
+def test_last_day_of_an_era5_file_has_at_least_twenty_hours_of_local_time(tmp_path, lng, last):
     hours = constant(days=5, first="2017-01-01").assign_coords(longitude=[lng, lng + 0.25])
     source = opened(hours, tmp_path / "hours.nc")
     assert (source.first, source.last) == (date(2017, 1, 1), date(2017, 1, last))
 
 
-def test_an_unknown_period_is_unknown(tmp_path):
+def test_era5_values_outside_the_period_of_the_file_are_unknown(tmp_path):
     source = opened(constant(days=4), tmp_path / "hours.nc")
     assert np.isnan(source.read(Tile(0, 0, 2, 2), date(2001, 1, 1), date(2001, 2, 1))).all()
 
 
-def test_what_is_not_era5_is_refused_with_a_sentence(berlin, tmp_path):
+def test_a_file_that_is_not_era5_is_refused_with_a_message(berlin, tmp_path):
     daily = berlin.isel(time=slice(None, None, 24))
     uneven = berlin.assign_coords(longitude=[1.0, 2.0, 4.0])
     flat = berlin.rename(latitude="y")
     for number, (dataset, why) in enumerate((
         (berlin.drop_vars("tp"), r"lacks tp; it has ssrd, t2m, u10, v10$"),
-        (daily, "has no hourly axis of time"),
+        (daily, "has no hourly time axis"),
         (uneven, "has no regular, ascending axis of longitude"),
         (flat, "has no axis named latitude or lat"),
         (berlin.isel(time=slice(40)), "has only 40 hours"),
@@ -234,7 +235,7 @@ def test_what_is_not_era5_is_refused_with_a_sentence(berlin, tmp_path):
             opened(dataset, tmp_path / f"{number}.nc")
 
 
-def test_a_place_without_data_is_refused_with_a_sentence(tmp_path):
+def test_missing_or_unreadable_era5_file_is_refused_with_a_message(tmp_path):
     with pytest.raises(
         OperatorError, match=r"missing\.nc cannot be read as NetCDF: FileNotFoundError"
     ):
@@ -249,7 +250,7 @@ def test_a_place_without_data_is_refused_with_a_sentence(tmp_path):
         Era5.open(None)
 
 
-def test_a_store_of_its_days_answers(berlin, tmp_path):
+def test_climate_store_built_from_era5_days_answers_a_request(berlin, tmp_path):
     years = range(2008, 2018)
     source = opened(berlin, tmp_path / "hours.nc")
     year = source.read(source.tiles()[0], *YEAR)[0]

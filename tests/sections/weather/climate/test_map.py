@@ -28,7 +28,7 @@ def store(tmp_path, request):
 
 
 @pytest.mark.parametrize("month", [2, 8, 12])
-def test_a_cell_has_the_values_that_an_answer_has(store, month):
+def test_map_values_of_a_grid_cell_equal_the_values_of_an_answer(store, month):
     last = 28 if month == 2 else 31
     columns = store.series(ROME, Stay(date(2027, month, 1), date(2027, month, last))).columns
     high = columns["temperature_max"].mean()
@@ -42,7 +42,7 @@ def test_a_cell_has_the_values_that_an_answer_has(store, month):
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])
-def test_the_picture_names_field_month_years_and_source(store, tmp_path, ending):
+def test_climate_map_names_field_month_years_and_source(store, tmp_path, ending):
     path = tmp_path / f"map.{ending}"
     climate_map.draw(store, 8, "temperature_max", path)
     if ending == "png":
@@ -53,7 +53,7 @@ def test_the_picture_names_field_month_years_and_source(store, tmp_path, ending)
         assert words in svg
 
 
-def test_a_path_that_cannot_be_written_is_named(store, tmp_path):
+def test_climate_map_error_names_the_path_that_cannot_be_written(store, tmp_path):
     with pytest.raises(OperatorError, match="cannot be written"):
         climate_map.draw(store, 8, "range", tmp_path / "missing" / "map.png")
     with pytest.raises(OperatorError, match="cannot be written"):

@@ -34,7 +34,6 @@ from tests.sections.weather.climate.stores import (
 )
 from tests.sections.weather.conftest import PARIS, query, weather_section, write_grid
 
-pytestmark = pytest.mark.anyio
 FIRST = date(2015, 12, 1)
 DAYS = (date(2026, 4, 20) - FIRST).days
 FAR = Stay(date(2027, 7, 10), date(2027, 7, 16))
@@ -105,7 +104,7 @@ def built_over_s3(cities, tmp_path_factory):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("city", range(20))
-async def test_the_store_answers_as_the_api_does_in_twenty_cities(
+async def test_climate_store_gives_the_same_answers_as_the_nasa_power_api_in_twenty_cities(
     weather_settings, cities, built_over_s3, tmp_path, city
 ):
     (lat, lng), first, values = cities[city]
@@ -159,7 +158,9 @@ def world_store(data_dir, **more):
     )  # fmt: skip
 
 
-async def test_a_far_stay_is_answered_from_the_store_and_no_provider_is_called(weather):
+async def test_stay_beyond_the_forecast_is_answered_from_the_climate_store_without_a_provider(
+    weather,
+):
     world_store(weather.settings.data_dir)
     body = (await weather.read(query(FAR))).body
     assert (body.mode, body.basis.kind, body.basis.provider) == (
@@ -177,7 +178,7 @@ async def test_a_far_stay_is_answered_from_the_store_and_no_provider_is_called(w
     assert [notice.name for notice in body.attribution][:1] == ["NASA POWER"]
 
 
-async def test_a_near_stay_costs_one_forecast_and_is_calibrated_in_its_first_answer(weather):
+async def test_stay_within_the_forecast_costs_one_call_and_its_first_answer_is_calibrated(weather):
     world_store(weather.settings.data_dir)
     body = (await weather.read(query(NEAR))).body
     assert body.basis.spread.climatology == "archive"
@@ -186,13 +187,13 @@ async def test_a_near_stay_costs_one_forecast_and_is_calibrated_in_its_first_ans
     assert not (*weather.met_norway.requests, *weather.nasa_power.requests)
 
 
-async def test_a_point_outside_the_region_falls_to_the_archive(weather):
+async def test_point_outside_the_region_of_the_climate_store_is_answered_from_the_archive(weather):
     world_store(weather.settings.data_dir)
     body = (await weather.read(query(FAR, Point(41.9, 12.5, "Europe/Rome", "IT", None)))).body
     assert body.basis.provider == "Open-Meteo"
 
 
-async def test_the_finer_of_two_stores_answers_first(weather):
+async def test_climate_store_with_the_finer_grid_is_used_first(weather):
     world_store(weather.settings.data_dir)
     fine = Grid(south=-90, west=-180, lat_step=0.25, lng_step=0.25, rows=721, columns=1440)
     world_store(weather.settings.data_dir, grid=fine)
@@ -200,7 +201,7 @@ async def test_the_finer_of_two_stores_answers_first(weather):
     assert body.basis.grid_distance < 15
 
 
-async def test_a_hilly_cell_is_corrected_to_the_points_height(weather):
+async def test_temperature_of_a_hilly_grid_cell_is_corrected_to_the_elevation_of_the_point(weather):
     world_store(weather.settings.data_dir, described=(600, 800, 100))
     body = (await weather.read(query(FAR))).body
     assert body.basis.grid_elevation == 600
@@ -210,7 +211,7 @@ async def test_a_hilly_cell_is_corrected_to_the_points_height(weather):
 
 
 @pytest.mark.parametrize(("country", "slot"), [("FR", 1), (None, 0)])
-def test_a_point_on_land_takes_the_nearest_cell_that_holds_land(tmp_path, country, slot):
+def test_point_on_land_uses_the_nearest_grid_cell_with_land(tmp_path, country, slot):
     sea, land = (43.0, 5.0), (43.5, 5.0)
     folder = write_store(tmp_path, {sea: seasons(FIRST, DAYS), land: seasons(FIRST, DAYS)}, FIRST)
     cells = np.load(folder / "cells.npy")
@@ -231,7 +232,7 @@ def test_the_nearest_cell_is_found_up_to_the_poles_and_over_the_date_line(lat, l
     assert POWER_GRID.around(Point(lat, lng, "UTC"))[0] == cell
 
 
-def test_a_regional_grid_has_nothing_beyond_half_a_cell():
+def test_regional_grid_has_no_cell_for_points_over_half_a_cell_outside():
     grid = Grid(south=40, west=-10, lat_step=0.5, lng_step=0.5, rows=11, columns=21)
     inside = [(40, -10), (39.76, -10.24), (45.24, 0.24)]
     outside = [(39.7, -5), (45.3, -5), (42, -10.3), (42, 0.3), (42, 170)]
@@ -245,14 +246,14 @@ def test_a_regional_grid_has_nothing_beyond_half_a_cell():
         (lambda folder: (folder / "stats.npy").write_bytes(b"\x93NUMPY"), "stats.npy"),
         (lambda folder: cut(folder / "history.npy"), "history.npy"),
         (lambda folder: (folder / "index.npy").unlink(), "index.npy"),
-        (lambda folder: (folder / "manifest.json").write_text("{"), "manifest.json cannot be read"),
+        (lambda folder: (folder / "manifest.json").write_text("{"), "manifest.json is damaged"),
         (lambda folder: (folder / "manifest.json").unlink(), "manifest.json"),
-        (lambda folder: (folder / "manifest.json").write_text('{"format": 9}'), "its format is 9"),
-        (lambda folder: (folder / "manifest.json").write_text("[1]"), "its format is None"),
+        (lambda folder: (folder / "manifest.json").write_text('{"format": 9}'), "the format is 9"),
+        (lambda folder: (folder / "manifest.json").write_text("[1]"), "the format is None"),
         (lambda folder: np.save(folder / "cells.npy", np.zeros((1, 3))), "cells.npy"),
     ],
 )
-async def test_a_damaged_store_is_named_and_the_next_source_answers(weather, damage, why):
+async def test_damaged_climate_store_is_named_and_the_next_source_answers(weather, damage, why):
     folder = world_store(weather.settings.data_dir)
     damage(folder)
     (sentence,) = [one for one in weather.section.warnings() if "climate store" in one]
@@ -266,14 +267,14 @@ def cut(path):
     path.write_bytes(path.read_bytes()[:-1000])
 
 
-def test_a_store_that_is_cut_while_it_is_open_gives_no_answer(tmp_path):
+def test_climate_store_truncated_while_open_gives_no_answer(tmp_path):
     folder = write_store(tmp_path, {(PARIS.lat, PARIS.lng): seasons(FIRST, DAYS)}, FIRST)
     store = ClimateStore.open(folder)
     os.truncate(folder / "history.npy", 200)
     assert store.series(PARIS, FAR) is None
 
 
-async def test_a_store_is_served_as_soon_as_it_is_there_and_until_it_is_removed(weather):
+async def test_climate_store_is_used_from_its_creation_until_its_removal(weather):
     write_grid(weather.settings.data_dir)
     assert (await weather.read(query(FAR))).body.basis.provider == "Open-Meteo"
     folder = world_store(weather.settings.data_dir)
@@ -282,7 +283,7 @@ async def test_a_store_is_served_as_soon_as_it_is_there_and_until_it_is_removed(
     assert (await weather.read(query(FAR))).body.basis.provider == "Open-Meteo"
 
 
-async def test_stores_replaced_under_load_give_whole_answers_of_one_store(weather):
+async def test_each_answer_comes_from_one_store_while_stores_are_replaced(weather):
     data_dir, place = weather.settings.data_dir, (PARIS.lat, PARIS.lng)
     means = [0.0, 40.0]
     worlds = [seasons(FIRST, DAYS, mean) for mean in means]
@@ -310,7 +311,7 @@ async def test_stores_replaced_under_load_give_whole_answers_of_one_store(weathe
     assert len(layout.folders(data_dir)) == 1
 
 
-def test_a_cell_that_lacks_a_year_is_unknown_as_a_whole(tmp_path):
+def test_a_cell_that_lacks_part_of_a_year_has_no_climate_values(tmp_path):
     values = seasons(FIRST, DAYS)
     gap = (date(2020, 1, 1) - FIRST).days
     values[ROW["temperature_max"], gap : gap + 100] = np.nan
@@ -318,7 +319,7 @@ def test_a_cell_that_lacks_a_year_is_unknown_as_a_whole(tmp_path):
     assert ClimateStores(tmp_path).series(PARIS, FAR) is None
 
 
-def test_integers_hold_every_plausible_value_within_half_a_scale():
+def test_packing_changes_each_plausible_value_by_at_most_half_a_packing_step():
     random = np.random.default_rng(3)
     fields = [name for name in FORECAST_FIELDS if name != "precipitation_probability"]
     scales = layout.scales_of(fields)

@@ -53,7 +53,7 @@ def quarter(year: int, month: int) -> Stay:
     return Stay(date(year, month, 1), date(year, month + 2, 30 if month in {4, 7} else 31))
 
 
-def test_the_store_passes_the_bar_of_the_archive_on_years_it_does_not_know(shared_data):
+def test_climate_store_is_as_accurate_as_the_archive_on_years_outside_the_store(shared_data):
     folder = shared_data / "climate"
     score = weather_climatology.Score()
     cities = [weather_climatology.Series(one) for one in sorted(folder.glob("nasa_weather_*"))]

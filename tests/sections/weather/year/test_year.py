@@ -65,7 +65,9 @@ def plain_months(path) -> dict[int, tuple[float, float]]:
     return {month: (sum(found) / len(found), wet[month] / 10) for month, found in highs.items()}
 
 
-def test_year_of_twenty_cities_agrees_with_their_own_months(shared_data, tmp_path):
+def test_year_section_of_twenty_cities_agrees_with_averages_of_their_daily_data(
+    shared_data, tmp_path
+):
     paths = sorted(shared_data.glob("climate/nasa_weather_*.csv.gz"))
     cities = [read_city(path) for path in paths]
     write_store(tmp_path, {place: v for place, _, v in cities}, cities[0][1], years=YEARS)
@@ -114,7 +116,7 @@ def test_year_from_stored_months_calls_no_provider(tmp_path):
     assert all(month["sunshine_hours"] is not None for month in body["months"])
 
 
-def test_year_without_one_of_the_months_comes_from_the_grid(tmp_path):
+def test_year_with_a_missing_month_comes_from_the_fallback_grid(tmp_path):
     write_grid(tmp_path)
     with full_app(tmp_path) as client:
         stay = {"start": "2027-02-01", "end": "2027-04-28"}
@@ -134,7 +136,7 @@ def test_year_without_any_data_is_not_applicable(tmp_path):
     assert (body["applicable"], body["reason"]) == (False, "no_climate_data")
 
 
-def test_widget_shows_the_year_only_if_sections_names_it(tmp_path):
+def test_widget_shows_the_year_only_if_the_sections_parameter_includes_year(tmp_path):
     write_store(tmp_path, {PLACE: seasons(FIRST, 3800)}, FIRST)
     with full_app(tmp_path) as client:
         stay = {**PARIS, "start": "2027-05-01", "end": "2027-05-03"}
@@ -160,7 +162,7 @@ def test_widget_shows_the_year_only_if_sections_names_it(tmp_path):
         ([1, 3, 12], [[3], [12, 1]]),
     ],
 )
-def test_runs_of_months_go_on_over_new_year(months, runs):
+def test_best_months_are_joined_across_new_year(months, runs):
     assert comfort.runs(months) == runs
 
 
@@ -183,14 +185,16 @@ def test_runs_of_months_go_on_over_new_year(months, runs):
         ("ar", [3, 4, 5], 5, "الأشهر الأكثر راحة: من مارس إلى مايو."),
     ],
 )
-def test_sentence_names_the_months_in_each_language(language, months, closest, sentence):
+def test_best_months_sentence_names_the_months_in_each_language(
+    language, months, closest, sentence
+):
     fmt = Formatter(LANGUAGES.choose(language))
     assert comfort.sentence(months, closest, fmt) == sentence
 
 
 @pytest.mark.parametrize("month", [3, 6, 12])
 @pytest.mark.parametrize("lat", [-54.9, 0.0, 48.9, 66.0, 85.0])
-def test_daylight_is_that_of_the_sky_within_five_minutes(lat, month):
+def test_monthly_daylight_agrees_with_the_astronomy_section_within_five_minutes(lat, month):
     days = local_days(Stay(date(2027, month, 1), date(2027, month, DAYS[month])), ZoneInfo("UTC"))
     point = Point(lat, 0.0, "UTC", None, None)
     lengths = [one.sun.day_length_seconds / 3600 for one in day_records(days, point, Ephemeris())]
@@ -199,13 +203,13 @@ def test_daylight_is_that_of_the_sky_within_five_minutes(lat, month):
 
 
 @pytest.mark.parametrize("lat", [-90.0, 90.0])
-def test_half_of_the_year_is_day_at_a_pole(lat):
+def test_daylight_at_a_pole_is_about_half_of_the_year(lat):
     found = normals.daylight(lat)
     assert {0.0, 24.0} < set(found)
     assert found.mean() == pytest.approx(12.2, abs=0.3)  # refraction
 
 
-def test_months_without_a_value_are_unknown_not_zero():
+def test_months_without_a_value_are_unknown_instead_of_zero():
     days = np.full((3, 10, 366), np.nan)
     days[:2] = 10.0
     columns = normals.of_days(days)
@@ -237,6 +241,6 @@ class YearOfTheKit(Year):
         return super().build(replace(context, stores={"climate": NoMonths()}))
 
 
-def test_year_conforms(tmp_path):
+def test_year_section_passes_the_conformance_kit(tmp_path):
     write_store(tmp_path, {PLACE: seasons(FIRST, 3800)}, FIRST)
     check_section(YearOfTheKit, settings={"data_dir": str(tmp_path)}, clock=MovedClock())

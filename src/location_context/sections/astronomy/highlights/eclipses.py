@@ -1,9 +1,9 @@
 """Eclipses at new and full moons, and the part of each that is visible from a point.
 
-Solar: whether an eclipse occurs on Earth follows from the axis and cones of the Moon's shadow, in
-Earth radii (Besselian geometry, the flattened Earth). What a point sees follows from the distance
-of both discs for that observer, while the Sun is up. Magnitude is the covered share of the Sun's
-diameter, obscuration that of its area.
+Solar: an eclipse occurs if the Moon's shadow meets the Earth. This is computed from the shadow's
+axis and penumbra (Besselian geometry, for the flattened Earth). What an observer sees follows from
+the distance between the discs of Sun and Moon, while the Sun is up. Magnitude is the covered share
+of the Sun's diameter, obscuration the covered share of its area.
 Lunar: the radii of the Earth's shadow are enlarged by 1/50 for the air (Chauvenet's rule, as in
 NASA's catalogue of 2001 to 2100 and the Explanatory Supplement). An eclipse lasts from the first
 contact with the penumbra to the last. Magnitude is the share of the Moon's diameter in the umbra,
@@ -13,16 +13,15 @@ penumbra and the whole disc; it is 0.272281 for total and annular eclipses, wher
 through valleys of the Moon's rim counts (NASA's catalogues).
 """
 
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from functools import lru_cache
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from location_context.lru import LRUCache
-from location_context.sections.astronomy.response import EclipseKind, HighlightType
+from location_context.sections.astronomy.response import EclipseKind
 from location_context.sections.astronomy.sky import horizon
 from location_context.sections.astronomy.sky.crossings import (
     Track,
@@ -52,14 +51,17 @@ _MINUTES = int(2 * AROUND / _MINUTE) + 1
 _REACH = 4 * STEP
 _AIR = 1.02
 _CACHED = (
-    60  # new and full moons; one in five has an eclipse, which holds on to its month of 0.5 MB
+    60  # new and full moons; one in five has an eclipse, which keeps its month of 0.5 MB in memory
 )
 _MEAN_EARTH = 0.998340  # the Earth's radius at 45°, in equatorial radii
 
 
 @dataclass(frozen=True, slots=True)
 class SeenEclipse:
-    """The part of an eclipse that can be seen from a point; moments are Unix seconds."""
+    """The part of an eclipse that can be seen from a point; moments are Unix seconds.
+
+    `kind`, `magnitude` and `obscuration` are those at `maximum`, the best moment to see it.
+    """
 
     kind: EclipseKind
     start: float
@@ -78,7 +80,7 @@ class Minutes:
 
     @classmethod
     def around(cls, ephemeris: Ephemeris, syzygy: float) -> Self:
-        """Build the minutes around a syzygy (Unix seconds); `sky` has a margin to interpolate."""
+        """Load the positions around a new or full Moon (`syzygy`, in Unix seconds)."""
         sky = ephemeris.sky(syzygy - AROUND - _REACH, syzygy + AROUND + _REACH)
         return cls(syzygy - AROUND, sky)
 
@@ -88,7 +90,7 @@ class Minutes:
         return self.of(self.sky.positions[[SUN, MOON]].reshape(6, -1)).reshape(2, 3, -1)
 
     def of(self, rows: Floats) -> Floats:
-        """Interpolate rows with one value for each step of the sky to one for each minute."""
+        """Interpolate rows from one value per step of the sky (20 minutes) to one per minute."""
         times = self.start + _MINUTE * np.arange(_MINUTES, dtype=np.float64)
         return interpolate(rows, self.sky.position_of(times))
 
@@ -96,12 +98,12 @@ class Minutes:
         return self.start + _MINUTE * position
 
     def value(self, row: Floats, moment: float) -> float:
-        """Interpolate a row with a value for each minute at one moment (Unix seconds)."""
+        """Return the value at a moment (Unix seconds) of a row with one value per minute."""
         position = np.array([(moment - self.start) / _MINUTE])
         return float(interpolate(row, position)[0])
 
     def track(self, row: Floats) -> Track:
-        """Return when a row with a value for each minute crosses zero, to the second."""
+        """Return when a row with one value per minute crosses zero, to the nearest second."""
         found = crossings(row[None])
         times = np.rint(self.start + _MINUTE * found.position).astype(np.int64)
         return Track(times.tolist(), found.up.tolist(), bool(row[2] > 0))
@@ -112,13 +114,16 @@ class Minutes:
 
 
 def length(vectors: Floats) -> Floats:
-    """Return the lengths of vectors (3, n)."""
+    """Return the lengths of n vectors, given as an array (3, n)."""
     result: Floats = np.sqrt((vectors * vectors).sum(axis=0))
     return result
 
 
 def nearest(spans: list[tuple[int, int]], moment: float) -> tuple[int, int, float] | None:
-    """Return begin and end of the span closest to a moment, and the closest moment in it."""
+    """Return begin and end of the span closest to a moment, and the closest moment in that span.
+
+    None if there are no spans.
+    """
     if not spans:
         return None
     best = min(spans, key=lambda span: abs(_clamped(moment, span) - moment))
@@ -131,7 +136,11 @@ def _clamped(moment: float, span: tuple[int, int]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LunarEclipse:
-    """A lunar eclipse for the Earth's centre, with umbral and penumbral magnitude by minute."""
+    """A lunar eclipse; it looks the same wherever the Moon is up.
+
+    `greatest` is the moment (Unix seconds) at which the Moon is deepest in the Earth's shadow.
+    `umbral` and `penumbral` are the shares of the Moon's diameter in umbra and penumbra, by minute.
+    """
 
     kind: EclipseKind
     greatest: float
@@ -140,7 +149,7 @@ class LunarEclipse:
     minutes: Minutes
 
     def visible(self, lat: float, lng: float) -> SeenEclipse | None:
-        """Return the part of the eclipse with the Moon up at a point; None if there is none."""
+        """Return the part of the eclipse while the Moon is up at a point; None if it is not up."""
         minutes, seen = self.minutes, horizon.directions(self.minutes.sky, lat, lng)
         height = minutes.of(seen.towards(MOON)[0] - horizon.moon_line(seen.distance[MOON]))
         touched, up = minutes.track(self.penumbral), minutes.track(height)
@@ -156,7 +165,10 @@ class LunarEclipse:
 
 
 def lunar_eclipse(ephemeris: Ephemeris, full_moon: float) -> LunarEclipse | None:
-    """Return the eclipse at a full Moon (Unix seconds); None if there is none."""
+    """Return the lunar eclipse at a full Moon (Unix seconds).
+
+    None if the Moon misses the Earth's shadow.
+    """
     minutes = Minutes.around(ephemeris, full_moon)
     away, umbral, penumbral = _shadow(*minutes.sun_and_moon)
     greatest = minutes.moment(lowest(away * away))
@@ -167,9 +179,9 @@ def lunar_eclipse(ephemeris: Ephemeris, full_moon: float) -> LunarEclipse | None
 
 
 def _shadow(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the Moon's distance from the shadow's axis (radians), then the magnitudes.
+    """Return the Moon's distance from the axis of the Earth's shadow (radians), and magnitudes.
 
-    The first magnitude is in the umbra, the second in the penumbra.
+    The first magnitude is in the umbra, the second in the penumbra; each is an array by minute.
     """
     to_sun, to_moon = length(sun), length(moon)
     away = 2 * np.arcsin(length(sun / to_sun + moon / to_moon) / 2)
@@ -190,13 +202,13 @@ def _lunar_kind(umbral: float) -> EclipseKind:
 
 @dataclass(frozen=True, slots=True)
 class SolarEclipse:
-    """A solar eclipse that is visible somewhere on Earth."""
+    """A solar eclipse that is visible somewhere on Earth, with its maximum (Unix seconds)."""
 
     greatest: float
     minutes: Minutes
 
     def visible(self, lat: float, lng: float) -> SeenEclipse | None:
-        """Return the part of the eclipse with the Sun up at a point; None if there is none."""
+        """Return the part of the eclipse to see from a point while the Sun is up, or None."""
         minutes, seen = self.minutes, horizon.directions(self.minutes.sky, lat, lng)
         to_sun, to_moon = seen.towards(SUN), seen.towards(MOON)
         apart = length(to_sun - to_moon)
@@ -219,7 +231,10 @@ class SolarEclipse:
 
 
 def solar_eclipse(ephemeris: Ephemeris, new_moon: float) -> SolarEclipse | None:
-    """Return the eclipse at a new Moon (Unix seconds); None if the penumbra misses the Earth."""
+    """Return the solar eclipse at a new Moon (Unix seconds).
+
+    None if the Moon's shadow misses the Earth.
+    """
     minutes = Minutes.around(ephemeris, new_moon)
     away, deep, penumbra = _shadow_of_moon(*(minutes.sun_and_moon / horizon.EQUATOR_AU))
     position = lowest(away**2)
@@ -230,11 +245,11 @@ def solar_eclipse(ephemeris: Ephemeris, new_moon: float) -> SolarEclipse | None:
 
 
 def _shadow_of_moon(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return how the Moon's shadow passes the Earth: three values at each minute, in Earth radii.
+    """Return the path of the Moon's shadow past the Earth: three arrays by minute, in Earth radii.
 
-    The values are the distance of the shadow's axis from the Earth's centre; that distance scaled
-    for the flattened Earth, so that it is below 1 while the axis meets the Earth; and the radius
-    of the penumbra there.
+    The first is the distance of the shadow's axis from the Earth's centre. The second is the same
+    distance on an Earth stretched to a sphere: below 1 while the axis meets the Earth. The third is
+    the penumbra's radius where the axis passes the Earth's centre.
     """
     between = sun - moon
     apart = length(between)
@@ -247,38 +262,29 @@ def _shadow_of_moon(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
     return length(foot), length(flattened), (height * wide + moon_radius) / np.sqrt(1 - wide**2)
 
 
-class Eclipses:
-    """A thread-safe cache of the eclipses at new and full Moons, which do not depend on a place."""
-
-    def __init__(self, ephemeris: Ephemeris) -> None:
-        self._ephemeris = ephemeris
-        self._found: LRUCache[SkyEvent, tuple[SolarEclipse | LunarEclipse | None]]
-        self._found = LRUCache(_CACHED)
-        self._lock = threading.Lock()
-
-    def of(self, event: SkyEvent) -> SolarEclipse | LunarEclipse | None:
-        """Return the eclipse at a new or full Moon; None if there is none, or for other events."""
-        find = _FINDERS.get(event.type)
-        if find is None:
-            return None
-        with self._lock:
-            found = self._found.get(event)
-        if found is None:
-            found = (find(self._ephemeris, event.at),)
-            with self._lock:
-                self._found.put(event, found)
-        return found[0]
+EclipseAt: TypeAlias = Callable[[SkyEvent], SolarEclipse | LunarEclipse | None]
 
 
-_FINDERS: Mapping[HighlightType, Callable[[Ephemeris, float], SolarEclipse | LunarEclipse | None]]
-_FINDERS = {"new_moon": solar_eclipse, "full_moon": lunar_eclipse}
+def cached_eclipses(ephemeris: Ephemeris) -> EclipseAt:
+    """Return a function that finds the eclipse at a new or full Moon, or None.
+
+    The function caches its last results. One cache serves all places, since a result is valid for
+    the whole Earth.
+    """
+
+    @lru_cache(maxsize=_CACHED)
+    def find(event: SkyEvent) -> SolarEclipse | LunarEclipse | None:
+        by_type = solar_eclipse if event.type == "new_moon" else lunar_eclipse
+        return by_type(ephemeris, event.at)
+
+    return find
 
 
 def _discs(apart: float, sun: float, moon: float) -> tuple[EclipseKind, float, float]:
     """Return kind, magnitude and obscuration of a solar eclipse.
 
-    `apart` is the distance between the two centres; `sun` and `moon` are the radii, in radians. The
-    covered area of the Sun's disc is the sum of two circular segments.
+    `apart` is the angle between the centres of Sun and Moon; `sun` and `moon` are their radii; all
+    in radians. The covered area of the Sun's disc is the sum of two circular segments.
     """
     inner = moon * MOON_INNER_AU / MOON_AU
     magnitude = (sun + moon - apart) / (2 * sun)

@@ -1,9 +1,10 @@
-"""The highlights of a stay: special events on its dates at the point, in time order.
+"""The highlights of a stay: eclipses, meteor showers, Moon phases, seasons and clock changes.
 
 The best moment of a meteor shower is the one at which most meteors are visible, within twelve hours
-of the peak. Their number depends on the shower's activity, the height of its radiant and the
-moonlight. The Sun must be below -18°, or below -12° if it does not sink to -18°. If the radiant is
-below 10° at the best moment, the shower is left out, since few of its meteors are visible.
+of the peak. Their number depends on the shower's activity, the moonlight and the height of the
+radiant, the point in the sky from which the meteors seem to come. The Sun must be below -18°, or
+below -12° if it does not sink to -18°. If the radiant is below 10° at the best moment, the shower
+is left out, since few of its meteors are visible.
 """
 
 from bisect import bisect_left
@@ -17,7 +18,7 @@ import numpy as np
 
 from location_context.localisation.language import Language
 from location_context.point import Point
-from location_context.sections.astronomy.highlights.eclipses import AROUND, Eclipses
+from location_context.sections.astronomy.highlights.eclipses import AROUND, EclipseAt
 from location_context.sections.astronomy.response import Details, Highlight, HighlightType
 from location_context.sections.astronomy.sky.ephemeris import (
     MOON,
@@ -31,16 +32,16 @@ from location_context.sections.astronomy.sky.ephemeris import (
 from location_context.sections.astronomy.sky.horizon import directions, moon_line
 from location_context.sections.astronomy.sky.local_days import J2000, JULIAN_YEAR, LocalDay
 
-_HALF_DAY = 43200  # seconds; two clock changes are never closer
-_DARK = np.sin(np.radians([-18, -12]))  # the second where the Sun does not sink to the first
+_HALF_DAY = 43200  # seconds; two clock changes are always further apart
+_DARK = np.sin(np.radians([-18, -12]))  # the second is used if the Sun does not sink to the first
 LOST_TO_MOON = 0.8  # share of the meteors that a full Moon hides, the faint ones
-_NEARLY = 0.75  # share of the best rate that bounds the best time
-_SOLAR_DEGREES = 360 / 365.24 / 86400  # of solar longitude in a second
+_NEARLY = 0.75  # the best time has at least this share of the best rate
+_SOLAR_DEGREES = 360 / 365.24 / 86400  # of solar longitude per second
 _LOWEST = 10.0
 
 
 def titles(language: Language) -> dict[str, str]:
-    """Return localised titles by highlight type, kind of eclipse or clock change, and shower."""
+    """Return the localised title of each kind of highlight, such as `new_moon` or `perseids`."""
     _ = language.gettext
     return {
         "new_moon": _("New Moon"),
@@ -76,14 +77,14 @@ def titles(language: Language) -> dict[str, str]:
 
 
 class ClockChange(NamedTuple):
-    """The moment of a clock change (Unix seconds), and the time by which clocks go forward."""
+    """A clock change: its moment (Unix seconds), and how far clocks go forward (back: negative)."""
 
     at: int
     forward: timedelta
 
 
 def clock_changes(days: Sequence[LocalDay]) -> list[ClockChange]:
-    """Return every clock change on these dates, including one at the first midnight."""
+    """Return every clock change on the days, including one at the first midnight."""
     zone = days[0].zone
     start, end = days[0].start - 1, days[-1].end - 1
     probes = [*range(start, end, _HALF_DAY), end]
@@ -100,15 +101,15 @@ def _offset(seconds: int, zone: ZoneInfo) -> timedelta:
 
 
 def _instant(before: int, after: int, zone: ZoneInfo) -> int:
-    """Return the first second, from `before` to `after`, that has the offset of `after`."""
+    """Return the second between `before` and `after` at which the new UTC offset begins."""
     new, seconds = _offset(after, zone), range(before, after + 1)
     return seconds[bisect_left(seconds, True, key=lambda at: _offset(at, zone) == new)]
 
 
 def _of_date(shower: Shower, moment: float) -> tuple[float, float]:
-    """Return a radiant's right ascension and declination in radians, in the equinox of date.
+    """Return right ascension and declination, in radians, of a shower's radiant at a moment.
 
-    Precession in right ascension is 46.12" + 20.04" sin a tan d a year.
+    The coordinates of the year 2000 are moved by the precession of the years since.
     """
     years = (moment - J2000) / JULIAN_YEAR
     alpha, delta = np.radians(shower.right_ascension), np.radians(shower.declination)
@@ -126,7 +127,7 @@ class Highlights:
     days: Sequence[LocalDay]
     point: Point
     ephemeris: Ephemeris
-    eclipses: Eclipses
+    eclipse_at: EclipseAt
     titles: Mapping[str, str]
 
     def all(self) -> list[Highlight]:
@@ -140,7 +141,8 @@ class Highlights:
             if start <= event.at < end:
                 at, title = self.days[0].moment(event.at), self.titles[event.type]
                 found.append(Highlight(type=event.type, at=at, title=title, details=None))
-            if start - AROUND <= event.at < end + AROUND:
+            is_syzygy = event.type in {"new_moon", "full_moon"}
+            if is_syzygy and start - AROUND <= event.at < end + AROUND:
                 found += self._eclipse(event)
         dates = {day.date for day in self.days}
         inside = [highlight for highlight in found if highlight.at.date() in dates]
@@ -156,7 +158,7 @@ class Highlights:
         )
 
     def _eclipse(self, event: SkyEvent) -> Iterator[Highlight]:
-        eclipse = self.eclipses.of(event)
+        eclipse = self.eclipse_at(event)
         seen = eclipse and eclipse.visible(self.point.lat, self.point.lng)
         if seen:
             moment = self.days[0].moment
@@ -177,7 +179,7 @@ class Highlights:
             )
 
     def _shower(self, shower: Shower, peak: float) -> Iterator[Highlight]:
-        """Yield the highlight of a shower's peak at the point; nothing if it is not visible."""
+        """Yield the highlight of a shower's peak, if meteors are visible at the point."""
         sky = self.ephemeris.sky(peak - _HALF_DAY, peak + _HALF_DAY)
         seen = directions(sky, self.point.lat, self.point.lng)
         alpha, delta = _of_date(shower, peak)
@@ -196,7 +198,7 @@ class Highlights:
         height = float(np.degrees(np.arcsin(sine[best])))
         if height < _LOWEST:
             return
-        moonlit = (light > 0) & (light[best] == 0)  # not in a moonless best time
+        moonlit = (light > 0) & (light[best] == 0)  # False if the best time has no moonlight at all
         poor = np.flatnonzero((many < _NEARLY * many[best]) | moonlit)
         first = int(poor[poor < best].max(initial=-1)) + 1
         last = int(poor[poor > best].min(initial=many.size)) - 1

@@ -1,10 +1,11 @@
-"""The zero crossings of many smooth functions at once, each sampled at even steps.
+"""Find when smooth functions of time cross zero, from samples at even steps, such as a rise or set.
 
-A polynomial of degree five is laid through the six samples around each sign change; Newton's method
-finds its root. For functions of the sky in steps of 20 minutes the error is below 1e-8, which is
-about 1 ms of time.
-Two crossings may hide between samples of one sign (grazing events near the poles). They show as a
-local extremum close to zero, and are real if the polynomial's extremum has the other sign.
+A polynomial of degree five is fitted through the six samples around each sign change; Newton's
+method finds its root. For altitudes sampled every 20 minutes the error is about 1 ms.
+
+Near the poles the Sun may rise and set again between two samples (a grazing event): both samples
+have the same sign, and are close to zero. Such crossings are found if the polynomial's extremum has
+the other sign.
 """
 
 from bisect import bisect_left, bisect_right
@@ -20,8 +21,8 @@ from numpy.typing import NDArray
 class Track:
     """The times (Unix seconds, ascending) at which a body crosses one line, such as the horizon.
 
-    `ups[n]` is True if it rises above the line at `times[n]`. `begins_up` is True if it is above
-    the line before the first crossing.
+    `ups[n]` is True if the body rises above the line at `times[n]`, False if it sinks below.
+    `begins_up` is True if the body is above the line before the first crossing.
     """
 
     times: list[int]
@@ -29,7 +30,7 @@ class Track:
     begins_up: bool
 
     def first(self, up: bool, start: float, end: float) -> int | None:
-        """Return the first time with start <= time < end of a crossing up, or else down."""
+        """Return the time of the first upward (or downward) crossing with start <= time < end."""
         times, ups = self.times, self.ups
         for index in range(bisect_left(times, start), len(times)):
             if times[index] >= end:
@@ -43,7 +44,7 @@ class Track:
         return self.ups[index - 1] if index else self.begins_up
 
     def spans(self, start: int, end: int, *, up: bool = True) -> list[tuple[int, int]]:
-        """Return (begin, end) of the parts of start..end above the line; if not `up`, below it."""
+        """Return the spans (begin, end) within start..end above the line, or below if not `up`."""
         times, index = self.times, bisect_right(self.times, start)
         inside = (self.ups[index - 1] if index else self.begins_up) is up
         found, begin = [], start
@@ -57,7 +58,10 @@ class Track:
 
 
 def between(low: Track, high: Track) -> Track:
-    """Return the track of the band between two lines: up while `low` is up and `high` is not."""
+    """Combine two tracks into one that is up while a body is between two altitudes.
+
+    `low` is the body's track for the lower line, `high` the one for the upper line.
+    """
     edges = [*zip(low.times, low.ups, repeat(True)), *zip(high.times, high.ups, repeat(False))]
     above, under = low.begins_up, not high.begins_up
     begins = inside = above and under
@@ -75,7 +79,7 @@ def between(low: Track, high: Track) -> Track:
 
 
 def both(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the overlaps of the spans in one list with those in the other."""
+    """Return the overlaps (intersections) of the spans in `one` with those in `other`."""
     return [(max(c, a), min(d, b)) for a, b in one for c, d in other if a < d and c < b]
 
 
@@ -86,15 +90,16 @@ BEFORE, AFTER = 2, 3  # samples used on either side: i-2 .. i+3
 _REACH = np.arange(-BEFORE, AFTER + 1)
 _TO_POLYNOMIAL = np.linalg.inv(np.vander(_REACH.astype(float), increasing=True)).T
 _CLOSE = 0.002  # the Sun's altitude turns by less than this (sine) within half a step
-_NEWTON_STEPS = 2  # from a straight line between samples: under 1 ms is left
+_NEWTON_STEPS = 2  # the first estimate is linear; after these the error is under 1 ms
 _BISECTIONS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Crossings:
-    """Zero crossings in parallel arrays, sorted by row and then by position.
+    """Zero crossings of the rows of an array, sorted by row and then by position.
 
-    `position` counts samples, with a fraction; `up` is True where the values rise.
+    Element n of each field describes crossing n. `position` counts samples, with a fraction: 2.5 is
+    halfway between samples 2 and 3. `up` is True where the values rise.
     """
 
     row: Ints
@@ -102,7 +107,7 @@ class Crossings:
     up: NDArray[np.bool_]
 
     def by_row(self, rows: int) -> list[slice]:
-        """Return one slice of the arrays for each of `rows` rows."""
+        """Return, for each of `rows` rows, the slice of the fields with that row's crossings."""
         bounds = np.searchsorted(self.row, np.arange(rows + 1)).tolist()
         return [slice(first, last) for first, last in pairwise(bounds)]
 
@@ -110,7 +115,8 @@ class Crossings:
 def crossings(values: Floats, *, grazing: bool = False) -> Crossings:
     """Return the zero crossings of each row of `values` (rows x samples).
 
-    `grazing` also finds pairs between neighbouring samples of one sign, in sines of altitudes.
+    `grazing` also finds pairs of crossings between neighbouring samples of the same sign; the
+    values must then be sines of altitudes.
     """
     positive = values > 0
     turns = positive[:, 1:] != positive[:, :-1]
@@ -124,7 +130,7 @@ def crossings(values: Floats, *, grazing: bool = False) -> Crossings:
 
 
 def interpolate(values: Floats, position: Floats) -> Floats:
-    """Return the value of each row at each position (in samples), shape (rows, positions)."""
+    """Return the rows' values at positions between samples, as an array (rows, positions)."""
     highest = values.shape[-1] - AFTER - 1
     index = np.clip(np.floor(position).astype(np.intp), BEFORE, highest)
     weights = np.vander(position - index, 6, increasing=True) @ _TO_POLYNOMIAL.T
@@ -134,7 +140,7 @@ def interpolate(values: Floats, position: Floats) -> Floats:
 
 
 def _polynomials(values: Floats, row: Ints, index: Ints) -> Floats:
-    """Return a polynomial around each of n samples: coefficients (6, n), lowest power first."""
+    """Fit a polynomial around each sample (row, index): coefficients (6, n), lowest power first."""
     samples = values[row, index + _REACH[:, None]]
     result: Floats = _TO_POLYNOMIAL.T @ samples
     return result
@@ -151,7 +157,10 @@ def _slope(c: Floats, x: Floats) -> Floats:
 
 
 def _solve(c: Floats) -> Floats:
-    """Return the root in 0..1 of each polynomial, whose values at 0 and 1 differ in sign."""
+    """Return the root between 0 and 1 of each polynomial with coefficients `c` (6, n).
+
+    The values at 0 and 1 must differ in sign.
+    """
     end = c.sum(axis=0)
     x: Floats = c[0] / (c[0] - end)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -173,7 +182,10 @@ def _bisect(c: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _grazing(values: Floats, positive: NDArray[np.bool_]) -> Iterator[tuple[int, float, bool]]:
-    """Yield pairs of crossings between two samples of the same sign: (row, position, is rising)."""
+    """Yield the crossings (row, position, is rising) of grazing events.
+
+    They come in pairs, between neighbouring samples of the same sign.
+    """
     inner = slice(BEFORE + 1, values.shape[1] - AFTER - 1)
     row, index = np.nonzero(np.abs(values[:, inner]) < _CLOSE)
     index += BEFORE + 1
@@ -197,7 +209,7 @@ def _pair(values: Floats, index: int, row: int) -> list[tuple[int, float, bool]]
 
 
 def lowest(values: Floats) -> float:
-    """Return the position (in samples) of the lowest value, interpolated except near the ends."""
+    """Return the position of the lowest value of a row; 2.5 is halfway between samples 2 and 3."""
     index = int(values.argmin())
     if not BEFORE <= index < values.size - AFTER:
         return float(index)
@@ -206,7 +218,7 @@ def lowest(values: Floats) -> float:
 
 
 def _turn(c: Floats) -> Floats:
-    """Return the position of a polynomial's extremum, between -1 and 1 samples."""
+    """Return where the polynomial with coefficients `c` has its extremum, between -1 and 1."""
     x = np.clip(-c[1] / (2 * c[2]), -1.0, 1.0) if c[2, 0] else np.zeros(1)
     for _ in range(_NEWTON_STEPS):
         bend = 2 * c[2] + x * (6 * c[3] + x * (12 * c[4] + x * 20 * c[5]))

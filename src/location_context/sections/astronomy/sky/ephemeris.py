@@ -2,18 +2,17 @@
 
 Source: JPL's DE421 (from skyfield-data, offline, 1899 to 2053), read by skyfield with its built-in
 timescale.
-A month holds apparent geocentric positions (light time, deflection, aberration) in the true equator
-and equinox of date. They are computed every twelve hours and interpolated to a 20-minute grid by
-polynomials of degree seven. They are within 0.001" of skyfield's own, for the Moon too and with
-nutation. Near a leap second they are within 0.02", and the Earth's rotation angle within 0.3".
-Polar motion (0.3") is left out. The number of cached months is limited; the least recently used
-month is dropped first.
-A month also holds the events that are the same everywhere: phases, equinoxes, solstices, shower
-peaks. A phase is the moment at which the sine or cosine of an angle crosses zero: the Moon's minus
-the Sun's apparent ecliptic longitude of date. For a season the angle is the Sun's longitude. For a
-shower's peak it is counted from the Sun's longitude at the peak, which is defined in the equinox of
-J2000; general precession converts it. Phases and seasons are within half a minute of the almanacs',
-1900 to 2050.
+A month contains apparent geocentric positions (light time, deflection, aberration) in the true
+equator and equinox of date. The positions are computed every twelve hours and interpolated to a
+20-minute grid by polynomials of degree seven. They differ from skyfield's by at most 0.001" (arc
+seconds); near a leap second by at most 0.02", and the Earth's rotation angle by at most 0.3". Polar
+motion (0.3") is left out. If the cache is full, it drops the least recently used month.
+A month also contains the events that are the same everywhere: Moon phases, equinoxes, solstices,
+peaks of meteor showers. Each is the moment at which the sine or cosine of an angle crosses zero.
+For a phase the angle is the Moon's minus the Sun's apparent ecliptic longitude; for a season, the
+Sun's longitude; for a shower, the Sun's longitude minus its longitude at the peak. Showers are
+listed with longitudes of the year 2000 (J2000), which are converted by general precession. Phases
+and seasons of 1900 to 2050 are within half a minute of those in almanacs.
 """
 
 import math
@@ -68,11 +67,12 @@ _WEIGHTS = np.vander(
 
 @dataclass(frozen=True)
 class Sky:
-    """The sky from `start` (Unix seconds) on, in steps of `STEP` seconds.
+    """Positions of Sun, Moon and planets from `start` (Unix seconds) on, every `STEP` seconds.
 
-    `positions` (7 bodies, 3 axes, steps) are in astronomical units, in the true equator and equinox
-    of date. `sidereal` is Greenwich apparent sidereal time; it and `obliquity` are in radians.
-    `magnitudes` (5 planets, steps) are visual.
+    `positions` (7 bodies, 3 axes, steps) are seen from the Earth's centre, in astronomical units
+    (AU), in the true equator and equinox of date. `sidereal` (Greenwich apparent sidereal time) and
+    `obliquity` (the tilt of the Earth's axis) are in radians. `magnitudes` (5 planets, steps) are
+    the visual brightness.
     """
 
     start: float
@@ -91,17 +91,17 @@ class Sky:
         return result
 
     def magnitudes_at(self, moment: float) -> list[float | None]:
-        """Return each planet's magnitude at a moment; None where its formula does not apply."""
+        """Return each planet's magnitude (brightness) at a moment; None where it is unknown."""
         step = round((moment - self.start) / STEP)
         values: list[float] = self.magnitudes[:, step].tolist()
         return [round(value, 1) if math.isfinite(value) else None for value in values]
 
     def position_of(self, seconds: Floats) -> Floats:
-        """Convert moments (Unix seconds) to positions on the grid, in steps from its start."""
+        """Convert moments (Unix seconds) to a number of steps since `start`, with a fraction."""
         return (seconds - self.start) / STEP
 
     def cut(self, start: float, end: float) -> "Sky":
-        """Return the part from the step at or before `start` to the one at or after `end`."""
+        """Return the part of the sky that covers `start` to `end`, in whole steps."""
         first = max(0, int((start - self.start) // STEP))
         last = min(self.steps, int(-((self.start - end) // STEP)) + 1)
         return Sky(
@@ -115,13 +115,14 @@ class Sky:
 
 @dataclass(frozen=True, slots=True)
 class Shower:
-    """One meteor shower: angles in degrees, `rate` in meteors an hour.
+    """One meteor shower: angles in degrees, `rate` in meteors an hour at the peak.
 
-    `active` is the first and the last (month, day) of its activity. `rise` and `decline` are the
-    slopes B of the activity before and after the peak: ZHR = ZHRmax * 10^(-B * degrees of solar
-    longitude from the peak), from table 3b of Jenniskens (1994), Astron. Astrophys. 287, 990. The
-    steeper slopes of table 3c hold only on top of a background. The Draconids of a usual year are
-    in neither table; a slope of 1 is assumed for them.
+    `solar_longitude` is the Sun's at the peak. Right ascension and declination are the radiant's,
+    from which the meteors seem to come. `active` is the first and the last (month, day) with
+    meteors. `rise` and `decline` say how fast the rate changes before and after the peak: it is
+    `rate` * 10^(-slope * degrees of solar longitude from the peak). The slopes are from table 3b of
+    Jenniskens (1994), Astron. Astrophys. 287, 990; those of table 3c hold only on top of a
+    background. Neither table has the Draconids of a usual year; a slope of 1 is assumed for them.
     """
 
     name: str
@@ -160,7 +161,10 @@ _PRECESSION = np.radians(50.29 / 3600) / local_days.JULIAN_YEAR  # radians a sec
 
 
 class SkyEvent(NamedTuple):
-    """An event and its moment (Unix seconds); `shower` is an index into `SHOWERS`, or -1."""
+    """An event and its moment (Unix seconds).
+
+    `shower` is the index of a meteor shower in `SHOWERS`; -1 for any other event.
+    """
 
     at: float
     type: HighlightType
@@ -168,14 +172,17 @@ class SkyEvent(NamedTuple):
 
 
 def longitudes(positions: Floats, obliquity: Floats) -> Floats:
-    """Convert positions (bodies, 3, n) to ecliptic longitudes of date in radians (bodies, n)."""
+    """Convert n positions of each body to ecliptic longitudes of date, in radians.
+
+    The shape (bodies, 3, n) becomes (bodies, n).
+    """
     x, y, z = positions[:, 0], positions[:, 1], positions[:, 2]
     result: Floats = np.arctan2(np.cos(obliquity) * y + np.sin(obliquity) * z, x)
     return result
 
 
 def illumination(places: Floats) -> Floats:
-    """Convert positions of Sun and Moon (2, 3, n) to the sunlit share of the Moon's disc (n)."""
+    """Return the sunlit share (0 to 1) of the Moon's disc for n positions of Sun and Moon."""
     sun, moon = places
     to_sun = sun - moon
     along = -(moon * to_sun).sum(axis=0)
@@ -185,9 +192,10 @@ def illumination(places: Floats) -> Floats:
 
 
 def find_sky_events(sun: Floats, moon: Floats, start: float, step: float) -> list[SkyEvent]:
-    """Return all events in order of time.
+    """Return all Moon phases, seasons and shower peaks, in order of time.
 
-    `sun` and `moon` are apparent longitudes in radians, from `start` on in steps of `step` seconds.
+    `sun` and `moon` are apparent longitudes in radians. The first is at `start`, and the others
+    follow every `step` seconds.
     """
     ahead = moon - sun
     times = start + step * np.arange(sun.size)
@@ -217,7 +225,7 @@ class MonthCache:
 
 
 def joined(parts: list[Sky]) -> Sky:
-    """Join consecutive parts of a sky into one."""
+    """Join skies of consecutive periods into one."""
     if len(parts) == 1:
         return parts[0]
     return Sky(
@@ -238,7 +246,7 @@ def next_month(month: Month) -> Month:
 
 
 def months_between(start: float, end: float) -> Iterator[Month]:
-    """Yield the UTC months from that of `start` to that of `end` (Unix seconds)."""
+    """Yield the UTC months that the period from `start` to `end` (Unix seconds) touches."""
     first = datetime.fromtimestamp(start, UTC)
     month = (first.year, first.month)
     while month_start(month) <= end:
@@ -247,7 +255,7 @@ def months_between(start: float, end: float) -> Iterator[Month]:
 
 
 class Ephemeris:
-    """The computed months, and the JPL kernel that they are computed from."""
+    """A cache of computed months, and the JPL data file from which they are computed."""
 
     def __init__(self, most: int = CACHED_MONTHS) -> None:
         path = resources.files("skyfield_data") / "data" / "de421.bsp"
@@ -262,12 +270,15 @@ class Ephemeris:
         return all(month in self._months for month in months_between(start, end))
 
     def sky(self, start: float, end: float) -> Sky:
-        """Return the sky from `start` to `end`; compute missing months, at 0.05 s each."""
+        """Return the sky from `start` to `end`; compute missing months, 0.05 s each."""
         parts = [self.month(month).sky for month in months_between(start, end)]
         return joined([part.cut(start, end) for part in parts])
 
     def sky_events(self, start: float, end: float) -> list[SkyEvent]:
-        """Return the events that are the same everywhere with start <= at < end, in time order."""
+        """Return Moon phases, seasons and shower peaks with start <= at < end, in time order.
+
+        They are the same everywhere on Earth; missing months are computed.
+        """
         made = (self.month(month) for month in months_between(start, end))
         return [moment for month in made for moment in month.sky_events if start <= moment.at < end]
 
@@ -301,7 +312,10 @@ class Ephemeris:
         return MonthCache(sky, [moment for moment in found if start <= moment.at < end])
 
     def _observe(self, t: Time) -> tuple[Floats, Floats]:
-        """Return the bodies' positions (7, 3, nodes) and the planets' magnitudes (5, nodes)."""
+        """Return positions of the bodies and magnitudes of the planets at each time in `t`.
+
+        The shapes are (7 bodies, 3, times) and (5 planets, times).
+        """
         earth = self._kernel["earth"].at(t)
         positions, magnitudes = [], []
         for name in _TARGETS:
@@ -315,19 +329,22 @@ class Ephemeris:
 
 
 def _let_others_go_on() -> None:
-    """Release the interpreter's lock (GIL); the event loop would otherwise wait 5 ms for it."""
+    """Release Python's global lock (GIL): the event loop would otherwise wait 5 ms for it."""
     time.sleep(0)
 
 
 def _obliquity(t: Time) -> Floats:
-    """Return the true obliquity in radians, from the rotation between equator and ecliptic."""
+    """Return the tilt of the Earth's axis (true obliquity of the ecliptic) in radians."""
     turn = np.einsum("ijt,kjt->ikt", ecliptic_frame.rotation_at(t), t.M)
     result: Floats = np.arcsin(turn[1, 2])
     return result
 
 
 def _drift(sidereal: Floats, elapsed: Floats) -> tuple[Floats, float]:
-    """Return sidereal time minus its even growth, as a small smooth remainder and a constant."""
+    """Split off the even growth of sidereal time; return the small rest, and its first value.
+
+    The rest is smooth, without jumps at 24 hours, and so can be interpolated.
+    """
     rest = sidereal - _SIDEREAL_RATE * elapsed
     offset = float(rest[0])
     wrapped: Floats = (rest - offset + np.pi) % _TURN - np.pi

@@ -1,12 +1,12 @@
 """The rises, sets, twilights and transits of all bodies at one point, computed at once.
 
-Method: the positions of a period are turned by sidereal time and moved to the observer on the WGS84
-ellipsoid at sea level (topocentric). Each row of an array is the sine of a body's altitude minus
-the sine of a threshold; `crossings` finds the zeros of all rows together. A rise or set is that of
-the upper limb with 34' of refraction. The Sun's radius is the almanac's 16', the Moon's its true
-one; planets are points.
-Accuracy reached: within 0.2 s of skyfield's own topocentric altitudes; the tests compare with
-almanacs. The refraction of real air shifts a real sunrise by far more.
+Method: positions seen from the Earth's centre are turned by sidereal time and converted to those
+seen by an observer on the WGS84 ellipsoid at sea level (topocentric). Each row of an array is the
+sine of a body's altitude minus the sine of a threshold; `crossings` finds the zeros of all rows
+together. A body rises or sets when its upper limb is on the horizon, with 34' of refraction. The
+Sun's radius is 16', as in almanacs; the Moon's depends on its distance; planets are points.
+Accuracy: times are within 0.2 s of those computed by skyfield; the tests also compare with
+almanacs. Refraction varies with the weather, which shifts a real sunrise by far more.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ SUN_RADIUS = np.radians(16 / 60)
 
 
 class AltitudeThreshold(IntEnum):
-    """A threshold that a body crosses; the value is its row in the array of `_rows`."""
+    """An altitude (or the meridian) that a body crosses; the value is its row in `_rows`."""
 
     SUN = 0
     SUN_PLUS_6 = 1
@@ -61,8 +61,9 @@ SUN_LINE = float(_SUN_ALTITUDES[0])  # sine of the Sun's altitude at sunrise and
 class Directions:
     """Vectors from an observer to each body: arrays (bodies, steps) in astronomical units.
 
-    `meridian` and `east` are components in the plane of the equator, `axis` is the one along the
-    Earth's axis. `phi` is the observer's latitude in radians.
+    Each vector has three components: `meridian` (outwards from the Earth's axis) and `east` in the
+    plane of the equator, `axis` along the Earth's axis. `distance` is its length. `phi` is the
+    observer's latitude in radians.
     """
 
     phi: float
@@ -73,13 +74,13 @@ class Directions:
 
     @property
     def up(self) -> Floats:
-        """The sine of each body's altitude: (bodies, steps)."""
+        """The sine of each body's altitude at each step: an array (bodies, steps)."""
         along = np.cos(self.phi) * self.meridian + np.sin(self.phi) * self.axis
         sines: Floats = along / self.distance
         return sines
 
     def towards(self, body: int) -> Floats:
-        """Return unit vectors to a body with components up, east and north: (3, steps)."""
+        """Return unit vectors to a body: an array (3, steps) with the parts up, east and north."""
         sin, cos = np.sin(self.phi), np.cos(self.phi)
         meridian, east, axis = self.meridian[body], self.east[body], self.axis[body]
         up, north = cos * meridian + sin * axis, cos * axis - sin * meridian
@@ -88,7 +89,7 @@ class Directions:
 
 
 def directions(sky: Sky, lat: float, lng: float) -> Directions:
-    """Return each body's direction for an observer at sea level, at each step."""
+    """Return the vectors from an observer at sea level to each body, at each step of `sky`."""
     angle = sky.sidereal + np.radians(lng)
     sin, cos, x, y = np.sin(angle), np.cos(angle), sky.positions[:, 0], sky.positions[:, 1]
     outward, northward = observer(lat)
@@ -100,7 +101,7 @@ def directions(sky: Sky, lat: float, lng: float) -> Directions:
 
 
 def observer(lat: float) -> tuple[float, float]:
-    """Return an observer's distances from the Earth's axis and the equator's plane (AU, WGS84)."""
+    """Return an observer's distances from the Earth's axis and from the equator's plane, in AU."""
     sin, cos = float(np.sin(np.radians(lat))), float(np.cos(np.radians(lat)))
     squeeze = (1 - FLATTENING) ** 2
     c = 1 / float(np.sqrt(cos * cos + squeeze * sin * sin))
@@ -108,16 +109,20 @@ def observer(lat: float) -> tuple[float, float]:
 
 
 def moon_line(distance: Floats) -> Floats:
-    """Return the sine of the Moon's altitude (of its centre) when its upper limb rises or sets."""
+    """Return the sine of the altitude of the Moon's centre at moonrise or moonset.
+
+    `distance` is the Moon's, in AU: a nearer Moon looks larger.
+    """
     line: Floats = -np.sin(REFRACTION + np.arcsin(MOON_RADIUS_AU / distance))
     return line
 
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """All times in a period at which bodies cross the thresholds: a `Track` for each of `_rows`.
+    """All times in a period at which the Sun, the Moon and planets cross an `AltitudeThreshold`.
 
-    `firsts[row][up][day]` is the first crossing on a day, downward (0) or upward (1).
+    A row is a body and one of its thresholds, as in `_rows`; `tracks` has an entry for each row.
+    `firsts[row][up][day]` is the time of the first crossing on a day, downward (0) or upward (1).
     """
 
     sky: Sky
@@ -152,7 +157,10 @@ class Horizon:
         )
 
     def first(self, line: int, up: bool, day: LocalDay) -> int | None:
-        """Return the time of the first crossing on a day, up or else down; None without one."""
+        """Return the time of a day's first upward (or downward) crossing; None if there is none.
+
+        `line` is an `AltitudeThreshold`, plus the planet's index for planets.
+        """
         at = self.firsts[line][up][day.index]
         return None if at == _NEVER else at
 
@@ -162,7 +170,7 @@ def _firsts(
 ) -> list[list[list[int]]]:
     starts = np.array([day.start for day in days])
     day = np.searchsorted(starts, seconds, side="right") - 1
-    inside = np.flatnonzero((day >= 0) & (seconds < days[-1].end))[::-1]  # the first overwrites
+    inside = np.flatnonzero((day >= 0) & (seconds < days[-1].end))[::-1]  # so the first wins
     firsts = np.full((rows, 2, len(days)), _NEVER)
     firsts[found.row[inside], found.up[inside].astype(np.intp), day[inside]] = seconds[inside]
     table: list[list[list[int]]] = firsts.tolist()
@@ -183,7 +191,7 @@ def _rows(seen: Directions) -> Floats:
 
 
 def _sun_angles(seen: Directions, position: Floats) -> tuple[list[float], list[float]]:
-    """Return the Sun's azimuths and altitudes at positions on the grid, in degrees."""
+    """Return the Sun's azimuths and altitudes in degrees, at positions counted in steps."""
     up, east, north = interpolate(seen.towards(SUN), position)
     azimuths: list[float] = (np.degrees(np.arctan2(east, north)) % 360).tolist()
     altitudes: list[float] = np.degrees(np.arcsin(up)).tolist()

@@ -1,11 +1,11 @@
-"""Local dates of a time zone as intervals between moments.
+"""Local dates of a time zone, each as an interval from its first moment to the next date's.
 
 A date begins at the first midnight that the local clock shows. If clocks skip that hour, the date
 begins at 01:00. A repeated hour belongs to the date that the clock shows. A date that a zone
 skipped (Samoa, 30 December 2011) has no length.
 Moments are Unix seconds: seconds since 1970-01-01 on the clock of Greenwich, as `datetime` counts
-them. That clock is UT1 before 1972, when civil time followed the Earth, and UTC from then on, with
-the leap seconds known today. No more are expected: the CGPM resolved in 2022 to end them by 2035.
+them. Greenwich's clock is UT1 (the Earth's rotation) before 1972, and UTC from then on, with the
+leap seconds known today. No more are expected: the CGPM resolved in 2022 to end them by 2035.
 The Earth's rotation follows skyfield's table of Delta T and its forecast (Morrison et al. 2021).
 """
 
@@ -24,9 +24,9 @@ DAY = 86400.0
 UNIX_EPOCH_JD = 2440587.5
 J2000 = 946728000.0
 JULIAN_YEAR = 365.25 * DAY
-MEAN_TIME_ENDS = 63600000.0  # January 1972, Liberia the last
+MEAN_TIME_ENDS = 63600000.0  # January 1972, when Liberia gave up mean time as the last
 UTC_BEGINS = 63072000.0  # 1972-01-01
-TT_MINUS_TAI = 32.184
+TT_MINUS_UTC_1972 = 42.184  # seconds in January 1972, before the first leap second
 
 
 def skyfield_time(ts: Timescale, seconds: NDArray[np.float64]) -> Time:
@@ -38,12 +38,11 @@ def skyfield_time(ts: Timescale, seconds: NDArray[np.float64]) -> Time:
 
 
 def tt_ahead(ts: Timescale, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the seconds by which Terrestrial Time is ahead of the clock of Greenwich."""
+    """Return by how many seconds Terrestrial Time is ahead of Greenwich's clock."""
     days = UNIX_EPOCH_JD + seconds / DAY
     delta_t = ts.tt_jd(days).delta_t
-    steps = np.searchsorted(ts.leap_dates, days, side="right") - 1
-    atomic = np.asarray(ts.leap_offsets)[np.maximum(steps, 0)] + TT_MINUS_TAI
-    return np.where(seconds < UTC_BEGINS, delta_t, atomic)
+    leap_seconds = np.searchsorted(ts.leap_dates, days, side="right")
+    return np.where(seconds < UTC_BEGINS, delta_t, TT_MINUS_UTC_1972 + leap_seconds)
 
 
 def local_time(seconds: int, zone: tzinfo) -> datetime:
@@ -80,7 +79,7 @@ class LocalDay:
     def local(self, seconds: int | None) -> datetime | None:
         if seconds is None:
             return None
-        if seconds > MEAN_TIME_ENDS:  # a short cut, as this runs twenty times for each date
+        if seconds > MEAN_TIME_ENDS:  # a fast path, since this runs twenty times for each date
             return datetime.fromtimestamp(seconds, self.zone)
         return local_time(seconds, self.zone)
 

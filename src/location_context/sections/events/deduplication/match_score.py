@@ -1,8 +1,8 @@
 """Match score: the certainty that two providers describe the same event.
 
-First, contradictions (different days, places, numbers or teams) exclude a match. Then a logistic
-score weighs about fifteen features. `research.train_deduplication` trains the weights and stores
-them in `weights.json` with a record of the training data.
+Contradictions (different days, places, numbers or teams) exclude a match. Otherwise a logistic
+model computes the score from about fifteen features. `research.train_deduplication` trains its
+weights and stores them in `weights.json` with a description of the training data.
 """
 
 import math
@@ -31,7 +31,7 @@ from location_context.sections.events.deduplication.titles import (
 from location_context.sections.events.records import LocalEvent, Place
 
 _HOLIDAYS = frozenset({"public_holiday", "school_holiday"})
-# categories between which providers differ: a music festival, amateur theatre
+# pairs of categories that providers use for the same event: a music festival, amateur theatre
 _SIMILAR_CATEGORIES = {
     (a, b)
     for categories in (
@@ -48,7 +48,7 @@ _WIDESPREAD = frozenset(
 )
 _MIN_TEAM_SIMILARITY = 0.5
 _MIN_LETTERS_IN_COMMON = 0.2
-_HOLIDAY_SCORE = 0.9  # least for two on one day; similar names score more, to be joined first
+_HOLIDAY_SCORE = 0.9  # least score of two on one day; similar names score more and are joined first
 _SAME_VENUE_KM, _NEARBY_KM, _SAME_AREA_KM, _SAME_NAME_KM = 0.15, 0.5, 2.5, 5.0
 MAX_TIME_APART = timedelta(minutes=90)  # between the doors' opening and the start of a show
 _SAME_TIME = timedelta(minutes=20)
@@ -57,13 +57,13 @@ _MIN_COMMON_DAYS = 0.8
 
 
 class Model(msgspec.Struct, frozen=True):
-    """The trained model in `weights.json`.
+    """The trained logistic model in `weights.json`.
 
     Attributes:
-        trained_on: a description of the pairs on which it was trained.
-        threshold: the score from which two records are one event.
-        bias: the logit of a pair whose features are all 0.
-        weights: the amount that each feature adds to the logit.
+        trained_on: a description of the pairs of events on which it was trained.
+        threshold: the lowest score at which two records count as one event.
+        bias: the logit (log-odds of a match) of a pair whose features are all 0.
+        weights: the amount that each feature adds to the logit if its value is 1.
     """
 
     trained_on: str
@@ -76,7 +76,7 @@ MODEL = msgspec.json.decode(Path(__file__).with_name("weights.json").read_bytes(
 
 
 class Proximity(IntEnum):
-    """How surely two events are at the same place, or at the same time."""
+    """How certain it is that two events have the same place, or the same time; SAME is surest."""
 
     APART = 0
     UNKNOWN = 1  # the place or time of one event is unknown
@@ -87,7 +87,7 @@ class Proximity(IntEnum):
 
 @dataclass(eq=False)  # not frozen, like `Title`
 class VenueKey:
-    """A venue prepared for comparison: its name, the words of its town, its coordinates."""
+    """A venue prepared for comparison: name, words of its town's name, and coordinates."""
 
     text: str | None
     town: frozenset[str]
@@ -96,17 +96,20 @@ class VenueKey:
 
     @cached_property
     def name(self) -> Title | None:
-        """The venue's name, read only when needed: most venues are too far from others."""
+        """The venue's name prepared for comparison; None if it has no name.
+
+        It is prepared on first use, since most venues are too far apart to compare their names.
+        """
         return read_title(self.text) if self.text else None
 
     @property
     def words(self) -> frozenset[str]:
-        """The words of the venue's name and town, which do not count in an event's title."""
+        """The words of the venue's name and town, which are ignored in titles of its events."""
         return self.name.unique | self.town if self.name else self.town
 
 
 def read_venue(place: Place | None) -> VenueKey | None:
-    """Return a place prepared for comparison; None if the event has no place."""
+    """Return the venue prepared for comparison; None if the event has no venue."""
     if place is None:
         return None
     known = place.lat is not None and place.lng is not None
@@ -121,7 +124,7 @@ def read_venue(place: Place | None) -> VenueKey | None:
 
 
 def venue_proximity(one: VenueKey | None, other: VenueKey | None) -> Proximity:
-    """Return how surely two places are the same, by name and by coordinates."""
+    """Return how certain it is that two venues are the same, by their names and distance."""
     if one is None and other is None:
         return Proximity.NEARBY
     if one is None or other is None:
@@ -149,7 +152,7 @@ def _by_distance(km: float, same: bool | None) -> Proximity:
 
 
 def _same_name(one: Title | None, other: Title | None) -> bool | None:
-    """Return True if two names are of one venue, False if not, None if uncertain."""
+    """Return True if two names denote the same venue, False if not, None if uncertain."""
     if one is None or other is None:
         return None
     if one.contradicts(other):
@@ -165,10 +168,10 @@ def _same_name(one: Title | None, other: Title | None) -> bool | None:
 
 
 def time_proximity(one: LocalEvent, other: LocalEvent, *, repeated: bool) -> Proximity:
-    """Return how surely two events start at the same time.
+    """Return how certain it is that two events start at the same time.
 
-    If `repeated` (a provider lists the event several times a day), starts that are more than 20
-    minutes apart do not match.
+    Starts more than 90 minutes apart do not match. If `repeated` (a provider lists the event
+    several times that day), the limit is 20 minutes, since later starts are other performances.
     """
     if one.first != other.first:
         return Proximity.NEARBY if _run_together(one, other) else Proximity.APART
@@ -184,13 +187,17 @@ def time_proximity(one: LocalEvent, other: LocalEvent, *, repeated: bool) -> Pro
 
 
 def _is_dated(event: LocalEvent) -> bool:
-    """Return True if an event is all-day, or lasts several days without a known time."""
+    """Return True if an event has only dates: all-day, or several days without a known time."""
     details = event.details
     return details.all_day or (details.start.at is None and event.last > event.first)
 
 
 def _run_together(one: LocalEvent, other: LocalEvent) -> bool:
-    """Return True if both last for days and share 80 %: providers disagree on the first day."""
+    """Return True if both events last at least three days and have nearly the same dates.
+
+    At least 80 % of the days on which either event takes place must be days of both. The limit is
+    not 100 %, since providers often disagree on the first day of a long event.
+    """
     if min((event.last - event.first).days for event in (one, other)) < MIN_DAYS_OF_A_RUN:
         return False
     both = (min(one.last, other.last) - max(one.first, other.first)).days + 1
@@ -203,8 +210,8 @@ class MatchRecord:
     """One provider's event, prepared for comparison.
 
     Attributes:
-        origin: the provider and, for the operator's events, the calendar's id.
-        repeated: True if its provider lists it more than once that day.
+        origin: the provider's name and, for the operator's own calendars, the calendar's id.
+        repeated: True if the provider lists the same title several times that day.
     """
 
     event: LocalEvent
@@ -224,14 +231,17 @@ def read_record(
     title: Callable[[str], Title] = read_title,
     venue: Callable[[Place | None], VenueKey | None] = read_venue,
 ) -> MatchRecord:
-    """Return the event prepared for comparison; `title` and `venue` read its title and place."""
+    """Return the event prepared for comparison.
+
+    The functions `title` and `venue` prepare its title and place; a caller may pass cached ones.
+    """
     details = event.details
     read = title(details.title), venue(details.place)
     return MatchRecord(event, origin_of(event), details.category, *read)
 
 
 def origin_of(event: LocalEvent) -> tuple[str, str]:
-    """Return the provider's name and, for the operator's events, the calendar's id (else "")."""
+    """Return the provider's name, and the calendar's id for the operator's calendars (else "")."""
     details = event.details
     calendar = details.id.partition(":")[0] if details.source == "calendars" else ""
     return details.source, calendar
@@ -243,7 +253,10 @@ def match_score(
     weights: TokenWeights | None = None,
     proximity: Callable[[VenueKey | None, VenueKey | None], Proximity] = venue_proximity,
 ) -> float:
-    """Return the certainty that two records are one event, from 0 to 1. It is symmetric."""
+    """Return the certainty, from 0 to 1, that two records describe the same event.
+
+    Records of the same origin score 0. The order of the two records does not matter.
+    """
     if one.origin == other.origin:
         return 0.0
     if one.category in _HOLIDAYS:
@@ -264,7 +277,10 @@ def features(
     one: MatchRecord, other: MatchRecord, weights: TokenWeights,
     proximity: Callable[[VenueKey | None, VenueKey | None], Proximity] = venue_proximity,
 ) -> dict[str, float] | None:  # fmt: skip
-    """Return a pair's features by name, each from 0 to 1; None if a contradiction excludes it."""
+    """Return the features of two records that the model weighs, by name, each from 0 to 1.
+
+    Return None if the records contradict each other, and so describe different events.
+    """
     place = proximity(one.venue, other.venue)
     if place is Proximity.APART or not _may_match(one, other):
         return None
@@ -297,7 +313,7 @@ def features(
 
 
 def _may_match(one: MatchRecord, other: MatchRecord) -> bool:
-    """Return True unless categories or titles exclude a match, whatever the places and times."""
+    """Return False if categories or titles alone show that two records are different events."""
     if not categories_agree(one.category, other.category):
         return False
     if not (one.matchup and other.matchup) and _have_nothing_in_common(one.title, other.title):
@@ -314,7 +330,10 @@ def _runs_on(record: MatchRecord) -> bool:
 def _is_part_of_other_name(
     one: MatchRecord, other: MatchRecord, found: Mapping[str, float]
 ) -> bool:
-    """Return True if one act's name is part of another act's name: "Queen", "Queen Machine"."""
+    """Return True if one act's name is only a part of the other act's longer name.
+
+    Example: "Queen" and "Queen Machine" are different acts.
+    """
     if "concert" not in {one.category, other.category} or found["alias"]:
         return False
     if found["part_of_differing"]:
@@ -325,14 +344,14 @@ def _is_part_of_other_name(
 
 
 def categories_agree(a: str, b: str) -> bool:
-    """Return True if providers may use both categories for one event."""
+    """Return True if two providers may give the same event the categories `a` and `b`."""
     if a == b or (a, b) in _SIMILAR_CATEGORIES:
         return True
     return "other" in {a, b} and not _HOLIDAYS & {a, b}
 
 
 def _same_holiday(one: LocalEvent, other: LocalEvent) -> bool:
-    """Return True if two holidays have the same days and regions, whatever their names."""
+    """Return True if two holidays have the same dates and regions, whatever their names."""
     a, b = one.details, other.details
     same_days = one.first == other.first and (
         a.category == "public_holiday" or one.last == other.last
@@ -341,7 +360,12 @@ def _same_holiday(one: LocalEvent, other: LocalEvent) -> bool:
 
 
 def _needs_nearer(one: MatchRecord, other: MatchRecord, place: Proximity, time: Proximity) -> bool:
-    """Return True if titles or categories are too common to match at this distance."""
+    """Return True if two records would have to be nearer in place or time to match.
+
+    Titles of only generic words ("Pub quiz") match only at the same venue, and not if the times are
+    merely near. Venues 0.5 to 2.5 km apart match only for events that spread over a town, such as
+    festivals and sports.
+    """
     if not (one.title.naming and other.title.naming):  # "Pub quiz"
         return place is not Proximity.SAME or time is Proximity.NEARBY
     categories = {one.category, other.category} - {"other"}
@@ -349,7 +373,7 @@ def _needs_nearer(one: MatchRecord, other: MatchRecord, place: Proximity, time: 
 
 
 def _have_nothing_in_common(one: Title, other: Title) -> bool:
-    """Return True if two titles share no word and few letters, which excludes a match."""
+    """Return True if two titles share no word and few letters, so that they cannot match."""
     if one.unique & other.unique or (one.cjk and other.cjk) or one.is_alias(other):
         return False
     return shared_letters(one, other) < _MIN_LETTERS_IN_COMMON
@@ -360,16 +384,20 @@ def _is_homage(title: Title) -> bool:
 
 
 def _is_one_word(*titles: Title) -> bool:
-    """Return True if one of the titles is a single word; Chinese characters do not count."""
+    """Return True if any of the titles is a single word, not counting words such as "the".
+
+    Titles in Chinese characters are ignored, since they have no spaces between words.
+    """
     return any(
         len(set(normalise.fold(t.text)) - normalise.STOP_WORDS) == 1 for t in titles if not t.cjk
     )
 
 
 def _begins_like_one_word(one: Title, other: Title) -> bool:
-    """Return True if one title's first part is a word that only resembles the other's first word.
+    """Return True if one title begins with a single word that only resembles the other's first.
 
-    Example: "Queens of the Stone Age" and "Queen + Adam Lambert".
+    Example: "Queen + Adam Lambert" begins with the single word "Queen", which resembles the first
+    word of "Queens of the Stone Age". These are different acts.
     """
     short, long = sorted((one.parts[0], other.parts[0]), key=len)
     a, b = short[0], long[0]
@@ -377,9 +405,10 @@ def _begins_like_one_word(one: Title, other: Title) -> bool:
 
 
 def _is_other_match(one: Matchup, other: Matchup, place: Proximity) -> bool:
-    """Return True if one match is between reserve teams, or the sports differ.
+    """Return True if two titles name different sports matches.
 
-    At nearby venues, a title that names no sport agrees with any.
+    This is so if only one match is between reserve teams, or if the sports differ. If only one
+    title names its sport, the sports count as different unless the venues are near each other.
     """
     if sorted(team.is_reserve for team in one) != sorted(team.is_reserve for team in other):
         return True

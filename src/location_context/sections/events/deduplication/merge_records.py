@@ -1,8 +1,9 @@
 """Merging: turns the records of one event by several providers into one, which lists its `sources`.
 
-Pairs are joined in order of certainty, and two groups only if every record of one is a duplicate
-of every record of the other (complete linkage): a chain of similar records must not join two that
-differ. Every merge starts from the providers' own records, so order and repetition do not matter.
+The pairs that match best are joined first. Two groups are joined only if every record of one is a
+duplicate of every record of the other (complete linkage). Otherwise a chain of similar records
+could join two different events. Every merge starts from the providers' own records, so the order of
+records and repeated merges do not change the result.
 """
 
 from bisect import bisect_left, bisect_right
@@ -37,7 +38,7 @@ _PRIORITIES = ("calendars", "ticketmaster", "holidays", "open_holidays", "predic
 
 
 def merge_duplicates(events: Iterable[LocalEvent]) -> list[LocalEvent]:
-    """Return one record for each event, in the order of `source_priority`."""
+    """Return the events with duplicates merged, sorted by `source_priority`."""
     single = sorted(
         (one for event in events for one in event.merged_from or (event,)), key=source_priority
     )
@@ -46,7 +47,7 @@ def merge_duplicates(events: Iterable[LocalEvent]) -> list[LocalEvent]:
 
 
 def _mark_repeated(records: Sequence[MatchRecord]) -> list[MatchRecord]:
-    """Return the records; set `repeated` if a provider lists an event twice or more a day."""
+    """Return the records, with `repeated` set if a provider lists a title several times a day."""
     keys = [(r.origin, r.event.first, r.title.unique) for r in records]
     count = Counter(keys)
     return [
@@ -56,10 +57,13 @@ def _mark_repeated(records: Sequence[MatchRecord]) -> list[MatchRecord]:
 
 
 def _duplicates(events: Sequence[LocalEvent]) -> Scores:
-    """Return the score of each pair of duplicates, and True if their titles are equal texts."""
+    """Return the pairs of events that are duplicates, as pairs of indexes in `events`.
+
+    The value of each pair is its match score, and True if the two titles are identical.
+    """
     candidates = list(_candidates(events))
     if not candidates:
-        return {}  # usual if only one provider has more than holidays; no title need be read
+        return {}  # the usual case: only one provider has more than holidays
     title, venue = cache(read_title), cache(read_venue)  # many events share a title or venue
     records = _mark_repeated([read_record(event, title, venue) for event in events])
     venues = {record.venue for record in records if record.venue}
@@ -74,9 +78,11 @@ def _duplicates(events: Sequence[LocalEvent]) -> Scores:
 
 
 def _candidates(events: Sequence[LocalEvent]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of events that may match: from two origins, in categories that agree.
+    """Yield pairs of events that may be duplicates, as pairs of indexes in `events`.
 
-    Both begin at about the same time, or both last for days.
+    The two events are from different providers (or calendars) and have categories that agree. They
+    begin within 90 minutes of each other, or on the same day at an unknown time, or both last at
+    least three days.
     """
     days: defaultdict[date, defaultdict[tuple[str, str], list[int]]]
     days = defaultdict(lambda: defaultdict(list))
@@ -104,7 +110,11 @@ def _candidates(events: Sequence[LocalEvent]) -> Iterator[tuple[int, int]]:
 def _of_one_day(
     one: Sequence[int], other: Sequence[int], events: Sequence[LocalEvent]
 ) -> Iterator[tuple[int, int]]:
-    """Yield pairs of `one` and `other` that start within 90 minutes, or at an unknown time."""
+    """Yield pairs of an event in `one` and an event in `other` that may start together.
+
+    `one` and `other` are indexes of events on the same day, each from one provider. The events
+    start within 90 minutes of each other, or the start of one is unknown.
+    """
     starts = {n: events[n].details.start.at for n in (*one, *other)}
     timed = sorted((at, m) for m in other if (at := starts[m]) is not None)
     moments, in_order = [at for at, _ in timed], [m for _, m in timed]
@@ -122,7 +132,10 @@ def _of_one_day(
 
 
 def _groups(count: int, scores: Scores) -> list[list[int]]:
-    """Return groups of event numbers in which every two are duplicates; join high scores first."""
+    """Return groups of event indexes; within a group every two events are duplicates.
+
+    Pairs with high scores are joined first. An event without duplicates is a group of its own.
+    """
     group = {n: [n] for n in range(count)}
     for a, b in sorted(scores, key=lambda pair: (*(-part for part in scores[pair]), pair)):
         one, other = group[a], group[b]
@@ -134,14 +147,17 @@ def _groups(count: int, scores: Scores) -> list[list[int]]:
 
 
 def source_priority(event: LocalEvent) -> tuple[int, str, str]:
-    """Return the sort key of a record in a merged event: the operator's calendars come first."""
+    """Return the sort key that orders records by provider.
+
+    The operator's calendars come first. Of duplicates, the first record has precedence.
+    """
     source = event.details.source
     rank = _PRIORITIES.index(source) if source in _PRIORITIES else len(_PRIORITIES)
     return rank, source, event.details.id
 
 
 def merge_records(events: Sequence[LocalEvent]) -> LocalEvent:
-    """Return one event from duplicates: the first record, completed by the others.
+    """Merge duplicates into one event: the first by `source_priority`, completed by the others.
 
     `merged_from` has the original records, so that the event can be merged again.
     """
@@ -154,7 +170,7 @@ def merge_records(events: Sequence[LocalEvent]) -> LocalEvent:
 
 
 def _completed(one: LocalEvent, other: LocalEvent) -> LocalEvent:
-    """Return the first event, with its missing values filled from the second."""
+    """Return the event `one`, with its missing values filled from `other`."""
     a, b = one.details, other.details
     details = msgspec.structs.replace(
         a,
@@ -174,7 +190,7 @@ def _completed(one: LocalEvent, other: LocalEvent) -> LocalEvent:
 
 
 def _place(one: Place | None, other: Place | None) -> Place | None:
-    """Return the first place, with its missing values filled from the second."""
+    """Return the place `one`, with its missing values filled from `other`."""
     if one is None or other is None:
         return one or other
     missing = one.lat is None or one.lng is None
@@ -187,7 +203,7 @@ def _place(one: Place | None, other: Place | None) -> Place | None:
 
 
 def _end(start: When, end: When | None) -> When | None:
-    """Return `end`, or None if it is not after `start`."""
+    """Return `end`, or None if its time is not after the time of `start`."""
     if end and end.at and start.at and end.at <= start.at:
         return None
     return end

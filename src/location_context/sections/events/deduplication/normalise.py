@@ -1,6 +1,6 @@
-"""Normalise: converts text to words in lower-case Latin letters, with one word for each meaning.
+"""Normalise: converts text to lower-case Latin words, and synonyms to one common word.
 
-`anyascii` converts other scripts; `vocabulary.toml` has the meanings of words in many languages.
+`anyascii` converts other scripts; `vocabulary.toml` has the synonyms in many languages.
 """
 
 import re
@@ -17,7 +17,7 @@ Phrase = tuple[str, ...]
 _WORDS = re.compile(r"[a-z0-9]+")
 _DOTS = re.compile(r"(?<=\b[a-z])\.(?=[a-z]\b)|(?<=\.[a-z])\.")
 _KANA, _HAN = "\u3041-\u30ff\uff66-\uff9f", "\u3400-\u9fff\u3005"
-# in text without blanks, a word ends where the script changes
+# in text without spaces, a word ends where the script changes
 _SCRIPT_CHANGE = re.compile(
     rf"(?<=[{_KANA}])(?=[^{_KANA}])|(?<=[^{_KANA}])(?=[{_KANA}])"
     rf"|(?<=[{_HAN}])(?=[^{_HAN}])|(?<=[^{_HAN}])(?=[{_HAN}])"
@@ -47,7 +47,7 @@ def to_ascii(text: str) -> str:
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the words of an ASCII text; punctuation ends a word, except the dots of "F.C."."""
+    """Return the words of an ASCII text; punctuation separates words, but "F.C." is one word."""
     return _WORDS.findall(_DOTS.sub("", text) if "." in text else text)
 
 
@@ -57,7 +57,7 @@ def is_non_latin(text: str) -> bool:
 
 
 def has_cjk(text: str) -> bool:
-    """Return True if a text has Chinese characters, whose romanisation is uncertain."""
+    """Return True if a text has Chinese characters, which can be romanised in several ways."""
     return not text.isascii() and _CJK.search(text) is not None
 
 
@@ -102,7 +102,11 @@ _KNOWN_WORDS = GENERIC_TERMS | {
 
 
 def _groups_by_word() -> dict[str, list[int]]:
-    """Return the groups of each word; words of one group, such as countries, exclude each other."""
+    """Return the indexes of the exclusive groups that contain each word.
+
+    The words of an exclusive group, such as the names of countries, exclude each other: events with
+    different words of the group are different events.
+    """
     found: defaultdict[str, list[int]] = defaultdict(list)
     for n, group in enumerate((*_TABLES["exclusive_groups"], _TABLES["countries"])):
         for word in group:
@@ -114,7 +118,11 @@ _GROUPS = _groups_by_word()
 
 
 def exclusive_words(tokens: Iterable[str]) -> dict[int, frozenset[str]]:
-    """Return the words of each exclusive group; two titles with different ones do not match."""
+    """Return the words that belong to exclusive groups, by the index of their group.
+
+    If two titles have different words of one group, such as "France" and "Spain", they are titles
+    of different events.
+    """
     found: dict[int, frozenset[str]] = {}
     for word in _GROUPS.keys() & tokens:
         for n in _GROUPS[word]:
@@ -123,7 +131,10 @@ def exclusive_words(tokens: Iterable[str]) -> dict[int, frozenset[str]]:
 
 
 def _by_first_word() -> dict[str, list[tuple[Phrase, Phrase]]]:
-    """Return (phrase, meaning) pairs by first word, longest first; later tables take precedence."""
+    """Return the vocabulary's phrases with their meanings, by the first word of the phrase.
+
+    Longer phrases come first. If a phrase is in several tables, the last table counts.
+    """
     found: defaultdict[str, list[tuple[Phrase, Phrase]]] = defaultdict(list)
     noise = dict.fromkeys(map(fold, _TABLES["noise_phrases"]), ())
     phrases = COUNTRIES | SYNONYMS | _by_phrase(_TABLES["numbers"]) | noise | DISTINGUISHING_TERMS
@@ -136,7 +147,10 @@ _PHRASES = _by_first_word()
 
 
 def canonical_tokens(text: str) -> list[str]:
-    """Return the words of a text by meaning, without stop words; `#` marks distinguishing terms."""
+    """Return the words of a text, with synonyms replaced and stop words ("the") removed.
+
+    Terms that distinguish events begin with `#`, such as `#women` or `#tribute`.
+    """
     given = tokenize(to_ascii(text))
     if len(given) > 1 and given[-1] in _LAST_ROMAN:  # "Henry V"; inside, "v" may mean "versus"
         given[-1] = _LAST_ROMAN[given[-1]]
@@ -144,7 +158,10 @@ def canonical_tokens(text: str) -> list[str]:
 
 
 def _canonical(given: list[str]) -> list[str]:
-    """Return the words with each known phrase, the longest first, replaced by its meaning."""
+    """Return the words, with each phrase of the vocabulary replaced by its meaning.
+
+    If several phrases begin at a word, the longest is replaced.
+    """
     found: list[str] = []
     at = 0
     while at < len(given):
@@ -167,10 +184,11 @@ def _number_or_word(word: str) -> str:
 
 
 def token_similarity(one: str, other: str) -> float:
-    """Return the similarity of two words by shared letter pairs: 0.6 to 1, or 0 if it is lower.
+    """Return the similarity of two words, from 0.6 to 1, or 0 if it is less.
 
-    It is symmetric. Different words have 0 if their first letters differ, if one is a number, or if
-    the vocabulary has both.
+    It is the share of pairs of adjacent letters that both words have (Dice coefficient). Different
+    words have 0 if their first letters differ, if one is a number, or if both are in the
+    vocabulary of known words.
     """
     if one == other:
         return 1.0
@@ -184,12 +202,15 @@ def token_similarity(one: str, other: str) -> float:
 
 
 def is_same_word(one: str, other: str) -> bool:
-    """Return True if two words are the same except for a misspelling."""
+    """Return True if two words are equal, or one looks like a misspelling of the other."""
     return token_similarity(one, other) > _SAME_WORD
 
 
 def ngrams(text: str, size: int) -> frozenset[str]:
-    """Return every run of `size` characters in `^text$`, so that both ends count too."""
+    """Return all substrings of `size` characters of `^text$`.
+
+    The marks `^` and `$` are added so that the first and last letters weigh more.
+    """
     marked = f"^{text}$"
     return frozenset(marked[n : n + size] for n in range(len(marked) - size + 1)) or frozenset(
         [marked]

@@ -1,9 +1,10 @@
-"""Titles: prepares titles for comparison, without what providers add to a name.
+"""Titles: prepares titles for comparison, without the words that providers add to a name.
 
-A title is split into parts (at colons, dashes, brackets), and each part into words, which are the
-same for all languages. It also has the numbers and terms on which two titles must agree. The
-overlap of two titles is a set of features from 0 to 1, which `match_score` weighs. A title of a
-sports event also gives two teams: "Lakers v Kings" is "Kings at Los Angeles Lakers".
+A title is split into parts (at colons, dashes, brackets), and each part into words, which are
+translated to one common vocabulary. Numbers and certain terms, on which two titles must agree, are
+stored separately. The overlap of two titles is described by features from 0 to 1, which
+`match_score` weighs. The title of a sports event also names two teams: "Lakers v Kings" means the
+same as "Kings at Los Angeles Lakers".
 """
 
 import re
@@ -22,7 +23,7 @@ _PARTS = re.compile(
     r"\s+[-–—|/•·~+]+\s+|:(?!\d\d)|[|•/;,‚„“”«»「」『』〈〉《》\"]|\s@\s|\bw/|\.\s+(?=\w{4})"
     r"|\b(?:with|feat|ft|featuring|avec|mit|con|plays?|performs?|at|by|par|presents?)\b"
     r"|(?:\b(?:and|und)|&) (?:his|her|their|seine?|ihre?|band)\b|\bet (?:son|sa|ses)\b"
-    # whose it is: "Handel's Messiah", but not "New Year's Eve"
+    # a possessive name: "Handel's Messiah", but not "New Year's Eve"
     r"|(?<!year)(?<!night)(?<!day)(?<!valentine)(?<!mother)(?<!father)(?<!patrick)['’]s\s",
     re.IGNORECASE,
 )
@@ -44,10 +45,10 @@ _KINDS = (
 )  # fmt: skip
 _GENERIC_WEIGHT = 0.1
 _MIN_VENUES_OF_A_TOWN = 3
-_COMMON_TITLES = 4  # number of titles with a word, from which the word counts for less
+_COMMON_TITLES = 4  # a word in at least this many titles counts for less
 _NEGLIGIBLE = 1.0  # below the weight of any word that names something
 _MANY_NAMES = 4
-_MIN_RUNS = 8  # runs of letters; so that a few do not make short titles without a shared word alike
+_MIN_RUNS = 8  # runs of letters; fewer would make short titles without a shared word look alike
 
 _ROUND_OR_SQUARE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _VERSUS = re.compile(
@@ -70,12 +71,12 @@ class Title:
 
     Attributes:
         words: its words, in order; not empty if the text has any word.
-        parts: the same words, by the parts of the title.
+        parts: the same words, grouped by the parts of the title.
         numbers: its numbers, also those that are not part of a name.
-        distinguishing: terms such as `#women` or `#tribute`; two titles match only if equal.
-        unique: the words as a set; `naming` has only the words that are not generic.
-        exclusive: its words of each group of words that exclude each other.
-        aliases: naming words in brackets, or in Latin letters next to another script.
+        distinguishing: terms such as `#women` or `#tribute`; titles match only if these are equal.
+        unique: the words as a set; `naming` has them without generic words such as "live".
+        exclusive: its words that belong to exclusive groups; see `normalise.exclusive_words`.
+        aliases: other names: words in brackets, or in Latin letters next to another script.
         non_latin: True if it has letters that are not Latin.
         cjk: True if it has Chinese characters.
     """
@@ -94,26 +95,33 @@ class Title:
 
     @cached_property
     def trigrams(self) -> frozenset[str]:
-        """The runs of three letters in the title's words, joined without blanks."""
+        """All substrings of three letters of the title's words, which are joined without spaces."""
         return normalise.ngrams("".join(self.words), 3)
 
     @cached_property
     def bigrams(self) -> frozenset[str]:
-        """The runs of two letters, for titles in two scripts: romanisations rarely share three."""
+        """All substrings of two letters of the title's words, which are joined without spaces.
+
+        They serve for two titles in different scripts: a name and its romanisation rarely share
+        three letters in a row.
+        """
         return normalise.ngrams("".join(self.words), 2)
 
     @cached_property
     def skeleton(self) -> frozenset[str]:
-        """The runs of two consonants, for Arabic and Hebrew, which write few vowels."""
+        """All substrings of two consonants of the title's words, without vowels.
+
+        They serve if one title is in Arabic or Hebrew, which leave out most vowels.
+        """
         return normalise.ngrams(_VOWELS.sub("", "".join(self.words)), 2)
 
     @cached_property
     def characters(self) -> frozenset[str]:
-        """The runs of two characters of the original text, for titles in Chinese characters."""
+        """All pairs of adjacent characters of the title, for titles in Chinese characters."""
         return normalise.ngrams("".join(self.text.split()), 2)
 
     def is_alias(self, other: "Title") -> bool:
-        """Return True if one title has the other's name in brackets, or in Latin letters beside."""
+        """Return True if one title contains the other's name in brackets or in Latin letters."""
         if not self.aliases and not other.aliases:
             return False
         return any(
@@ -122,13 +130,19 @@ class Title:
         )
 
     def contradicts(self, other: "Title") -> bool:
-        """Return True if numbers or terms such as "women" show that two titles differ."""
+        """Return True if numbers or words show that two titles are of different events.
+
+        These words are distinguishing terms (`#women`) and exclusive words (names of countries).
+        """
         if self.distinguishing != other.distinguishing or _differ(self.numbers, other.numbers):
             return True
         return self.excludes(other)
 
     def excludes(self, other: "Title") -> bool:
-        """Return True if the titles contain words that exclude each other."""
+        """Return True if the titles have different words of one exclusive group.
+
+        Such a group is, for example, the names of countries.
+        """
         return any(
             n in other.exclusive and _differ(words, other.exclusive[n])
             for n, words in self.exclusive.items()
@@ -136,7 +150,7 @@ class Title:
 
 
 def _differ(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Return True if neither set is empty, and each has a word that the other lacks."""
+    """Return True if each set has a word that the other lacks."""
     return bool(one and other and not one <= other and not other <= one)
 
 
@@ -178,7 +192,7 @@ def _is_name(word: str) -> bool:
 
 
 def _split_brackets(text: str) -> tuple[str, str]:
-    """Return the text outside and inside of brackets; (text, "") if no word is outside."""
+    """Return the text outside brackets and the text inside; (text, "") if no word is outside."""
     if not _BRACKET.search(text):
         return text, ""
     inside = " ".join(part for match in _BRACKETS.findall(text) for part in match)
@@ -196,14 +210,14 @@ def _without_incidental(text: str) -> str:
 
 @dataclass(frozen=True)
 class TokenWeights:
-    """The weights of words among the titles of one response.
+    """The weights of words when the titles of one response are compared.
 
     A longer word weighs more. A word in many titles (the town's orchestra, a series of candlelight
-    concerts) weighs less, and a generic word weighs little.
+    concerts) weighs less, and a generic word such as "live" weighs little.
 
     Attributes:
         titles: the number of different titles that have each word.
-        towns: words in the names of the events' towns, which do not name an event.
+        towns: words in the names of the events' towns, which do not identify an event.
     """
 
     titles: Mapping[str, int] = field(default_factory=dict)
@@ -213,7 +227,11 @@ class TokenWeights:
     def from_titles(
         cls, titles: Iterable[Title], towns: Iterable[frozenset[str]]
     ) -> "TokenWeights":
-        """Count the words of all titles; a word in the towns of three venues names a town."""
+        """Return the weights of words for these titles.
+
+        `towns` has the words of each venue's address that may name its town. A word that at least
+        three venues have counts as the name of a town.
+        """
         named = Counter(word for town in towns for word in town)
         return cls(
             Counter(word for words in {title.unique for title in titles} for word in words),
@@ -227,7 +245,10 @@ class TokenWeights:
         return length * min(1.0, _COMMON_TITLES / self.titles.get(word, 1))
 
     def rarity(self, words: Iterable[str]) -> float:
-        """Return the number of words that name something; one in many titles counts in part."""
+        """Return the number of words that are not generic ("live" is generic).
+
+        A word in n > 4 titles counts only 4/n, since it identifies an event less.
+        """
         naming = (word for word in words if word not in normalise.GENERIC_TERMS)
         return sum(min(1.0, _COMMON_TITLES / self.titles.get(word, 1)) for word in naming)
 
@@ -236,9 +257,10 @@ class TokenWeights:
 
 
 def _align(one: Title, other: Title, local: frozenset[str]) -> tuple[_Words, _Words]:
-    """Return the shared words of each title, also if misspelt, and the other words of each.
+    """Return the words of each title that the other shares, and each title's other words.
 
-    Words of the venue (`local`) are ignored, unless one title has no other naming words.
+    Misspelt words count as shared. Words of the venue (`local`) are ignored, unless one title has
+    only generic words besides them.
     """
     mine, theirs = one.unique - local, other.unique - local
     if mine <= normalise.GENERIC_TERMS or theirs <= normalise.GENERIC_TERMS:
@@ -258,11 +280,13 @@ def _align(one: Title, other: Title, local: frozenset[str]) -> tuple[_Words, _Wo
 def title_features(
     one: Title, other: Title, local: frozenset[str], weights: TokenWeights
 ) -> dict[str, float]:
-    """Return the features of the overlap of two titles, each from 0 to 1; symmetric.
+    """Return the features of the overlap of two titles, each from 0 to 1.
 
-    At most one of these is 1: `equal`; `first_part`, `later_part`, `beginning` or `inside`, the
-    place in one title of the other's whole name; `part_of_differing` or `series`, if each title
-    names something else (`both_differ`) but shares a whole part of one title, or of both.
+    At most one of these is 1. `equal`: both titles have the same words. `first_part`, `later_part`,
+    `beginning`, `inside`: the position of the shorter title's name in the longer title.
+    `part_of_differing`, `series`: each title also names something else (`both_differ`), but they
+    share a whole part of one title, or of both. `local` has the words of the venues, which are
+    ignored. The order of the titles does not matter.
     """
     local |= weights.towns
     titles = one, other
@@ -299,7 +323,10 @@ def title_features(
 
 
 def shared_letters(one: Title, other: Title) -> float:
-    """Return the share, from 0 to 1, of the shorter title's runs of letters in the other title."""
+    """Return the share of the shorter title's letter sequences that the other title also has.
+
+    The share is from 0 to 1. The sequences have two or three letters, depending on the scripts.
+    """
     least = 1 if one.unique & other.unique else _MIN_RUNS
     if one.cjk and other.cjk:
         mine, theirs = one.characters, other.characters
@@ -316,7 +343,11 @@ def shared_letters(one: Title, other: Title) -> float:
 def _containment(
     title: Title, core: frozenset[str], parts: list[int], local: frozenset[str]
 ) -> str:
-    """Return where the shared name `core` is in the longer title, as a feature of `_KINDS`."""
+    """Return the position of the shared words `core` in the longer title.
+
+    The position is "first_part", "later_part", "beginning" or "inside". `parts` has the indexes of
+    the title's parts that consist of the shared words.
+    """
     covered = frozenset(word for n in parts for word in title.parts[n])
     if parts and core - normalise.GENERIC_TERMS <= covered:
         if all(set(part) <= normalise.GENERIC_TERMS for part in title.parts[: parts[0]]):
@@ -330,7 +361,10 @@ def _containment(
 def _shared_parts(
     title: Title, core: frozenset[str], local: frozenset[str], weights: TokenWeights
 ) -> list[int]:
-    """Return the indexes of parts that have only the shared name `core`, or its tour's name."""
+    """Return the indexes of the title's parts that consist only of the shared words `core`.
+
+    A part that names a tour of the shared act ("Queen Tour 2026") is included.
+    """
     return [
         n
         for n, part in enumerate(title.parts)
@@ -344,7 +378,13 @@ def _shared_parts(
 
 @dataclass(frozen=True)
 class Team:
-    """A team or player: the words of its name, its sport if known, True if a reserve team."""
+    """A team or player.
+
+    Attributes:
+        words: the words of its name.
+        discipline: its sport; None if the title does not name it.
+        is_reserve: True if it is a reserve team, such as "Bayern II".
+    """
 
     words: frozenset[str]
     discipline: str | None
@@ -355,7 +395,7 @@ Matchup = tuple[Team, Team]
 
 
 def read_matchup(title: str) -> Matchup | None:
-    """Return the two teams that a title names; None if it does not name two."""
+    """Return the two teams that the title of a sports event names; None if it does not."""
     played = next(
         (
             normalise.DISCIPLINES[word]
@@ -382,7 +422,7 @@ def _team(text: str, discipline: str | None) -> Team:
 
 
 def _name(given: tuple[str, ...]) -> frozenset[str]:
-    """Return the words of a team's name; a known team or country has one name for all languages."""
+    """Return the words of a team's name; a known team or country has one name in all languages."""
     words = tuple(
         w
         for w in given
@@ -411,7 +451,7 @@ def _name(given: tuple[str, ...]) -> frozenset[str]:
 
 
 def matchup_similarity(one: Matchup, other: Matchup) -> float:
-    """Return the certainty, from 0 to 1, that two matchups have the same teams in any order."""
+    """Return the certainty, from 0 to 1, that two titles name the same two teams, in any order."""
     straight = min(_team_similarity(one[0], other[0]), _team_similarity(one[1], other[1]))
     crossed = min(_team_similarity(one[0], other[1]), _team_similarity(one[1], other[0]))
     return max(straight, crossed)

@@ -1,7 +1,9 @@
-"""Calendars (ICS): icalendar parses a file, recurring-ical-events expands each series of events.
+"""Calendars (ICS): reads single and repeating events from an ICS file.
 
-Single events are read before series. Each series has 0.5 s of processor time. Once series without
-any event have used 3 s, each further series has 0.03 s, so hostile rules cannot stop the import.
+icalendar parses the file, and recurring-ical-events computes the dates of each series (repeating
+event). Single events are read before series. Each series may use 0.5 s of processor time. Once
+series without any event have used 3 s in all, each further series may use 0.03 s, so that hostile
+rules cannot stop the import.
 """
 
 import signal
@@ -32,15 +34,19 @@ _DAY = timedelta(days=1)
 
 
 def read_ics(data: bytes, task: reading.Task) -> reading.Found:
-    """Yield the occurrences within the task's dates; reject unreadable ones with the reason."""
+    """Yield the events of an ICS file that are within the task's dates.
+
+    A repeating event is one event for each of its dates. For unreadable entries, yield a rejection
+    with the reason.
+    """
     try:
         calendars = Calendar.from_ical(_unfolded(data), multiple=True)
     except (ValueError, RecursionError) as error:
-        reason = f"it cannot be read: {fields.single_line(error, 120)}"
+        reason = f"the entry cannot be read: {fields.single_line(error, 120)}"
         yield reading.RejectedEntry("the calendar", reason)
         return
     if not calendars:
-        yield reading.RejectedEntry("the calendar", "it is not one, or ends too early")
+        yield reading.RejectedEntry("the calendar", "the file is not a calendar, or ends too early")
     pending = [one for calendar in calendars for one in _series(calendar)]
     in_vain = 0.0
     for series, zone in sorted(pending, key=lambda one: _repeats(one[0])):
@@ -53,15 +59,19 @@ def read_ics(data: bytes, task: reading.Task) -> reading.Found:
 
 
 def _unfolded(data: bytes) -> str:
-    """Return the text with folded lines joined, as bytes, since some programs fold in a letter."""
+    """Return the text of an ICS file, with lines joined that were split ("folded") for length.
+
+    Lines are joined before decoding, since some programs fold within the bytes of a letter.
+    """
     lines = b"\n".join(line for line in data.splitlines() if line)
     return reading.decode(lines.replace(b"\n ", b"").replace(b"\n\t", b""))
 
 
 def _series(calendar: Component) -> Iterator[tuple[Series, ZoneInfo | None]]:
-    """Yield each event with the events that replace dates of it, and the file's time zone.
+    """Yield each series of a calendar, with the calendar's time zone (None if not named).
 
-    Some programs give all events one UID, so events with different starts count as different.
+    A series is an event that may repeat, and the events that replace single dates of it. Some
+    programs give all events one UID, so events with different starts count as different series.
     """
     if str(calendar.get("METHOD", "")).upper() == "CANCEL":
         return
@@ -88,25 +98,29 @@ def _repeats(series: Series) -> bool:
 def _expanded(
     series: Series, zone: ZoneInfo | None, task: reading.Task, seconds: float
 ) -> list[ProviderEvent | reading.RejectedEntry]:
-    """Return the events of a series, or one rejection if its rule takes too long to expand."""
+    """Return the events of a series; one rejection if its rule takes more than `seconds`."""
     titles = (fields.strip_markup(event.get("SUMMARY"), 60) for event in series)
     title = next(filter(None, titles), "untitled")
     try:
         with cpu_time_limit(seconds):
             return list(reading.guard(_occurrences(series, title, zone, task), title))
     except CpuTimeExceeded:
-        return [reading.RejectedEntry(title, "its rule takes too long to expand")]
+        return [reading.RejectedEntry(title, "the rule takes too long to expand")]
 
 
 class CpuTimeExceeded(BaseException):
-    """The error that a time limit was reached; no `Exception`, since a library could catch it."""
+    """Raised when a limit on processor time is reached.
+
+    It is not an `Exception`, since a library could catch that and continue.
+    """
 
 
 @contextmanager
 def cpu_time_limit(seconds: float) -> Iterator[None]:
-    """Raise `CpuTimeExceeded` in the main thread after `seconds` of processor time.
+    """Raise `CpuTimeExceeded` if the `with` block takes more than `seconds` of processor time.
 
-    The alarm repeats, because an exception that is raised during garbage collection is lost.
+    It works only in the main thread. The alarm repeats, because an exception that is raised during
+    garbage collection is lost.
     """
     armed = [True]
 
@@ -127,7 +141,7 @@ def cpu_time_limit(seconds: float) -> Iterator[None]:
 def _occurrences(
     series: Series, title: str, zone: ZoneInfo | None, task: reading.Task
 ) -> reading.Found:
-    """Yield the events of a series within the task's dates.
+    """Yield an event for each date of a series within the task's dates.
 
     Raises:
         UnreadableEntry: the series cannot be read; the message says why.
@@ -154,12 +168,15 @@ def _occurrences(
 
 
 def _event(event: Component, task: reading.Task) -> reading.Found:
-    """Yield one occurrence as an event, unless it is cancelled or outside the task's dates."""
+    """Yield one date of a series as an event, or a rejection if its title is missing.
+
+    Yield nothing if it is cancelled or outside the task's dates.
+    """
     if str(event.get("STATUS") or "").strip().upper() == "CANCELLED":
         return
     title = fields.strip_markup(event.get("SUMMARY"), fields.MAX_TITLE_LENGTH)
     if title is None:
-        yield reading.RejectedEntry("untitled", "it has no title")
+        yield reading.RejectedEntry("untitled", "the title is missing")
         return
     start, end, all_day = _span(event)
     groups = _all(event, "CATEGORIES")
@@ -182,23 +199,29 @@ def _event(event: Component, task: reading.Task) -> reading.Found:
 
 
 def _check(event: Component) -> None:
-    """Raise an error if an event cannot be expanded; icalendar only records such errors.
+    """Raise an error if the dates of an event cannot be computed.
+
+    icalendar itself only records errors in `event.errors`.
 
     Raises:
-        UnreadableEntry: the event has no start, a broken time or rule, or repeats within the hour.
+        UnreadableEntry: the event has no start, has a broken time or rule, or repeats every minute
+            or second.
     """
     for name, reason in event.errors:
         broken = [name] if name else [vital for vital in _VITAL if vital in str(reason)]
         if not _VITAL.isdisjoint(broken):
-            raise reading.UnreadableEntry(f"it cannot be read: {fields.single_line(reason, 120)}")
+            why = fields.single_line(reason, 120)
+            raise reading.UnreadableEntry(f"the entry cannot be read: {why}")
     if "DTSTART" not in event:
-        raise reading.UnreadableEntry("it has no start")
+        raise reading.UnreadableEntry("the start is missing")
     if "EXRULE" in event:
-        raise reading.UnreadableEntry("it has an EXRULE, which is no longer read")
+        raise reading.UnreadableEntry("the entry has an EXRULE, which is not supported")
     for rule in _all(event, "RRULE"):
         often = {str(freq).upper() for freq in rule.get("FREQ", [])} & {"SECONDLY", "MINUTELY"}
         if often:
-            raise reading.UnreadableEntry(f"it repeats {often.pop().lower()}")
+            raise reading.UnreadableEntry(
+                f"the event repeats {often.pop().lower()}, which is not supported"
+            )
 
 
 def _set_zone(event: Component, zone: tzinfo) -> None:
@@ -211,7 +234,10 @@ def _set_zone(event: Component, zone: tzinfo) -> None:
 
 
 def _ends_after_start(event: Component) -> bool:
-    """Return True if an event has an end after its start, both dates or both moments."""
+    """Return True if the event has an end (or duration) that is valid: after its start.
+
+    An end is also invalid if it is a date and the start is a time, or the other way round.
+    """
     start = event["DTSTART"].dt
     if "DTEND" not in event:
         return "DURATION" in event and event["DURATION"].dt > timedelta()
@@ -226,14 +252,17 @@ def _all(event: Component, name: str) -> list[Any]:
 
 
 def _coordinates(event: Component) -> tuple[float, float] | None:
-    """Return the event's own coordinates, or None."""
+    """Return the event's coordinates (`GEO`); None if they are missing or invalid."""
     given: Any = event.get("GEO")
     known = hasattr(given, "latitude")  # a broken value stays a text
     return fields.parse_coordinates(given.latitude, given.longitude) if known else None
 
 
 def _span(event: Component) -> tuple[When, When | None, bool]:
-    """Return start, end, and True if all-day; an all-day end in ICS is the day after the last."""
+    """Return start, end, and True if all-day.
+
+    The end of an all-day event is its last day; ICS files have the day after that.
+    """
     start, end = event["DTSTART"].dt, event["DTEND"].dt
     if isinstance(start, datetime):
         return When.of(start), When.of(end) if end > start else None, False

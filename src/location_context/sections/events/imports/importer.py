@@ -1,13 +1,15 @@
-"""Importer: stores the events of calendars, pages and tables, once or as feeds.
+"""Importer: stores events from the operator's calendar files, web pages and tables.
 
-An event without coordinates takes the calendar's point, region or country; if the calendar has
-none, the event is rejected. If a source can be read only in part, or all its entries are rejected,
-that is an error and changes nothing.
+A source is imported once, or again every hour as a feed. An event without coordinates takes the
+calendar's point, region or country; if the calendar has none, the event is rejected. If a source
+can be read only in part, or all its entries are rejected, an error is raised and stored events stay
+unchanged.
 
-Only one of several servers requests a feed, with the `ETag` and date of its last response. After a
-month it is read even if unchanged, since the window of stored dates has moved. A failed read
-changes nothing and records the reason. An empty calendar replaces stored events only if the
-operator allows that or, for a feed, if it is empty twice in a row: failing sources often send one.
+If several servers run, only one of them requests a feed. It sends the `ETag` and date of the last
+response, so that an unchanged feed is not sent again. After a month the feed is read even if
+unchanged, since the range of stored dates has moved. If reading fails, stored events stay and the
+reason is recorded. Failing sources often send an empty calendar. It replaces stored events only if
+the operator allows it or, for a feed, if it is empty twice in a row.
 """
 
 import asyncio
@@ -46,7 +48,7 @@ _POLL_SECONDS = 60.0
 
 
 class ImportRejected(OperatorError):
-    """The error raised when a whole source is rejected; `rejected` lists its wrong entries."""
+    """The error raised if a source cannot be imported; `rejected` has its unreadable entries."""
 
     def __init__(self, message: str, rejected: Sequence[RejectedEntry] = ()) -> None:
         super().__init__(message)
@@ -55,7 +57,10 @@ class ImportRejected(OperatorError):
 
 @dataclass(frozen=True)
 class ImportedCalendar:
-    """A calendar to store, its events and rejected entries; `former` is the one it replaces."""
+    """The result of reading a calendar: its events, and the entries that were rejected.
+
+    `former` is the stored calendar that this one replaces; None for a new calendar.
+    """
 
     calendar: Calendar
     events: list[ProviderEvent]
@@ -64,7 +69,7 @@ class ImportedCalendar:
 
 
 class Feeds:
-    """An importer of calendars, which also refreshes feeds."""
+    """Imports calendars, and refreshes those that are feeds."""
 
     def __init__(
         self, settings: Settings, clock: Clock, client: HttpClient, store: EventStore
@@ -77,7 +82,9 @@ class Feeds:
     async def import_calendar(
         self, calendar: Calendar, *, allow_empty: bool = False, progress: Progress | None = None
     ) -> ImportedCalendar:
-        """Import a file or address now; it replaces the calendar with the same name or source.
+        """Import a file or address now.
+
+        It replaces a stored calendar with the same name or source.
 
         Raises:
             ImportRejected: it cannot be read, or has no events although it had some before (unless
@@ -99,8 +106,8 @@ class Feeds:
             raise OperatorError(reason) from None
         if not imported.events and former and former.rows and not allow_empty:
             raise ImportRejected(
-                f"{source} holds no event from a month back to three years ahead, and gave "
-                f"{former.rows} before. Nothing was changed. --allow-empty drops them."
+                f"{source} has no event from a month ago to three years ahead; its last import had "
+                f"{former.rows}. Nothing was changed. To drop those, use --allow-empty."
             )
         return await self._store_calendar(replace(imported, former=former))
 
@@ -108,12 +115,12 @@ class Feeds:
         return await self._store.calendars()
 
     async def remove(self, name: str) -> bool:
-        """Drop a calendar by its name, id or source; return True if it was there."""
+        """Remove a calendar by its name, id or source; return True if it existed."""
         former = _first_of(await self._store.calendars(), name, canonical_source(name))
         return former is not None and await self._store.remove(former.id)
 
     async def refresh(self, calendar: Calendar) -> None:
-        """Request a feed again; store errors with the feed instead of raising them."""
+        """Request a feed again and store its events; if that fails, store the reason instead."""
         try:
             fetched = await self._fetch(calendar, self._conditions(calendar))
             if fetched.status == 304:
@@ -125,7 +132,7 @@ class Feeds:
                 await self._store_calendar(imported)
             else:
                 reason = (
-                    "it came without events; those it gave before stay unless it comes so again"
+                    "the calendar is empty now; its earlier events stay unless it is empty again"
                 )
                 await self._record_failure(calendar, reason, came_empty=True)
         except ImportRejected as error:
@@ -134,10 +141,12 @@ class Feeds:
             await self._record_failure(calendar, error.message)
         except Exception as error:  # noqa: BLE001  one feed must never end the refreshing of all
             structlog.get_logger().exception("feed_broke", feed=calendar.id)
-            await self._record_failure(calendar, f"it cannot be refreshed ({type(error).__name__})")
+            await self._record_failure(
+                calendar, f"the calendar cannot be refreshed ({type(error).__name__})"
+            )
 
     async def refresh_outdated(self) -> int:
-        """Refresh every feed last checked an hour ago or more; return the number of feeds."""
+        """Refresh every feed last checked at least an hour ago; return the number of feeds."""
         done = 0
         now = self._clock()
         while (calendar := await self._store.claim(now, now - _REFRESH_INTERVAL)) is not None:
@@ -157,7 +166,10 @@ class Feeds:
     async def _record_failure(
         self, calendar: Calendar, reason: str, *, came_empty: bool = False
     ) -> None:
-        """Store and log the reason of a failure; events and `ETag` of the feed stay unchanged."""
+        """Log why a feed could not be refreshed, and store the reason with the feed.
+
+        The events and the `ETag` of the feed stay unchanged.
+        """
         structlog.get_logger().warning("feed_failed", feed=calendar.id, why=reason)
         failed = msgspec.structs.replace(calendar, failed_with=reason, came_empty=came_empty)
         await self._store.update_calendar(failed)
@@ -170,7 +182,10 @@ class Feeds:
         return {name: value for name, value in given.items() if value}
 
     async def _fetch(self, calendar: Calendar, headers: Mapping[str, str]) -> Downloaded:
-        """Return the response of the calendar's address, or the bytes of its file."""
+        """Return the download of the calendar's address, or the bytes of its file.
+
+        `headers` are sent with the request.
+        """
         source = calendar.source
         if is_url(source):
             return await download(
@@ -178,7 +193,7 @@ class Feeds:
                 headers=headers,
             )  # fmt: skip
         if calendar.kind == "feed":
-            raise OperatorError(f"A feed needs an address; {source} is not one (http or https)")
+            raise OperatorError(f"A feed needs an http or https address, not {source}")
         data = await asyncio.to_thread(_read_file, source)
         return Downloaded(data, headers={}, final_url=source, status=200)
 
@@ -195,7 +210,10 @@ class Feeds:
     async def _read(
         self, calendar: Calendar, downloaded: Downloaded, progress: Progress | None = None
     ) -> ImportedCalendar:
-        """Read the events of a response; keep its `ETag` and date for the feed's next request."""
+        """Return the calendar with the events of a download.
+
+        The download's `ETag` and date are kept for the feed's next request.
+        """
         data, headers, now = downloaded.body, downloaded.headers, self._clock()
         calendar = msgspec.structs.replace(
             calendar, etag=headers.get("etag"), last_modified=headers.get("last-modified")
@@ -230,12 +248,15 @@ def canonical_source(source: str) -> str:
 
 
 def calendar_id(name: str) -> str:
-    """Return the id of a new calendar: a hash of its name or source."""
+    """Return the id of a new calendar: a hash of `name`, its name or source."""
     return "cal_" + hashlib.blake2b(name.encode(), digest_size=6).hexdigest()
 
 
 def _first_of(calendars: Sequence[Calendar], *names: str | None) -> Calendar | None:
-    """Return the calendar whose name, source or id is the earliest of `names`, or None."""
+    """Return the calendar whose name, source or id is among `names`, or None.
+
+    If several calendars match, the one that matches the earliest of `names` is returned.
+    """
     for name in filter(None, names):
         for one in calendars:
             if name in (one.name, one.source, one.id):
@@ -244,7 +265,10 @@ def _first_of(calendars: Sequence[Calendar], *names: str | None) -> Calendar | N
 
 
 def format_of(data: bytes) -> Format:
-    """Return the format by the first bytes: ICS, JSON-LD (also in a page), else CSV."""
+    """Return the format of a source by its first bytes.
+
+    This is ICS, JSON-LD (also within an HTML page), or else CSV.
+    """
     head = decode(data[:2000].removeprefix(codecs.BOM_UTF8)).lstrip().upper()
     if head.startswith(("BEGIN:VCALENDAR", "BEGIN:VEVENT")):
         return "ics"
@@ -252,7 +276,10 @@ def format_of(data: bytes) -> Format:
 
 
 def _chosen_format(calendar: Calendar, data: bytes) -> Format:
-    """Return the format of a calendar's data: a list in JSON only if `list_path` is set.
+    """Return the format in which to read a calendar's data.
+
+    This is a list in a JSON file if the calendar sets `list_path`; otherwise the first bytes
+    decide.
 
     Raises:
         ImportRejected: the calendar sets columns, but the data is not a table.
@@ -262,7 +289,7 @@ def _chosen_format(calendar: Calendar, data: bytes) -> Format:
     found = format_of(data)
     if calendar.columns and found != "csv":
         raise ImportRejected(
-            "it is not a table; --column is for tables and, with --list PATH, JSON"
+            "the file is not a table; --column is only for tables, or for JSON with --list PATH"
         )
     return found
 
@@ -270,7 +297,7 @@ def _chosen_format(calendar: Calendar, data: bytes) -> Format:
 async def read_calendar(
     task: Task, data: bytes, now: datetime, progress: Progress | None = None
 ) -> ImportedCalendar:
-    """Read the bytes of a calendar in a sandbox.
+    """Return the calendar of `task` with the events in `data`, which a sandbox reads.
 
     Raises:
         ImportRejected: the bytes could not be read to the end, or no entry could be read.
@@ -283,7 +310,7 @@ async def read_calendar(
     finally:
         reading.cancel()  # if the caller was cancelled, the process still runs
     if not events and any(entry.entries for entry in rejected):
-        raise ImportRejected(f"nothing in it could be read ({rejected[0].reason})", rejected)
+        raise ImportRejected(f"no entry could be read ({rejected[0].reason})", rejected)
     calendar = msgspec.structs.replace(
         task.calendar, rows=len(events), imported_at=now, checked_at=now,
         failed_with=None, came_empty=False,
@@ -308,6 +335,6 @@ def _events(
 
 
 def _digest(events: Sequence[ProviderEvent]) -> str:
-    """Return a hash of the events, whatever their order."""
+    """Return a hash of the events, which does not depend on their order."""
     lines = sorted(msgspec.json.encode(event) for event in events)
     return hashlib.blake2b(b"\n".join(lines), digest_size=12).hexdigest()

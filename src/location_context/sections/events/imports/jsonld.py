@@ -1,7 +1,8 @@
-"""JSON-LD: schema.org events in a page or a file.
+"""JSON-LD: reads schema.org events from a web page or a JSON file.
 
 A page is read by lxml's HTML parser, which does not expand entities that the page defines. Each
-script is parsed separately. The search for events uses no recursion, so deep nesting is harmless.
+script of the page is parsed separately. The search for events uses no recursion, so deep nesting is
+harmless.
 """
 
 from collections import deque
@@ -29,7 +30,7 @@ _CATEGORIES: dict[str, Category] = {
 
 
 def read_jsonld(data: bytes, task: reading.Task) -> reading.Found:
-    """Yield the events of a page or a file."""
+    """Yield the events of a page or file, and a rejection for each unreadable entry."""
     found = False
     for number, script in enumerate(_scripts(reading.decode(data).encode()), start=1):
         try:
@@ -44,7 +45,7 @@ def read_jsonld(data: bytes, task: reading.Task) -> reading.Found:
             yield from reading.guard(_event(node, title, task), location)
         found = found or (graph.get("@graph") if isinstance(graph, dict) else graph) == []
     if not found:
-        yield reading.RejectedEntry("the page", "it has no schema.org event with a date")
+        yield reading.RejectedEntry("the page", "the page has no schema.org event with a date")
 
 
 def _scripts(data: bytes) -> Iterator[bytes]:
@@ -62,7 +63,7 @@ def _scripts(data: bytes) -> Iterator[bytes]:
 
 
 def _events(graph: Any) -> Iterator[dict[str, Any]]:
-    """Yield every node that is an event with a start date, at any depth."""
+    """Yield every object of the JSON, at any depth, that is an event with a start date."""
     queue = deque([graph])
     while queue:
         node = queue.popleft()
@@ -83,18 +84,21 @@ def _types(node: dict[str, Any]) -> set[str]:
 
 
 def _local_name(value: Any) -> str:
-    """Return "Event" for "https://schema.org/Event" or "schema:Event"."""
+    """Return a schema.org name without its prefix.
+
+    Example: "Event" for "https://schema.org/Event" or "schema:Event".
+    """
     return str(value or "").rpartition("/")[2].rpartition(":")[2]
 
 
 def _event(node: dict[str, Any], title: str | None, task: reading.Task) -> reading.Found:
     if title is None:
-        raise reading.UnreadableEntry("it has no name")
+        raise reading.UnreadableEntry("the name is missing")
     status = _local_name(node.get("eventStatus"))
     if status == "EventCancelled":
         return
     if _local_name(node.get("eventAttendanceMode")) == "OnlineEventAttendanceMode":
-        raise reading.UnreadableEntry("it takes place online only")
+        raise reading.UnreadableEntry("the event takes place online only")
     place = _first_object(node.get("location"))
     coordinates = _coordinates(place)
     lat, lng = coordinates or (None, None)
@@ -122,14 +126,21 @@ def _event(node: dict[str, Any], title: str | None, task: reading.Task) -> readi
 
 
 def _uid(node: dict[str, Any], title: str, place: dict[str, Any]) -> str:
-    """Return an id with title and place, since all events of a page may have the page's address."""
+    """Return an id for an event, made of its address, title and place.
+
+    The address (or `@id`) alone would not do, since many pages give all events the page's address.
+    """
     named = _text(node.get("@id")) or _text(node.get("url"))
     at = _text(place.get("name")), _address(place.get("address")), str(_coordinates(place) or "")
     return " ".join(filter(None, (named, title, *at)))
 
 
 def _first_object(value: Any) -> dict[str, Any]:
-    """Return an object, or the first of a list; a text becomes an object's name. {} if none."""
+    """Return an object, or the first object of a list; {} if there is none.
+
+    A text such as "Town hall" becomes the object {"name": "Town hall"}. Locations on the web are
+    skipped.
+    """
     if isinstance(value, list):
         return next((one for one in map(_first_object, value) if one), {})
     if isinstance(value, str):
@@ -158,7 +169,7 @@ def _image(value: Any) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    """Return a text, the first text of a list, or the "@value" of an object; None if none."""
+    """Return a text, the first text of a list, or the "@value" of an object; else None."""
     one = value[0] if isinstance(value, list) and value else value
     one = one.get("@value") if isinstance(one, dict) else one
     return fields.single_line(one, fields.MAX_URL_LENGTH) if isinstance(one, str) else None

@@ -1,7 +1,7 @@
-"""Reading: turns a calendar, a page or a table into events, in a sandbox.
+"""Reading: turns a calendar, a page or a table into events, in a sandboxed process.
 
-The sandbox's process reads a `Task` from its first line of input, and then the data. It prints a
-line of JSON for each entry: a list of an event and a rejection, one of which is null. `ics`,
+The process reads a `Task` from its first line of input, and then the data. For each entry it prints
+a line of JSON: a list of an event and a rejection, one of which is null. The modules `ics`,
 `jsonld` and `tables` read the formats.
 """
 
@@ -34,11 +34,11 @@ FEED_CPU_SECONDS = 20  # of any format; less, since an untrusted feed is read ag
 # as many as fit into 16 MB, the largest file, at a usual size of 320 bytes; a server that
 # refreshes such a feed needs 85 MB for it meanwhile
 MAX_ENTRIES = 50_000
-MAX_REJECTED = 1_000  # nobody reads more
+MAX_REJECTED = 1_000  # more would not be read
 _WINDOW_BEFORE, _WINDOW_AHEAD = timedelta(days=31), timedelta(days=3 * 366)
 # programs use extreme dates for "never"; beyond these limits, converting time zones fails
 _MIN_DATE, _MAX_DATE = date(1000, 1, 1), date(9000, 12, 31)
-_NO_PLACE = "it names no place, and neither does the calendar"
+_NO_PLACE = "the entry names no place, and neither does the calendar"
 _DAY = timedelta(days=1)
 _MODULES: dict[Format, str] = {"ics": "ics", "jsonld": "jsonld", "csv": "tables", "list": "tables"}
 
@@ -46,8 +46,8 @@ _MODULES: dict[Format, str] = {"ics": "ics", "jsonld": "jsonld", "csv": "tables"
 class RejectedEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """An entry that could not be read: its location in the source, and the reason.
 
-    The `events` commands print it as JSON. `entries` is the number of rejected entries that it
-    reports: 0 for a remark on a column.
+    The `events` commands print it as JSON. `entries` is the number of entries that it stands for:
+    usually 1, more in a summary, and 0 for a warning.
     """
 
     location: str = msgspec.field(name="where")
@@ -59,11 +59,11 @@ Found = Iterator[ProviderEvent | RejectedEntry]
 
 
 class UnreadableEntry(Exception):
-    """The reason why an entry is rejected, as part of a sentence: "it has no title"."""
+    """Raised if an entry cannot be read. Its message is a clause: "the title is missing"."""
 
 
 class Task(msgspec.Struct, frozen=True):
-    """The instructions for the sandbox: calendar, format and dates; the data follows separately.
+    """The instructions for the sandbox: the calendar, its format, and the dates to read.
 
     Attributes:
         first, last: the first and last date of events to read, both included.
@@ -76,28 +76,28 @@ class Task(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, calendar: Calendar, format_: Format, today: date) -> "Task":
-        """Return a task for the stored dates: a month back and three years ahead."""
+        """Return a task that reads events from a month before until three years after today."""
         return cls(calendar, format_, today - _WINDOW_BEFORE, today + _WINDOW_AHEAD)
 
     @property
     def cpu_seconds(self) -> int:
-        """The limit on processor time, in seconds; it is lower for a feed."""
+        """The limit on the sandbox's processor time, in seconds; it is lower for a feed."""
         return FEED_CPU_SECONDS if self.calendar.kind == "feed" else CPU_SECONDS[self.format]
 
     @property
     def zone(self) -> ZoneInfo:
-        """The time zone for times without one, if neither event nor file has a time zone."""
+        """The calendar's time zone, else UTC; used for times if event and file name no zone."""
         return ZoneInfo(self.calendar.timezone or "UTC")
 
     def category(self, words: str) -> Category:
-        """Return the category for an event's words, else the calendar's category, else "other"."""
+        """Return the category that an event's words mean, else the calendar's, else "other"."""
         return fields.category_of(words) or self.calendar.category or "other"
 
     def placed(self, event: ProviderEvent) -> Found:
-        """Yield the event if it touches the task's dates; reject it if it has no place.
+        """Yield the event with a place and a new id; nothing if it is outside the task's dates.
 
-        An event without coordinates takes the calendar's place. Its new id is a hash of the source
-        id and the start.
+        An event without coordinates takes the calendar's place; if that has none either, yield a
+        rejection. The new id is a hash of the event's id in the source and its start.
         """
         last = event.end or event.start
         if event.start.day > self.last + _DAY or last.day < self.first - _DAY:
@@ -107,7 +107,7 @@ class Task(msgspec.Struct, frozen=True):
             place = msgspec.structs.replace(place, lat=calendar.lat, lng=calendar.lng)
         at_point = place.lat is not None
         if event.start.day < _MIN_DATE:
-            yield RejectedEntry(event.title[:60], f"its start is before {_MIN_DATE}")
+            yield RejectedEntry(event.title[:60], f"the start is before {_MIN_DATE}")
         elif not at_point and not calendar.country:
             yield RejectedEntry(event.title[:60], _NO_PLACE)
         else:
@@ -126,7 +126,7 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Reading(sandbox.Sandbox):
-    """One run of the sandbox on `data`. `found` blocks, so call it in a thread."""
+    """A sandboxed process that reads `data`. `found` blocks, so call it in a thread."""
 
     def __init__(self, data: bytes, task: Task) -> None:
         super().__init__(__name__, msgspec.json.encode(task) + b"\n" + data, task.cpu_seconds)
@@ -139,14 +139,14 @@ class Reading(sandbox.Sandbox):
         """
         line = msgspec.json.Decoder(tuple[ProviderEvent | None, RejectedEntry | None])
         for text in self.lines():
-            with contextlib.suppress(msgspec.DecodeError):  # the last one may be cut
+            with contextlib.suppress(msgspec.DecodeError):  # the last line may be incomplete
                 event, rejected = line.decode(text)
                 if one := event or rejected:
                     yield one
 
 
 def main() -> None:
-    """Run in the sandbox: read the task and the data from stdin, and print a line per entry."""
+    """Run in the sandbox: read task and data from stdin, and print a line of JSON per entry."""
     sandbox.confine()
     task = msgspec.json.decode(sys.stdin.buffer.readline(), type=Task)
     # import only the module that is needed: the libraries take a third of a second
@@ -160,7 +160,10 @@ def main() -> None:
 
 
 def _bounded(found: Found) -> Found:
-    """Yield at most `MAX_ENTRIES` events and `MAX_REJECTED` rejections; report any that follow."""
+    """Yield at most `MAX_ENTRIES` events and `MAX_REJECTED` rejections.
+
+    If there are more, a last rejection says so.
+    """
     stored = rejected = 0
     for one in found:
         if isinstance(one, RejectedEntry):
@@ -169,7 +172,7 @@ def _bounded(found: Found) -> Found:
                 yield one
         elif stored == MAX_ENTRIES:
             bound = f"{MAX_ENTRIES:,}"
-            reason = f"it has more than {bound} events; only the first {bound} are stored"
+            reason = f"the calendar has more than {bound} events; only the first {bound} are stored"
             yield RejectedEntry("the rest", reason, entries=0)
             break
         else:
@@ -181,13 +184,17 @@ def _bounded(found: Found) -> Found:
 
 
 def guard(found: Found, location: str) -> Found:
-    """Yield the events of one entry; turn an error in it into a rejection at `location`."""
+    """Yield from `found`; if that raises an error, yield a rejection with the reason instead.
+
+    So one unreadable entry does not stop the import. `location` is the entry's location in the
+    source.
+    """
     try:
         yield from found
     except UnreadableEntry as error:
         yield RejectedEntry(location, str(error))
     except Exception as error:  # noqa: BLE001  also unforeseen errors
-        yield RejectedEntry(location, f"it cannot be read: {fields.single_line(error, 120)}")
+        yield RejectedEntry(location, f"the entry cannot be read: {fields.single_line(error, 120)}")
 
 
 def local_zone(coordinates: tuple[float, float] | None, otherwise: Zone) -> ZoneInfo | Zone:
@@ -196,20 +203,25 @@ def local_zone(coordinates: tuple[float, float] | None, otherwise: Zone) -> Zone
 
 
 def parse_times(start: str, end: str | None, zone: ZoneInfo) -> tuple[When, When | None]:
-    """Return start and end (None if missing) of ISO 8601 texts; without offset, they are in `zone`.
+    """Return start and end from ISO 8601 texts; the end is None if its text is missing.
+
+    A time without an offset is in `zone`.
 
     Raises:
-        UnreadableEntry: a text is neither a date nor a moment.
+        UnreadableEntry: a text is neither a date nor a time.
     """
     try:
         return fields.parse_when(start, zone), fields.parse_when(end, zone) if end else None
     except ValueError:
-        reason = f"its dates cannot be read: {fields.single_line(start, 40)}"
+        reason = f"the dates cannot be read: {fields.single_line(start, 40)}"
         raise UnreadableEntry(reason) from None
 
 
 def decode(data: bytes) -> str:
-    """Return the text of UTF-8, UTF-16 with a byte order mark, or else Windows-1252 bytes."""
+    """Return the bytes as text, in the first of these encodings that fits.
+
+    UTF-16 if they begin with a byte order mark, UTF-8 if they are valid, or else Windows-1252.
+    """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
     try:
@@ -219,7 +231,7 @@ def decode(data: bytes) -> str:
 
 
 def decode_json(data: bytes) -> Any:
-    """Return the value of JSON; unescaped line breaks in strings, common in pages, are accepted.
+    """Return the decoded JSON; line breaks within strings, which many pages have, are accepted.
 
     Raises:
         UnreadableEntry: the data is not JSON, or is nested too deeply.
@@ -229,11 +241,11 @@ def decode_json(data: bytes) -> Any:
     except msgspec.DecodeError:
         pass
     except RecursionError:
-        raise UnreadableEntry("its JSON is nested too deeply") from None
+        raise UnreadableEntry("the JSON is nested too deeply") from None
     try:
         return json.loads(data, strict=False)
     except (ValueError, RecursionError) as error:
-        reason = f"it is not JSON: {fields.single_line(error, 120)}"
+        reason = f"the file is not JSON: {fields.single_line(error, 120)}"
         raise UnreadableEntry(reason) from None
 
 

@@ -36,25 +36,27 @@ _MAX_NAMED = 40  # columns named in an error
 
 
 def read_csv(data: bytes, task: reading.Task) -> reading.Found:
-    """Yield the events of a CSV table; unreadable rows are rejected with their line."""
+    """Yield the events of a CSV table, and a rejection with the line for each unreadable row."""
     rows = _rows(reading.decode(data))
     header = next(rows, None)
     columns = [name.strip().lower() for name in header[1]] if header and header[1] else []
     chosen = task.calendar.columns
     if missing := {"title", "start"} - {*columns, *chosen}:
         names = " and ".join(sorted(missing))
-        reason = f"it is not a calendar or a page, and as a table it lacks the columns {names}"
+        reason = (
+            f"the file is not a calendar or a page, and as a table it lacks the columns {names}"
+        )
         yield reading.RejectedEntry("line 1", f"{reason}; it has: {_named(columns)}")
         return
     lacking = [one for paths in chosen.values() for one in paths if one.lower() not in columns]
     if lacking:
-        reason = f"it lacks the chosen columns {', '.join(lacking)}; it has: {_named(columns)}"
+        reason = f"the table lacks the columns {', '.join(lacking)}; it has: {_named(columns)}"
         yield reading.RejectedEntry("line 1", reason)
         return
     for number, row in rows:
         location = f"line {number}"
         if row is None:
-            reason = "it is not CSV, or a quotation mark before it is not closed"
+            reason = "the file is not CSV, or a quotation mark before it is not closed"
             yield reading.RejectedEntry(location, reason)
         elif row:
             cells = dict(zip(columns, row, strict=False))
@@ -62,9 +64,10 @@ def read_csv(data: bytes, task: reading.Task) -> reading.Found:
 
 
 def read_list(data: bytes, task: reading.Task) -> reading.Found:
-    """Yield the events in a list of a JSON file; unreadable objects are rejected by number.
+    """Yield the events in a list of a JSON file, and a rejection for each unreadable object.
 
-    A column's path is reported only if no object has it, since many portals omit empty fields.
+    If no object has a column that the operator chose, a warning says so. Single objects may lack a
+    column, since many portals omit empty fields.
     """
     path = task.calendar.list_path or "."
     try:
@@ -74,7 +77,7 @@ def read_list(data: bytes, task: reading.Task) -> reading.Found:
         return
     entries = document if path == "." else fields.value_at(document, path)
     if not isinstance(entries, list):
-        reason = f"it has no list at {path}; its lists: {_named(_lists(document))}"
+        reason = f"the JSON has no list at {path}; its lists: {_named(_lists(document))}"
         yield reading.RejectedEntry("the file", reason)
         return
     for field, paths in task.calendar.columns.items():
@@ -91,11 +94,11 @@ def read_list(data: bytes, task: reading.Task) -> reading.Found:
             event = _event(partial(fields.value_at, entry), task)
             yield from reading.guard(event, location)
         else:
-            yield reading.RejectedEntry(location, "it is not an object")
+            yield reading.RejectedEntry(location, "the entry is not an object")
 
 
 def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
-    """Yield each row with the line on which it ends; None in place of an unreadable row."""
+    """Yield the number of the line on which each row ends, and its cells (None if unreadable)."""
     header = table.partition("\n")[0]
     reader = csv.reader(io.StringIO(table, newline=""), delimiter=max(",;\t", key=header.count))
     while True:
@@ -118,7 +121,7 @@ def _named(columns: Iterable[str]) -> str:
 
 
 def _lists(document: Any) -> list[str]:
-    """Return the paths of lists in a document, one or two keys deep."""
+    """Return the paths of lists in a JSON document, one or two keys deep, for an error message."""
     found = dict(document) if isinstance(document, dict) else {".": document}
     for key, part in [*found.items()]:
         if isinstance(part, dict):
@@ -127,7 +130,11 @@ def _lists(document: Any) -> list[str]:
 
 
 def _lacks(entry: Any, path: str) -> bool:
-    """Return True if a path is missing in an object; False if a value on the path is empty."""
+    """Return True if an object has no value at a path of keys.
+
+    Return False if a value before the end of the path is null or an empty list: other objects may
+    have the rest of the path.
+    """
     key, _, rest = path.partition(".")
     if isinstance(entry, list):
         if key.isdecimal():
@@ -141,7 +148,7 @@ def _lacks(entry: Any, path: str) -> bool:
 
 
 def _event(get: Get, task: reading.Task) -> reading.Found:
-    """Yield the event of a row, or the reason why it is rejected; `get` reads one of its columns.
+    """Yield the event of a row, or a rejection; `get` returns the value of a column.
 
     Raises:
         UnreadableEntry: the row cannot be read.
@@ -150,7 +157,7 @@ def _event(get: Get, task: reading.Task) -> reading.Found:
     point = [str(row["coordinates"])] if row["coordinates"] else []
     title = fields.strip_markup(row["title"], fields.MAX_TITLE_LENGTH)
     if title is None:
-        raise reading.UnreadableEntry("it has no title")
+        raise reading.UnreadableEntry("the title is missing")
     at = fields.parse_point(row["coordinates"]) or fields.parse_coordinates(row["lat"], row["lng"])
     placed_by = ("coordinates",) if row["coordinates"] else ("lat", "lng")
     if at is None and any(row[name] for name in placed_by):
@@ -163,7 +170,7 @@ def _event(get: Get, task: reading.Task) -> reading.Found:
     lat, lng = at or (None, None)
     start, end = _times(row, task, reading.local_zone(at, task.zone))
     if end is not None and (end.day < start.day or (end.at and start.at and end.at < start.at)):
-        raise reading.UnreadableEntry("it ends before it starts")
+        raise reading.UnreadableEntry("the end is before the start")
     venue, address = fields.strip_markup(row["venue"]), fields.strip_markup(row["address"])
     yield from task.placed(
         ProviderEvent(
@@ -183,10 +190,13 @@ def _event(get: Get, task: reading.Task) -> reading.Found:
 
 
 def _times(row: Mapping[str, Any], task: reading.Task, zone: ZoneInfo) -> tuple[When, When | None]:
-    """Return start and end; if a column has the time, only the dates of start and end are used."""
+    """Return the row's start and end.
+
+    If the time of day is in a column of its own, only the dates of start and end are used.
+    """
     start, end = row["start"].strip(), row["end"].strip()
     if not start:
-        raise reading.UnreadableEntry("it has no start")
+        raise reading.UnreadableEntry("the start is missing")
     found = _CLOCK.match(row["time"])
     if found or "time" in task.calendar.columns:
         start, end = start[:_DATE], end[:_DATE]
@@ -197,7 +207,10 @@ def _times(row: Mapping[str, Any], task: reading.Task, zone: ZoneInfo) -> tuple[
 
 
 def _value(name: str, get: Get, task: reading.Task) -> Any:
-    """Return a field's first non-empty value as text, else ""; `coordinates` may be an object."""
+    """Return the first non-empty value of a field's columns as text; "" if all are empty.
+
+    For the field `coordinates` the value may also be an object.
+    """
     chosen = task.calendar.columns.get(name)
     for path in chosen or (name,):
         value = get(path)

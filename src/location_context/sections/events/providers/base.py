@@ -1,4 +1,4 @@
-"""The interface of event providers, and the base class of those behind HTTP.
+"""The interface of event providers, and the base class of providers called over HTTP.
 
 A provider behind HTTP is called for one tile and one week at a time. A tile is a circle around the
 centre of a cell of a fixed grid, large enough to contain the search circle of every point in the
@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from location_context.errors import DAMAGED, ProviderError
+from location_context.errors import ProviderError
 from location_context.localisation.language import Language
 from location_context.point import EARTH_RADIUS_KM, canonical
 from location_context.sections import contract
@@ -30,8 +30,6 @@ from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
 Body = TypeVar("Body")
-# JSON values other than objects, so that one odd row does not make the whole body invalid
-Other = list[Any] | str | int | float | bool | None
 MAX_CACHED_EVENTS = 20_000  # in all cached results of a provider, about 22 MB
 _KM_PER_DEGREE = math.radians(1) * EARTH_RADIUS_KM
 _SIDE = 0.8  # smaller cells are shared by fewer points, larger ones fetch more unused events
@@ -40,11 +38,12 @@ _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
 
 
 class Grid:
-    """The tiles for search circles of `radius` km.
+    """A fixed grid on the Earth, so that nearby points share the results of providers.
 
-    A cell is a square with sides of `_SIDE` times the radius. Each row of cells, at one latitude,
-    has as many as fit around the Earth: fewer towards the poles, and none is cut at 180°. `reach`
-    is the radius of a tile's circle in whole km.
+    A tile is a circle around the centre of a cell; `reach` is its radius in whole km. It contains
+    the search circle of every point in the cell; `radius` is the radius of this circle in km. A
+    cell is a square with sides of `_SIDE` times `radius`. Each row of cells, at one latitude, has
+    as many cells as fit around the Earth: fewer towards the poles, with none cut at 180°.
     """
 
     def __init__(self, radius: float) -> None:
@@ -62,7 +61,7 @@ class Grid:
 
 
 def weeks_of(stay: Stay) -> list[Stay]:
-    """Return the weeks that the stay touches, from Monday to Sunday."""
+    """Return the weeks, from Monday to Sunday, that have a day of the stay."""
     monday = stay.start - timedelta(days=stay.start.weekday())
     count = (stay.end - monday).days // 7 + 1
     return [Stay(monday + n * _WEEK, monday + n * _WEEK + 6 * _DAY) for n in range(count)]
@@ -81,12 +80,12 @@ class Page:
     truncated: bool = False
 
     def joined(self, later: "Page") -> "Page":
-        """Return the events of both pages; if both have an event, the version in `later`."""
+        """Return a page with the events of both; an event on both pages is taken from `later`."""
         return Page(unique([*self.events, *later.events]), self.truncated or later.truncated)
 
 
 def unique(events: Iterable[ProviderEvent]) -> list[ProviderEvent]:
-    """Return each event once, by id and start, since providers repeat ids."""
+    """Return the events, only one of each id and start, since providers repeat events."""
     return list({(event.id, event.start): event for event in events}.values())
 
 
@@ -96,16 +95,13 @@ _SharedPage = tuple[datetime, datetime, list[ProviderEvent], int | bool]
 
 
 def pack(page: Page, fetched_at: datetime) -> bytes:
-    """Return a result and the time of its fetch as bytes, for other processes."""
+    """Return a page and the time of its fetch, encoded as bytes to share with other processes."""
     return msgspec.msgpack.encode((fetched_at, fetched_at, page.events, page.truncated))
 
 
-def unpack(data: bytes) -> tuple[Page, datetime] | None:
-    """Return the result that `pack` encoded; None if the data are damaged."""
-    try:
-        at, _, events, truncated = msgspec.msgpack.decode(data, type=_SharedPage)
-    except DAMAGED:
-        return None
+def unpack(data: bytes) -> tuple[Page, datetime]:
+    """Return the page that `pack` encoded, and the time of its fetch."""
+    at, _, events, truncated = msgspec.msgpack.decode(data, type=_SharedPage)
     return Page(events, bool(truncated)), at
 
 
@@ -117,9 +113,9 @@ class ProviderResult:
         status: the state to show in the response's `coverage`.
         events: the events, in the provider's order.
         as_of: the time at which they were fetched; None if they are computed offline.
-        reason: why events are missing or old; None if they are not.
-        notices: the notices of a provider's several sources, each by the part before the colon in
-            the ids of that source's events.
+        reason: the `degraded_reason` if events are missing or old, else None.
+        notices: the licence notices, for a provider that has several sources. The key is the part
+            before the colon in the ids of a source's events.
     """
 
     status: CoverageStatus
@@ -130,7 +126,7 @@ class ProviderResult:
 
     @property
     def degraded_reason(self) -> contract.DegradedReason | None:
-        """The reason why the result is degraded; None if another fetch would not add data."""
+        """The reason why events are missing or old; None if another fetch would not help."""
         failed = self.status in {"stale", "unavailable"}
         return self.reason or ("provider_unavailable" if failed else None)
 
@@ -154,7 +150,7 @@ class EventProvider(ABC):
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
-        """Build the provider for this process, from the parts in `context` that it needs.
+        """Return the provider, built from the parts of `context` that it needs.
 
         By default the constructor is called without arguments.
         """
@@ -165,12 +161,13 @@ class EventProvider(ABC):
     async def fetch_events(self, query: contract.Query, deadline: Deadline) -> ProviderResult:
         """Return the events of the query's stay around its point, 0.3 s before the deadline.
 
-        The result may have more events: `selection` removes those that are too far away, on other
-        dates or not observed at the point. A failure is reported in `status`, not raised.
+        The 0.3 s are needed to compose the answer. The result may have more events: `selection`
+        removes those that are too far away, on other dates or not observed at the point. A failure
+        is reported in `status`, not raised.
         """
 
     def state(self) -> contract.ProviderState:
-        """Return its present state, for `/v1/status`; by default it is always operational."""
+        """Return the provider's present state for `/v1/status`; by default always operational."""
         return contract.ProviderState(
             name=self.name,
             status="operational",
@@ -181,36 +178,40 @@ class EventProvider(ABC):
 
     @classmethod
     def label(cls, language: Language) -> str:
-        """Return the name that guests read in the widget; empty if it is not to be named."""
+        """Return the name that guests read in the widget; empty to leave the provider unnamed."""
         del language
         return cls.attribution.name if cls.attribution else ""
 
     async def dataset(self) -> contract.DatasetState | None:
-        """Return the imported dataset it answers from; None if it has none."""
+        """Return the state of the provider's imported data, such as calendars; None without any."""
         return None
 
     async def dataset_changed(self) -> bool:
-        """Return True if its dataset changed since the last call; called every two seconds."""
+        """Return True if the imported data changed since the last call.
+
+        The section calls this every two seconds, to drop outdated answers.
+        """
         return False
 
     def warnings(self) -> Sequence[str]:
-        """Return sentences that the operator should see."""
+        """Return warnings for the operator, each a sentence."""
         return ()
 
     async def close(self) -> None:  # noqa: B027  most providers have nothing to close
-        """Cancel the fetches under way."""
+        """Cancel running fetches, at shutdown."""
 
 
 class HttpEventProvider(EventProvider):
-    """A provider behind HTTP: its address, its parameters, and a table from its JSON to events.
+    """The base class of a provider over HTTP: a subclass sets its address, parameters and fields.
 
-    This class handles cache, budget, deadline, retries, breaker and late pages. `name`, `url`,
-    `params` and `fields` are enough for a provider that answers in one page. Override `fetch_pages`
-    for several pages, and `parse_event` if a table cannot describe the rows.
+    This class handles cache, call budget, deadline, retries, circuit breaker, and pages that come
+    after the deadline. `name`, `url`, `params` and `fields` are enough for a provider that answers
+    in one page. Override `fetch_pages` for several pages, and `parse_event` if paths in `fields`
+    cannot describe the rows.
 
-    A result is for a tile and a week (`Grid`), and serves all points and stays in them. `params`,
-    `fetch_pages` and `parse_event` therefore receive a query whose point is the tile's centre, in
-    the request's time zone, and whose stay is the week.
+    A result is for a tile (see `Grid`) and a week, and is used for all points and stays in them.
+    `params`, `fetch_pages` and `parse_event` therefore receive a query whose point is the tile's
+    centre, in the request's time zone, and whose stay is the week.
 
     Attributes:
         by_tile: True for queries of a tile and a week; False for the request's own query.
@@ -289,7 +290,6 @@ class HttpEventProvider(EventProvider):
             stale=self.stale,
             max_size=MAX_CACHED_EVENTS,
             size_of=lambda page: len(page.events) + 1,
-            on_join=lambda _: self.client.calls.join(),
             merge=Page.joined,
             sharing=Sharing(
                 context.shared_cache(),
@@ -305,7 +305,7 @@ class HttpEventProvider(EventProvider):
         return cls(context)
 
     def configured_url(self, context: SectionContext) -> str:
-        """Return the address to call; empty if it is not configured, such as without a key."""
+        """Return the address to call; empty if the provider is not configured (has no key)."""
         del context
         return self.url
 
@@ -315,19 +315,24 @@ class HttpEventProvider(EventProvider):
         return True
 
     def cache_key(self, query: contract.Query) -> Hashable:
-        """Return the key under which a result is cached: by default point, time zone and dates."""
+        """Return the key under which a result is cached.
+
+        By default it is the rounded point, its time zone and the dates.
+        """
         return rounded_point(query), query.point.timezone, query.stay
 
     def params(self, query: contract.Query) -> Mapping[str, str]:
-        """Return the parameters of the call, for the default `fetch_pages`."""
+        """Return the URL parameters of the call that the default `fetch_pages` makes."""
         raise NotImplementedError
 
     def headers(self) -> Mapping[str, str]:
-        """Return the headers to send besides the User-Agent, such as one with a key."""
+        """Return the HTTP headers to send besides User-Agent, such as one with an API key."""
         return {}
 
     async def fetch_pages(self, query: contract.Query) -> AsyncIterator[Page]:
-        """Yield the pages of events; the last is `truncated` if more events exist.
+        """Yield the provider's events for the query, page by page; by default a single page.
+
+        If the provider has more events, which are not read, the last page is `truncated`.
 
         Raises:
             ProviderError: a page could not be fetched.
@@ -336,7 +341,10 @@ class HttpEventProvider(EventProvider):
         yield Page(self.parse_events(rows, query))
 
     def read_rows(self, body: Any) -> list[Any]:
-        """Return the rows of a body; an error raised here counts as the provider's failure."""
+        """Return the list of rows (one per event) in the JSON body of an answer.
+
+        If this raises an error, the call to the provider counts as failed.
+        """
         return msgspec.convert(value_at(body, self.rows) if self.rows else body, list[Any])
 
     def parse_events(self, rows: Iterable[Any], query: contract.Query) -> list[ProviderEvent]:
@@ -344,7 +352,7 @@ class HttpEventProvider(EventProvider):
         return list(parse_rows(rows, lambda row: self.parse_event(row, query)))
 
     def parse_event(self, row: Any, query: contract.Query) -> ProviderEvent | None:
-        """Return the event of a row; None if the row is to be left out.
+        """Return the event in a row of the provider's answer; None to leave the row out.
 
         Raises:
             ValueError, KeyError, TypeError: the row lacks a required field, and is left out too.
@@ -358,30 +366,13 @@ class HttpEventProvider(EventProvider):
         parse: Callable[[Any], Body],
         path: str = "",
     ) -> Body:
-        """Return the result of `parse` for the JSON of one call; `path` is added to the address.
+        """Call the provider once and return `parse` of the JSON; `path` is added to the address.
 
         Raises:
             ProviderError: the call failed or the answer is unusable.
         """
         return await self.client.get_json(
             params, parse, path=path, headers=self.headers(), public=query.public
-        )
-
-    async def get_body(
-        self, query: contract.Query, params: Mapping[str, str], kind: type[Body]
-    ) -> Body:
-        """Call the provider and return its JSON as a Struct.
-
-        Only fields that `kind` declares are read.
-
-        Raises:
-            ProviderError: the call failed, or the answer does not match `kind`.
-        """
-        return await self.client.get(
-            params,
-            lambda response: response.json(kind),
-            headers=self.headers(),
-            public=query.public,
         )
 
     async def fetch_events(self, query: contract.Query, deadline: Deadline) -> ProviderResult:
@@ -405,7 +396,11 @@ class HttpEventProvider(EventProvider):
         return ProviderResult(status, events, as_of, reason)
 
     def _parts(self, query: contract.Query) -> list[tuple[contract.Query, Hashable]]:
-        """Return a query and a cache key for each week of the stay, at the point's tile."""
+        """Return the queries to make, each with its cache key.
+
+        With `by_tile` there is one for each week of the stay, at the centre of the point's tile.
+        Otherwise it is the request's own query.
+        """
         if not self.by_tile:
             return [(query, self.cache_key(query))]
         lat, lng = self.grid.centre(query.point.lat, query.point.lng)
@@ -416,7 +411,7 @@ class HttpEventProvider(EventProvider):
     async def _entry(
         self, part: contract.Query, key: Hashable, deadline: Deadline
     ) -> Entry[Page] | Exception:
-        """Return the events of a part by the deadline, or the error that prevented it."""
+        """Return the cached or fetched events for one of the queries, or the error if it failed."""
         try:
             return await self.cache.get(
                 key, lambda: self._pages(part), deadline, public=part.public
@@ -440,5 +435,5 @@ class HttpEventProvider(EventProvider):
 
 
 def rounded_point(query: contract.Query) -> tuple[float, float]:
-    """Return latitude and longitude rounded to 0.01°, so that nearby points share a result."""
+    """Return the query's coordinates rounded to 0.01°, so that nearby points share a result."""
     return round(query.point.lat, 2), round(query.point.lng, 2)

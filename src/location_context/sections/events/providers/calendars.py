@@ -1,4 +1,4 @@
-"""Calendars: the operator's own events, imported or from feeds, found by place and time."""
+"""Calendars: provides the events that the operator imported or reads from feeds."""
 
 import asyncio
 from collections import defaultdict
@@ -29,7 +29,7 @@ _DAY = timedelta(days=1)
 
 
 class Calendars(EventProvider):
-    """The operator's own events as a provider."""
+    """The provider of the operator's own events, which are in the database."""
 
     name = OWN_SOURCE
     order = 200
@@ -52,7 +52,7 @@ class Calendars(EventProvider):
         return language.gettext("local calendars")
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        """Return the stored events of the stay, near the point or of its whole country."""
+        """Return the stored events during the stay, near the point or of its whole country."""
         # stored dates are local to the event, and may differ by a day from those at the point
         days = Stay(query.dates.start - _DAY, query.dates.end + _DAY)
         try:
@@ -130,7 +130,11 @@ class Calendars(EventProvider):
 def _first_of_each_day(
     events: Sequence[ProviderEvent], query: Query, radius: float
 ) -> list[ProviderEvent]:
-    """Return the query's events: the first of each day, then the second of each day, and so on."""
+    """Return the events to choose from, in an order that is fair to every day of the stay.
+
+    First come the first events of each day, then the second ones, and so on. So if the list is cut,
+    no day loses all its events.
+    """
     by_day: dict[date, list[LocalEvent]] = defaultdict(list)
     for event in relevant_events(events, query.point, query.dates, radius):
         by_day[event.first_in(query.dates)].append(event)
@@ -147,7 +151,7 @@ def _start(event: LocalEvent) -> tuple[datetime, str, str]:
 
 
 def _as_of(events: Sequence[ProviderEvent], calendars: Sequence[Calendar]) -> datetime | None:
-    """Return the oldest import time among the calendars of these events, or None."""
+    """Return the time of the oldest import among these events' calendars, or None."""
     ids = {event.id.partition(":")[0] for event in events}
     times = [one.imported_at for one in calendars if one.id in ids and one.imported_at]
     return min(times, default=None)

@@ -11,7 +11,10 @@ from location_context.upstream.deadline import Deadline
 
 
 class FixedEvents(EventProvider):
-    """A provider of one made-up concert each evening; if `failing`, it does not answer."""
+    """A provider of one made-up concert each evening, for test keys.
+
+    If `failing`, it acts like a provider that does not answer.
+    """
 
     name = "test"
 
@@ -19,7 +22,7 @@ class FixedEvents(EventProvider):
         self._failing = failing
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        """Return the events of the stay; nothing is called."""
+        """Return a made-up concert for each day of the stay, without calling any provider."""
         del deadline
         if self._failing:
             return ProviderResult("unavailable")

@@ -1,8 +1,9 @@
-"""Public and school holidays and observances of the point's country, offline.
+"""Holidays: public and school holidays and observances of the point's country, offline.
 
-The holidays library is called for each subdivision in turn, to find the regions of each holiday;
-one of all subdivisions belongs to the whole country. Consecutive days with one name are one
-holiday. Names are in the query's language if possible, else in English or the country's language.
+The library `holidays` is called for each subdivision (such as a state) in turn, to find the regions
+that observe each holiday. A holiday of all subdivisions belongs to the whole country. Consecutive
+days with the same name are one holiday. Names are in the query's language if possible, else in
+English or the country's language.
 """
 
 import asyncio
@@ -50,7 +51,7 @@ MAX_CACHED_YEARS = 1000  # each of one country in one language
 
 
 class Days(NamedTuple):
-    """A holiday of the library: consecutive days with the same name."""
+    """A holiday as the library `holidays` has it: consecutive days with the same name."""
 
     first: date
     last: date
@@ -59,7 +60,11 @@ class Days(NamedTuple):
 
 
 class HolidayRecord(msgspec.Struct, frozen=True):
-    """A holiday and its area: a city (the library's key), else regions, else the whole country."""
+    """A holiday and the area that observes it.
+
+    The area is a city (by its key in the library `holidays`), or else the regions (ISO 3166-2), or
+    else the whole country.
+    """
 
     days: Days
     library_category: str
@@ -75,10 +80,11 @@ _Records = tuple[HolidayRecord, ...]
 
 
 class Holidays(EventProvider):
-    """The holidays library as a provider; recently used years are cached.
+    """The provider of holidays from the library `holidays`; recently used years are cached.
 
     Years are computed in a separate thread, so that work in other threads (such as slow name
-    look-ups) does not delay them. A year that is late is cached for the next caller.
+    look-ups) does not delay them. A year that is computed after the deadline is still cached for
+    later queries.
     """
 
     name = "holidays"
@@ -102,7 +108,10 @@ class Holidays(EventProvider):
         self._in_flight: SingleFlight[_Records] = SingleFlight()
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        """Return the country's holidays during the stay; the selection checks their regions."""
+        """Return all holidays of the point's country during the stay.
+
+        Holidays of other regions are included; `selection` removes them.
+        """
         point, stay = query.point, query.dates
         if point.country is None or point.country not in self._countries:
             return ProviderResult("not_covered")
@@ -122,7 +131,7 @@ class Holidays(EventProvider):
         """Return the holidays of a year, cached or computed.
 
         Raises:
-            TimeoutError: the deadline came first; the computation continues.
+            TimeoutError: the deadline has passed; the computation continues.
         """
         if (cached := self._cache.get(year)) is not None:
             return cached
@@ -141,7 +150,11 @@ class Holidays(EventProvider):
 
 
 def events_of(records: Iterable[HolidayRecord], stay: Stay, point: Point) -> list[ProviderEvent]:
-    """Return the holidays of the stay in the point's country; the selection checks regions."""
+    """Return the holidays during the stay as events of the point's country.
+
+    Holidays of other regions are included, since `selection` removes them. Holidays of other cities
+    are not included.
+    """
     country = point.country or ""
     events = [
         _event(record, country)
@@ -179,7 +192,7 @@ def _event(record: HolidayRecord, country: str) -> ProviderEvent:
 
 
 def _with_unique_ids(events: list[ProviderEvent]) -> list[ProviderEvent]:
-    """Return the events; a number is added to the id of each further event with the same id."""
+    """Return the events; if several have the same id, a number is added to all but the first."""
     counts: Counter[str] = Counter()
     numbered = []
     for event in events:
@@ -192,7 +205,10 @@ def _with_unique_ids(events: list[ProviderEvent]) -> list[ProviderEvent]:
 def holidays_of_year(
     country: str, year: int, language: str | None, *, school_alone: bool = False
 ) -> tuple[HolidayRecord, ...]:
-    """Return all holidays that begin in the year; `language` is a tag of the library."""
+    """Return all holidays that begin in the year; if `school_alone`, only school holidays.
+
+    `language` is a language tag of the library `holidays`.
+    """
     found: list[HolidayRecord] = []
     seen: set[tuple[date, str]] = set()
     supported = _entity(country).supported_categories
@@ -211,7 +227,7 @@ def holidays_of_year(
 def _of_category(
     country: str, year: int, language: str | None, category: str
 ) -> list[HolidayRecord]:
-    """Return the holidays of one of the library's categories, each with its area."""
+    """Return the holidays of one of the library's categories, with the area that observes each."""
     keys = _entity(country).subdivisions
     codes_by_key = {key: code for key in keys if (code := subdivisions.iso_3166_2(country, key))}
     national = _holidays(country, None, year, language, category)
@@ -242,7 +258,7 @@ def _of_category(
 def _holidays(
     country: str, key: str | None, year: int, language: str | None, category: str
 ) -> set[Days]:
-    """Return the holidays that begin in the year in a country, or in its subdivision `key`."""
+    """Return the holidays of the country, or of its subdivision `key`, that begin in the year."""
     # school holidays cross New Year
     years = (year - 1, year, year + 1) if category == "school" else (year,)
     time.sleep(0)  # release the interpreter's lock, for which the event loop would wait 5 ms
@@ -272,13 +288,19 @@ def _single_days(
 
 
 def _label(found: Any, name: str) -> str:
-    """Return the words that mark an estimated date in the library's language: "(estimated)"."""
+    """Return the words that the library adds to a name if the date is estimated.
+
+    Example: "(estimated)". `name` is the attribute of the library that has these words.
+    """
     pattern = getattr(found, name, None)
     return re.sub(r"\s*%s\s*", "", found.tr(pattern)) if pattern else ""
 
 
 def language_of(country: str, locale: Locale) -> str | None:
-    """Return the library's tag for the locale's language, else English; None if it has no tags."""
+    """Return the language tag of the library `holidays` that fits the locale, else English.
+
+    Return None if the library has no translations for the country.
+    """
     known = _entity(country).supported_languages
     if not known:
         return None

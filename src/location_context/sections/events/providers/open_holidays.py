@@ -1,9 +1,10 @@
 """OpenHolidays: school holidays, fetched for one country and its years at a time.
 
-A row names subdivisions, groups (kinds of schools, or communities) or both. A row for a minority of
-schools is used only for regions without other rows. A row tagged `Exception`, for a few places or
-one school, is left out. Districts without an ISO code count as their canton if the row names more
-than half of them. The names of subdivisions are in `open_holidays.toml`.
+Each row of an answer is a holiday. It names the subdivisions that observe it, or groups (kinds of
+schools, or communities), or both. A row for a minority of schools is used only for regions without
+other rows. A row tagged `Exception`, for a few places or one school, is left out. Districts without
+an ISO code count as their canton if the row names more than half of them. The names of subdivisions
+are in `open_holidays.toml`.
 """
 
 from collections.abc import AsyncIterator, Hashable, Iterable, Sequence
@@ -30,8 +31,8 @@ _PROVINCES = frozenset[str]().union(*PROVINCES_BY_REGION.values())
 class _Tables(msgspec.Struct, frozen=True):
     """The tables in `open_holidays.toml`: the countries, and ISO 3166-2 codes for their parts.
 
-    `regions` and `provinces` have codes by OpenHolidays' name; `districts` has the number of
-    districts of each canton.
+    `regions` and `provinces` have the codes for OpenHolidays' own names; `districts` has the number
+    of districts of each canton.
     """
 
     countries: frozenset[str]
@@ -45,7 +46,10 @@ TABLES = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), t
 
 
 class OpenHolidays(HttpEventProvider):
-    """The provider. Its licence allows storing its answers, and sharing them between processes."""
+    """The provider of school holidays from OpenHolidays.
+
+    Its licence allows storing its answers, and sharing them between processes.
+    """
 
     name = "open_holidays"
     order = 300
@@ -73,7 +77,7 @@ class OpenHolidays(HttpEventProvider):
         return query.point.country in TABLES.countries
 
     def cache_key(self, query: Query) -> Hashable:
-        """Return country, years and language: titles are in the query's language."""
+        """Return country, first and last year, and language (since titles are translated)."""
         tag = query.language.locale.language.upper()
         return query.point.country, query.dates.start.year, query.dates.end.year, tag
 
@@ -81,7 +85,7 @@ class OpenHolidays(HttpEventProvider):
         return {"Accept": "application/json"}
 
     async def fetch_pages(self, query: Query) -> AsyncIterator[Page]:
-        """Yield one page of the holidays of all the country's regions in the years of the stay."""
+        """Yield one page with the school holidays of the whole country in the years of the stay."""
         country = query.point.country or ""
         params = {
             "countryIsoCode": country,
@@ -93,7 +97,10 @@ class OpenHolidays(HttpEventProvider):
 
 
 def parse_holidays(rows: Sequence[Any], country: str, language: Language) -> list[ProviderEvent]:
-    """Return the school holidays of an answer; a minority's only for regions without others."""
+    """Return the school holidays in the rows of an answer.
+
+    Holidays of a minority of schools are used only for regions that have no other holidays.
+    """
 
     def parse(*, minority: bool) -> list[ProviderEvent]:
         chosen = (row for row in rows if _is_for_minority(_codes(row, "groups")) is minority)
@@ -106,7 +113,10 @@ def parse_holidays(rows: Sequence[Any], country: str, language: Language) -> lis
 
 
 def _merge_provinces(events: Iterable[ProviderEvent]) -> list[ProviderEvent]:
-    """Merge events of single provinces with equal dates; all provinces of a region become it."""
+    """Merge events of single provinces that have the same title and dates.
+
+    If the merged event has all provinces of a region, the region replaces them.
+    """
     merged: dict[object, ProviderEvent] = {}
     for event in events:
         of_provinces = not _PROVINCES.isdisjoint(event.regions)
@@ -142,7 +152,8 @@ def _holiday(row: Any, country: str, language: Language) -> ProviderEvent | None
 def regions_of(subdivisions: Sequence[str], groups: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the sorted ISO 3166-2 codes of the regions and provinces that a row names.
 
-    `groups` are used only if there are no subdivisions; otherwise they name the kinds of schools.
+    `groups` are read as regions only if there are no subdivisions; otherwise they are kinds of
+    schools.
     """
     found: set[str] = set()
     for name in subdivisions or groups:
@@ -165,12 +176,12 @@ def _codes(row: Any, name: str) -> list[str]:
 
 
 def _is_for_minority(groups: Sequence[str]) -> bool:
-    """Return True if all groups are schools that only a minority of children attends."""
+    """Return True if the groups are all schools that only a minority of children attends."""
     return bool(groups) and TABLES.minority_schools.issuperset(groups)
 
 
 def _is_exception(tags: object) -> bool:
-    """Return True if the row has the tag `Exception`; tags are a text with commas, or a list."""
+    """Return True if the row has the tag `Exception`; tags are a comma-separated text or a list."""
     words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list) else ()
     return any(str(word).strip() == "Exception" for word in words)
 

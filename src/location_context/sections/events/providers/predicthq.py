@@ -1,9 +1,9 @@
-"""PredictHQ: ranked events within a radius that are active during the stay, the highest rank first.
+"""PredictHQ: events around a point during the stay, ranked by importance.
 
-A location is [lng, lat]. Times are in UTC with the zone in another field; without a zone they are
-local to the event. Cancelled and deleted events are left out, and kinds that nobody attends
-(disasters, delays). Events not announced yet (`predicted`) are requested if the plan has them.
-On times see `docs/decisions/events.md`.
+In PredictHQ's answers a location is [lng, lat]. Times are in UTC, and another field has the time
+zone; without a zone they are local to the event. Cancelled and deleted events are left out, and
+kinds that nobody attends (disasters, delays). Events not announced yet (`predicted`) are requested
+if the plan has them. `docs/decisions/events.md` has more on times.
 """
 
 from collections.abc import AsyncIterator
@@ -42,7 +42,10 @@ _SCOPES: dict[str, Scope] = {"country": "country", "region": "region", "county":
 
 
 class Body(msgspec.Struct):
-    """One page of `results`; `overflow` is true if the plan hides some of the `count` events."""
+    """One page of an answer: `results` has its events, `count` the number on all pages.
+
+    `overflow` is true if the plan hides some of the events.
+    """
 
     results: list[Any]
     count: Any = None
@@ -55,7 +58,10 @@ class Body(msgspec.Struct):
 
 
 class PredictHQ(base.HttpEventProvider):
-    """The provider. It requests no public and school holidays: other sources have better ones."""
+    """The provider of events from PredictHQ.
+
+    It requests no public and school holidays, since other sources have better ones.
+    """
 
     name = "predicthq"
     order = 500
@@ -79,7 +85,7 @@ class PredictHQ(base.HttpEventProvider):
         return {"Authorization": f"Bearer {self._token.reveal()}"}
 
     async def fetch_pages(self, query: Query) -> AsyncIterator[base.Page]:
-        """Yield pages, the highest ranks first, until `MAX_PAGES` or the budget is spent."""
+        """Yield pages, the most important events first, up to `MAX_PAGES` or the call budget."""
         params = self.params(query)
         body = await self._first_page(query, params)
         yield base.Page(self.parse_events(body.results, query))
@@ -95,7 +101,7 @@ class PredictHQ(base.HttpEventProvider):
             yield base.Page(truncated=True)
 
     async def _first_page(self, query: Query, params: dict[str, str]) -> Body:
-        """Return the first page; ask for unannounced events too, unless the plan refuses them."""
+        """Return the first page, with events not announced yet if the operator's plan has them."""
         refused_until = self._predicted_refused_until
         if refused_until is not None and self.clock() < refused_until:
             params["state"] = "active"
@@ -110,7 +116,9 @@ class PredictHQ(base.HttpEventProvider):
         return body
 
     async def _page(self, query: Query, params: dict[str, str], offset: int) -> Body:
-        return await self.get_body(query, {**params, "offset": str(offset)}, Body)
+        return await self.get_json(
+            query, {**params, "offset": str(offset)}, lambda body: msgspec.convert(body, Body)
+        )
 
     def params(self, query: Query) -> dict[str, str]:
         categories = [name for name in _CATEGORIES if not name.endswith("-holidays")]
@@ -122,7 +130,7 @@ class PredictHQ(base.HttpEventProvider):
             "active.tz": query.point.timezone,
             "category": ",".join(categories),
             "state": "active,predicted",
-            "brand_unsafe.exclude": "true",  # the widget stands on a hotel's page
+            "brand_unsafe.exclude": "true",  # the widget is part of a hotel's page
             "sort": "rank",  # the highest first; "-rank" is the lowest first
             "limit": str(PAGE_SIZE),
         }
@@ -132,7 +140,9 @@ class PredictHQ(base.HttpEventProvider):
 
 
 def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
-    """Return the event of a row, or None if it is left out; `local_zone` is the point's time zone.
+    """Return the event in a row of the answer; None if it is to be left out.
+
+    `local_zone` is the time zone of the query's point, for events without a zone.
 
     Raises:
         ValueError, KeyError, TypeError: the row lacks a required field.
@@ -163,13 +173,13 @@ def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
 def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None, bool]:
     """Return start, end, and True if the event lasts whole days.
 
-    Some events run from local midnight to the last second of a day. With a time zone, this means
-    that their hours are unknown: dates and False are returned. Without one ("floating"), they last
+    Some events run from local midnight to the last second of a day. If such an event has a time
+    zone, its hours are unknown: return only dates, and False. If it has none ("floating"), it lasts
     whole days.
     """
     named = row.get("timezone")
     if (local := fields.optional_zone(named)) is None and named:
-        raise ValueError("its time zone is unknown")
+        raise ValueError("the event's time zone is unknown")
     start = _moment(row["start"], local, local_zone)
     end = _moment(row["end"], local, local_zone) if row.get("end") else None
     if end is not None and end <= start:
@@ -184,7 +194,11 @@ def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None
 
 
 def _moment(text: str, zone: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
-    """Return a UTC text's moment in `zone`; if that is None, its clock time in `local_zone`."""
+    """Return the time of an ISO 8601 text in UTC, converted to `zone`.
+
+    If `zone` is None, the text has the local time of an event whose zone is unknown. Return this
+    time in `local_zone`, without converting it.
+    """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -192,7 +206,7 @@ def _moment(text: str, zone: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
 
 
 def _place(row: dict[str, Any]) -> Place:
-    """Return the event's place; coordinates are required, since results are searched by radius."""
+    """Return the event's place; without coordinates, raise ValueError."""
     geometry: dict[str, Any] = fields.value_at(row, "geo.geometry") or {}
     is_point = geometry.get("type") == "Point"
     pair: list[Any] = row.get("location") or (geometry["coordinates"] if is_point else [])
@@ -202,5 +216,5 @@ def _place(row: dict[str, Any]) -> Place:
     address = ", ".join(line.strip() for line in str(named or "").splitlines() if line.strip())
     place = fields.parse_place(venue.get("name"), address, pair[1], pair[0])
     if place.lat is None:
-        raise ValueError("no coordinates")
+        raise ValueError("the event has no coordinates")
     return place

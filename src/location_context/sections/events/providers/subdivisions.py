@@ -1,9 +1,10 @@
 """Subdivisions of countries: their ISO 3166-2 codes, places and holidays.
 
-The holidays library names subdivisions by the suffix of their ISO code, with exceptions. Cities
-with their own holidays are circles. Names without a code or circle (the west of New South Wales)
-are left out, as are those that the library also has as a country. Where school holidays differ by
-province, a map gives the province of a point. The tables are in `subdivisions.toml`.
+The library `holidays` names a subdivision by the suffix of its ISO code, with exceptions. A city
+with holidays of its own is described by a circle. Subdivisions without code or circle (the west of
+New South Wales) are left out, as are those that the library also has as countries. Where school
+holidays differ by province, a map gives the province of a point. The tables are in
+`subdivisions.toml`.
 """
 
 import math
@@ -18,7 +19,7 @@ _CELL_HEIGHT, _CELL_WIDTH = 0.05, 0.075  # degrees
 
 
 class City(msgspec.Struct, frozen=True):
-    """A city as a circle, with its radius in km and the key of the subdivision around it."""
+    """A city as a circle: centre, radius in km, and the key of the subdivision around it."""
 
     lat: float
     lng: float
@@ -40,10 +41,11 @@ class _Area(msgspec.Struct, frozen=True):
 
 
 class ProvinceMap(msgspec.Struct, frozen=True):
-    """A map of provinces: `cells` has a line of characters for each row, from `north` and `west`.
+    """A map of provinces, as a grid of cells of 0.05° latitude and 0.075° longitude.
 
-    `codes` has the ISO 3166-2 code for each character. `region` is the region of all its provinces;
-    it is empty if each province's code begins with the code of its region.
+    `cells` has a line of text for each row of cells, from `north` on, and a character for each
+    cell, from `west` on. `codes` has the ISO 3166-2 code for each character. `region` is the region
+    of all provinces; it is empty if each province's code begins with the code of its region.
     """
 
     north: float
@@ -53,7 +55,7 @@ class ProvinceMap(msgspec.Struct, frozen=True):
     codes: dict[str, str]
 
     def province_at(self, point: Point) -> str | None:
-        """Return the ISO 3166-2 code of the province in the point's cell, or None."""
+        """Return the ISO 3166-2 code of the province at the point; None if outside the map."""
         rows = self.cells.splitlines()
         row = math.floor((self.north - point.lat) / _CELL_HEIGHT)
         column = math.floor((point.lng - self.west) / _CELL_WIDTH)
@@ -89,9 +91,9 @@ PROVINCES_BY_REGION = _TABLES.provinces_by_region()
 
 
 def iso_3166_2(country: str, key: str) -> str | None:
-    """Return the ISO 3166-2 code for the library's key of a subdivision.
+    """Return the ISO 3166-2 code of a subdivision, by its key in the library `holidays`.
 
-    None for cities, countries and areas without a code.
+    Return None for cities, countries and areas without a code.
     """
     if key in cities_of(country) or key in _TABLES.separate_countries.get(country, ()):
         return None
@@ -99,20 +101,21 @@ def iso_3166_2(country: str, key: str) -> str | None:
 
 
 def cities_of(country: str) -> Mapping[str, City]:
-    """Return the cities that have holidays of their own, by their keys in `holidays`."""
+    """Return the cities that have holidays of their own, by key in the library `holidays`."""
     return _TABLES.cities.get(country, {})
 
 
 def observes_catholic_holidays(point: Point) -> bool:
-    """Return True if the point observes holidays of Catholic municipalities (in Bavaria).
+    """Return True if a point in Bavaria observes the holidays of Catholic municipalities.
 
-    Nearly all of Bavaria observes Assumption Day, except the listed areas of Franconia.
+    The point is assumed to be in Bavaria. Nearly all of it observes Assumption Day, except parts of
+    Franconia, which a table lists.
     """
     return not any(area.contains(point) for area in _TABLES.protestant_areas)
 
 
 def collapse_provinces(codes: Iterable[str]) -> tuple[str, ...]:
-    """Return sorted codes; if all provinces of a region are given, its code replaces theirs."""
+    """Return the codes, sorted; complete sets of a region's provinces become the region's code."""
     found = set(codes)
     for region, provinces in PROVINCES_BY_REGION.items():
         if provinces <= found:
@@ -121,7 +124,11 @@ def collapse_provinces(codes: Iterable[str]) -> tuple[str, ...]:
 
 
 def province_of(point: Point) -> str | None:
-    """Return the ISO 3166-2 code of the point's province; None if no map has it in its region."""
+    """Return the ISO 3166-2 code of the province at the point.
+
+    Return None if no map has the point, or if the map's province is in none of the regions in which
+    the point may lie.
+    """
     province_map = PROVINCE_MAPS.get(point.country or "")
     province = province_map.province_at(point) if province_map else None
     if province_map is None or province is None:
@@ -131,9 +138,9 @@ def province_of(point: Point) -> str | None:
 
 
 def is_observed_at(regions: tuple[str, ...], point: Point) -> bool | None:
-    """Return True if the point observes an event of these regions; None if that is unknown.
+    """Return True if an event that only these regions observe is observed at the point.
 
-    It is known if the result is the same for every region in which the point may lie.
+    If the point may lie in several regions and the answer depends on which, return None.
     """
     if not regions:
         return True

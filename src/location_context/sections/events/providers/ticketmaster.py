@@ -1,11 +1,11 @@
 """Ticketmaster Discovery v2: events with a venue; 5 calls a second and 5,000 a day are free.
 
-Its pages end at 1,000 events, fewer than a week has in a large city. Such a week is fetched day by
-day; if even a day has more, the most relevant 1,000 are used.
+At most 1,000 events of a query can be read page by page, fewer than a week has in a large city.
+Such a week is fetched day by day; if even a day has more, the most relevant 1,000 are used.
 
-Coordinates are texts, and a missing time zone is that of the venue. If a time is to be announced,
-only the date is used. Tests, cancelled events and add-ons (parking, vouchers, upgrades) are left
-out.
+In the answers, coordinates are texts. If an event has no time zone, its venue's is used. If a time
+is to be announced, only the date is used. Tests, cancelled events and add-ons (parking, vouchers,
+upgrades) are left out.
 """
 
 import asyncio
@@ -68,10 +68,14 @@ _GEOHASH_DIGITS = "0123456789bcdefghjkmnpqrstuvwxyz"
 
 
 class _Call(NamedTuple):
-    """One call to make: a page of the events of `days`."""
+    """A call to make: it fetches page number `page` of the events on `days`."""
 
     days: Stay
     page: int
+
+
+# JSON values other than objects, so that one odd row does not make the whole body invalid
+_Other = list[Any] | str | int | float | bool | None
 
 
 class _RowEmbedded(TypedDict, total=False):
@@ -79,7 +83,7 @@ class _RowEmbedded(TypedDict, total=False):
 
 
 class _Row(TypedDict, total=False):
-    """The fields of a row that are read; each accepts any JSON value."""
+    """The fields of an event in an answer that are read; each accepts any JSON value."""
 
     id: Any
     name: Any
@@ -89,30 +93,30 @@ class _Row(TypedDict, total=False):
     classifications: Any
     images: Any
     priceRanges: Any
-    _embedded: _RowEmbedded | base.Other
+    _embedded: _RowEmbedded | _Other
 
 
 class _Embedded(msgspec.Struct):
-    events: list[_Row | base.Other] = []
+    events: list[_Row | _Other] = []
 
 
 class Body(msgspec.Struct):
-    """One page of an answer; `_embedded` is missing if the page has no events."""
+    """One page of Ticketmaster's answer; `_embedded` is missing if the page has no events."""
 
     page: dict[str, Any]
     embedded: _Embedded = msgspec.field(name="_embedded", default_factory=_Embedded)
 
     @property
     def total(self) -> int:
-        """The number of events on all pages; 0 if it is not given."""
+        """The number of events on all pages; 0 if the answer does not state it."""
         return int(fields.optional_number(self.page.get("totalElements")) or 0)
 
 
 class Ticketmaster(base.HttpEventProvider):
-    """The provider.
+    """The provider of events from Ticketmaster.
 
-    Its branding guide requires its logo, which a text notice cannot show. The notice has the text
-    and link of the logo in Ticketmaster's widget; the operator must place the logo.
+    Its branding guide requires its logo, which a notice in text cannot show. The notice has the
+    words and the link of that logo; a warning asks the operator to place the logo on the page.
     """
 
     name = "ticketmaster"
@@ -140,7 +144,11 @@ class Ticketmaster(base.HttpEventProvider):
         calls, crowded = deque([_Call(query.dates, 0)]), False
         while calls:
             days, page = calls.popleft()
-            body = await self.get_body(query, self._call_params(query, days, page), Body)
+            params = self._call_params(query, days, page)
+            # of a row only a tenth is read: decoding all of it would take four times as long
+            body = await self.client.get(
+                params, lambda response: response.json(Body), public=query.public
+            )
             rows = body.embedded.events
             for start in range(0, max(1, len(rows)), ROWS_AT_ONCE):
                 await asyncio.sleep(0)  # lets other requests run
@@ -175,7 +183,7 @@ class Ticketmaster(base.HttpEventProvider):
 
 
 def geohash(lat: float, lng: float, length: int = 9) -> str:
-    """Return a point as a geohash (Niemeyer 2008); nine characters are exact to 5 m."""
+    """Return the geohash of a point: its coordinates as text, with nine characters exact to 5 m."""
     bounds = [[-180.0, 180.0], [-90.0, 90.0]]
     text, number = "", 0
     for bit in range(length * 5):
@@ -190,7 +198,9 @@ def geohash(lat: float, lng: float, length: int = 9) -> str:
 
 
 def parse_event(row: Any, default_zone: ZoneInfo) -> ProviderEvent | None:
-    """Return the event of a row, or None; `default_zone` is for rows that name no time zone.
+    """Return the event in a row of the answer; None if it is to be left out.
+
+    `default_zone` is for rows in which neither event nor venue has a time zone.
 
     Raises:
         ValueError, KeyError, TypeError: the row lacks a required field.
@@ -227,7 +237,7 @@ def parse_event(row: Any, default_zone: ZoneInfo) -> ProviderEvent | None:
 
 
 def _when(start: dict[str, Any], zone: ZoneInfo) -> When:
-    """Return the local date, with the moment if the time is known."""
+    """Return the local date in `start`, with the time if it is known."""
     day = date.fromisoformat(start["localDate"])
     given: Callable[[str], Any] = start.get
     clock, moment = given("localTime"), given("dateTime")
@@ -240,7 +250,10 @@ def _when(start: dict[str, Any], zone: ZoneInfo) -> When:
 
 
 def _names(kind: dict[str, Any]) -> dict[str, str]:
-    """Return the name of each part of a classification, in lower case; empty if it has none."""
+    """Return the names in a classification (segment, genre, type), in lower case.
+
+    A missing name is "".
+    """
     names = dict.fromkeys(_PARTS, "")
     for part in names.keys() & kind.keys():
         name = fields.value_at(kind[part], "name")
@@ -249,7 +262,7 @@ def _names(kind: dict[str, Any]) -> dict[str, str]:
 
 
 def _category(names: dict[str, str]) -> Category:
-    """Return the category for the genre or, if that is unknown, for the broader segment."""
+    """Return the category for Ticketmaster's genre, else for its segment (music, sports, arts)."""
     for part in _GENRE_PARTS:
         if names[part] in _GENRES:
             return _GENRES[names[part]]
@@ -257,7 +270,7 @@ def _category(names: dict[str, str]) -> Category:
 
 
 def _is_add_on(title: str, kind: dict[str, Any], names: dict[str, str]) -> bool:
-    """Return True if type or title say that the row is an add-on to an event."""
+    """Return True if a row sells an add-on to an event, such as parking, by its type or title."""
     if {names["type"], (kind.get("type") or {}).get("id")} & _ADD_ON_TYPES:
         return True
     if _SURE_ADD_ON.search(title):
@@ -274,14 +287,14 @@ def _place(venue: dict[str, Any]) -> Place:
 
 
 def _image(images: list[dict[str, Any]]) -> str | None:
-    """Return the image that fits a card: 16:9 and nearest to 640 pixels wide."""
+    """Return the URL of the image that best fits a card: 16:9, and about 640 pixels wide."""
     wide = [image for image in images if image.get("ratio") == "16_9"] or images
     best = min(wide, key=lambda image: abs((image.get("width") or 0) - 640), default={})
     return fields.optional_url(best.get("url"))
 
 
 def _price(ranges: list[dict[str, Any]]) -> Price | None:
-    """Return the first price range with an amount, or None."""
+    """Return the first price range that has an amount, or None."""
     found = (
         fields.parse_price(one.get("min"), one.get("max"), one.get("currency")) for one in ranges
     )

@@ -1,7 +1,7 @@
 """The built-in formats: CSV, GeoJSON points, and the JSON result of a SPARQL query.
 
-The CSV is the open restaurant-guide CSV, of any year, or the plain CSV that docs/data.md describes
-together with the query. Errors in JSON name the record by its number; the first is 1.
+The CSV is the open restaurant-guide CSV, of any year, or the plain CSV. docs/data.md describes the
+plain CSV and the SPARQL query. Errors in JSON name the record by its number; the first is 1.
 """
 
 import csv
@@ -27,13 +27,16 @@ _WIKIDATA_ENTITY = re.compile(r"https?://www\.wikidata\.org/entity/(Q\d+)")
 
 
 class CsvFormat(formats.GuideFormat):
-    """CSV with commas, semicolons or tabs, as in its header; quoted fields may have line breaks."""
+    """CSV separated by commas, semicolons or tabs; the header decides which.
+
+    Quoted fields may contain line breaks.
+    """
 
     name = "csv"
     order = 1001
 
     def recognises(self, data: bytes) -> bool:
-        """Accept any text that is not JSON or markup; `read` reports an invalid header."""
+        """Return True for any text that is not JSON or markup; `read` reports an invalid header."""
         return formats.first_character(data) not in {"", "{", "[", "<"}
 
     def read(self, data: bytes) -> formats.Table:
@@ -52,7 +55,11 @@ class CsvFormat(formats.GuideFormat):
 
 
 def _columns(header: list[str]) -> list[str | None]:
-    """Return the field of each column, None if unknown; a repeated column is ignored."""
+    """Return the name of each column's field; None for an unknown or repeated column.
+
+    Raises:
+        OperatorError: the header lacks the name or the coordinates.
+    """
     fields: list[str | None] = []
     for column in header:
         known = formats.known_field(column)
@@ -116,7 +123,7 @@ def _features(features: list[Any]) -> Iterator[formats.Row]:
             continue
         if not point:
             yield formats.Row(
-                number, {}, broken=f"its geometry is a {_text(geometry['type'])[:40]}"
+                number, {}, broken=f"the geometry is a {_text(geometry['type'])[:40]}"
             )
             continue
         yield formats.Row(number, {**fields, "lat": _text(lat), "lng": _text(lng)})
@@ -136,7 +143,10 @@ def _bindings(bindings: list[Any]) -> Iterator[formats.Row]:
 
 
 def _with_point(fields: dict[str, str]) -> dict[str, str]:
-    """Return the fields with `lat` and `lng` set from `coordinates`: "lat, lng" or a WKT point."""
+    """Return the fields with `lat` and `lng` taken from the field `coordinates`, if it is set.
+
+    Coordinates are "lat, lng", or "Point(lng lat)" as in WKT.
+    """
     coordinates = fields.get("coordinates", "")
     if match := _PAIR.fullmatch(coordinates):
         return fields | {"lat": match[1], "lng": match[2]}
@@ -154,7 +164,7 @@ def _known_fields(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    """Return a string or number as text, a list of them joined by commas; ignore other values."""
+    """Return a string, a number or a list of these (joined by commas) as text; "" for the rest."""
     parts = value if isinstance(value, list) else [value]
     return ", ".join(
         str(one).strip()

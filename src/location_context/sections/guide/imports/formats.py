@@ -1,7 +1,7 @@
-"""Formats: turn a dataset's bytes into rows with the same field names for every format.
+"""Formats: turn a dataset's bytes into rows; field names are the same for every format.
 
-Column names are compared only by their letters and digits, so that `PhoneNumber`, `phone_number`
-and `Phone Number` are one field. Unknown columns are ignored.
+In column names only letters and digits count: `PhoneNumber`, `phone_number` and `Phone Number` are
+the same field. Unknown columns are ignored.
 """
 
 import gzip
@@ -41,12 +41,12 @@ _FIELD_OF_COLUMN = {name.replace("_", ""): name for name in _FIELDS} | _OTHER_NA
 
 
 def known_field(column: str) -> str | None:
-    """Return the field for a column's name; None if the column is unknown."""
+    """Return the name of a column's field, such as `phone` for `PhoneNumber`; None if unknown."""
     return _FIELD_OF_COLUMN.get("".join(c for c in column.casefold() if c.isalnum()))
 
 
 class RowError(Exception):
-    """The reason why a row is rejected, as part of a sentence: "it has no name"."""
+    """The reason why a row is rejected, as part of a sentence: "the name is missing"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ class Row:
     """One row of a dataset.
 
     Attributes:
-        line: the line on which it begins, or the number of its record; the first is 1.
+        line: the line on which the row begins, or in JSON the record's number; the first is 1.
         fields: texts by the names that `known_field` returns, without surrounding blanks.
-        broken: why the row could not be split into fields; None if it could.
+        broken: why the row could not be split into fields; None if it was.
     """
 
     line: int
@@ -78,7 +78,7 @@ class Table:
     """All rows of a file.
 
     Attributes:
-        kind: the name of the format, as reports and lists of versions show it.
+        kind: the name of the format in reports and lists of versions.
         rows: at least one and at most `MAX_ROWS`, in the order of the file.
         counted_in: the unit of `Row.line`, such as `line` or `feature`.
     """
@@ -97,7 +97,9 @@ class Table:
         taken: list[Row] = []
         for row in rows:
             if len(taken) == MAX_ROWS:
-                raise OperatorError(f"The file has more than {MAX_ROWS:,} rows, the limit.")
+                raise OperatorError(
+                    f"The file has more than {MAX_ROWS:,} rows, which is the limit."
+                )
             taken.append(row)
         if not taken:
             raise OperatorError("The file has no rows.")
@@ -115,9 +117,9 @@ class GuideFormat(ABC):
         pipe = "my_package.pipe:PipeFormat"
 
     Attributes:
-        name: the name under which it is registered.
-        order: formats are tried from the lowest to the highest; this package's come last, CSV at
-            the very end, since it accepts any text.
+        name: the name under which the format is registered.
+        order: formats are tried from the lowest `order` to the highest. The built-in ones come
+            last, and CSV at the very end, since it accepts any text.
 
     Example: restaurants as lines "name|tier|latitude,longitude" below a line "#guide".
 
@@ -155,7 +157,8 @@ class GuideFormat(ABC):
     def read(self, data: bytes) -> Table:
         """Return the rows of a file that `recognises` accepted.
 
-        A row that cannot be split into fields is a `Row` with `broken`; other rows are still read.
+        A row that cannot be split into fields becomes a `Row` with `broken`; the others are still
+        read.
 
         Raises:
             OperatorError: nothing can be read; the message says why.
@@ -166,7 +169,7 @@ def read_table(data: bytes, formats: Sequence[GuideFormat]) -> Table:
     """Return the rows of a dataset, plain or in gzip, read by the first format that recognises it.
 
     Raises:
-        OperatorError: no format recognises it, or it is damaged or too large.
+        OperatorError: no format recognises the dataset, or it is damaged or too large.
     """
     data = _unpacked(data)
     for candidate in formats:
@@ -185,7 +188,7 @@ def read_table(data: bytes, formats: Sequence[GuideFormat]) -> Table:
 
 
 def first_character(data: bytes) -> str:
-    """Return the first character that is not blank; "" if the file is empty or is not text."""
+    """Return the first character that is not blank; "" if the data is empty or is not text."""
     if data.startswith((*_UTF16_MARKS, *_PACKED)) or b"\0" in data[:2000]:
         return ""
     return data[:2000].decode("utf-8-sig", "ignore").lstrip()[:1]

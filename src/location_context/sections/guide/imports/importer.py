@@ -1,6 +1,7 @@
 """Importer: stores a dataset's bytes as a new version of the guide; an error changes nothing.
 
-The whole file is rejected if more than half of its rows are, in a strict import if one row is.
+The whole file is rejected if more than half of its rows are wrong. In a strict import, one wrong
+row is enough.
 """
 
 from datetime import date
@@ -37,7 +38,10 @@ class ImportRejected(OperatorError):
 
 
 class Importer:
-    """An importer of datasets; `read` reads their bytes, in a sandbox unless they are trusted."""
+    """An importer of datasets into a store.
+
+    `read` turns a dataset's bytes into restaurants, in a sandbox unless the bytes are trusted.
+    """
 
     def __init__(self, store: records.GuideStore, clock: Clock, read: Read) -> None:
         self._store = store
@@ -53,7 +57,7 @@ class Importer:
         strict: bool = False,
         progress: Progress | None = None,
     ) -> tuple[records.GuideVersion, ImportReport]:
-        """Import a dataset and make it the active version of the guide of this name.
+        """Store a dataset as a new version of the guide called `name`, and make it active.
 
         Raises:
             OperatorError: `data` is not a dataset, or too many rows are wrong; nothing is changed.
@@ -83,18 +87,18 @@ class Importer:
 async def import_sample(
     importer: Importer, name: str = "", radii: tuple[float, ...] = ()
 ) -> tuple[records.GuideVersion, ImportReport]:
-    """Import the package's sample guide, and make it the active version under this name."""
+    """Store the built-in sample guide as a new version of the guide `name`, and make it active."""
     sample = msgspec.structs.replace(SAMPLE, radii=radii)
     return await importer.run(sample_data(), sample, name=name, strict=True)
 
 
 def sample_data() -> bytes:
-    """Return the sample guide as a plain CSV."""
+    """Return the built-in sample guide, in the plain CSV format."""
     return (resources.files("location_context.sections.guide") / "sample.csv").read_bytes()
 
 
 def _check(report: ImportReport, *, strict: bool) -> None:
-    """Raise `ImportRejected` for a file with too many wrong rows."""
+    """Raise `ImportRejected` if over half of the rows are wrong; if `strict`, if any is."""
     wrong = len(report.refused)
     if strict and wrong:
         raise ImportRejected(

@@ -1,15 +1,15 @@
-"""Matching: finds rows that are one restaurant, and gives each restaurant the id it had before.
+"""Matching: finds rows of the same restaurant, and keeps restaurants' ids over new versions.
 
 Rows are duplicates if they have the same page at the provider, or nearly the same name at the same
 street address or within 80 m. The same address alone is not enough: many houses have several
 restaurants. Names are nearly the same if they differ only in case, accents, signs, a leading or
-trailing "Restaurant", or in one letter among at least eight, but never in a digit. Later rows are
-compared with at most 100 rows at one street address or in one cube of 80 m, since a file with all
-rows at one point would have too many pairs.
+trailing "Restaurant", or in one letter among at least eight, but never in a digit. Only the first
+100 rows at a street address, or in a cube of 80 m, are compared with later rows: a file with all
+rows at one point would otherwise have too many pairs.
 
-An id is a hash of data that seldom change: the dataset's own id, else the page at the provider,
-else name and city. If these changed, the restaurant takes the id of one in the former version that
-has nearly the same name within 80 m.
+A restaurant's id is a hash of data that seldom change: the dataset's own id, else the page at the
+provider, else name and city. If such data changed, the restaurant gets the id of a restaurant in
+the former version that has nearly the same name and is within 80 m.
 """
 
 import base64
@@ -35,11 +35,11 @@ _NEIGHBOURS = tuple(itertools.product((-1, 0, 1), repeat=3))
 
 
 class SpatialGrid:
-    """A set of numbered points that finds those within a fixed distance of another point.
+    """A store of numbered points, to find those within a fixed distance of a position.
 
-    The points are stored in cubes of space as wide as the distance, so that only the 27 cubes
-    around a point are searched. Cells of latitude and longitude would narrow towards the poles. A
-    cube stores its first `MAX_AT_ONE_PLACE` points.
+    Space is divided into cubes as wide as the distance, so that only the 27 cubes around a point
+    are searched. Cells of latitude and longitude would narrow towards the poles. A cube ignores
+    points after its first `MAX_AT_ONE_PLACE`.
     """
 
     def __init__(self, km: float) -> None:
@@ -48,7 +48,7 @@ class SpatialGrid:
         self._cubes = defaultdict(list)
 
     def add(self, lat: float, lng: float, number: int) -> list[int]:
-        """Add a point; return the numbers of earlier points within the distance."""
+        """Add a point under `number`; return the numbers of earlier points within the distance."""
         found = self.near(lat, lng)
         vector = _vector(lat, lng)
         cube = self._cubes[self._cube(vector)]
@@ -57,7 +57,7 @@ class SpatialGrid:
         return found
 
     def near(self, lat: float, lng: float) -> list[int]:
-        """Return the numbers of the points within the distance."""
+        """Return the numbers of the stored points within the fixed distance of a position."""
         vector = _vector(lat, lng)
         x, y, z = self._cube(vector)
         return [
@@ -72,14 +72,17 @@ class SpatialGrid:
 
 
 def _vector(lat: float, lng: float) -> tuple[float, ...]:
-    """Return a point as a vector from the centre of the Earth, in km along three axes."""
+    """Return the vector from the Earth's centre to a point: x, y and z in km."""
     phi, theta = math.radians(lat), math.radians(lng)
     level = EARTH_RADIUS_KM * math.cos(phi)
     return level * math.cos(theta), level * math.sin(theta), EARTH_RADIUS_KM * math.sin(phi)
 
 
 def page_key(restaurant: Restaurant) -> str | None:
-    """Return the address of the provider's page without scheme, `www.`, query and final slash."""
+    """Return a key for the restaurant's page at the provider; None without a page.
+
+    The key is the address without scheme, `www.`, query and final slash.
+    """
     if not restaurant.url:
         return None
     parts = urlsplit(restaurant.url)
@@ -89,7 +92,10 @@ def page_key(restaurant: Restaurant) -> str | None:
 
 
 def fold(text: str) -> str:
-    """Return only the letters and digits of a name, without accents, case and generic words."""
+    """Return a name's letters and digits only, in lower case and without accents.
+
+    Generic words such as "Restaurant" at begin and end are removed.
+    """
     decomposed = unicodedata.normalize("NFKD", text.replace("&", " and ")).casefold()
     letters = "".join(c for c in decomposed if not unicodedata.combining(c))
     words = re.findall(r"[^\W_]+", letters)
@@ -101,7 +107,10 @@ def fold(text: str) -> str:
 
 
 def nearly_same(one: str, other: str) -> bool:
-    """Return True if two folded names are equal, except for one typo if they are long."""
+    """Return True if two names, prepared by `fold`, are equal.
+
+    Names of eight letters or more may differ by one typo, but not in digits.
+    """
     if one == other:
         return True
     shorter, difference = min(len(one), len(other)), abs(len(one) - len(other))
@@ -111,7 +120,7 @@ def nearly_same(one: str, other: str) -> bool:
 
 
 def _is_typo(one: str, other: str) -> bool:
-    """Return True if one letter changed, was added or left out, or two neighbours swapped."""
+    """Return True if names differ by one changed, added or missing letter, or two swapped ones."""
     start = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
     if start is None:
         return True  # one name has one more letter at its end
@@ -121,7 +130,7 @@ def _is_typo(one: str, other: str) -> bool:
 
 
 def group_duplicates(restaurants: Sequence[Restaurant]) -> list[list[int]]:
-    """Return a group of row indexes for each restaurant, in the order of the first rows."""
+    """Return, for each distinct restaurant, the indexes of its rows; ordered by first row."""
     parent = list(range(len(restaurants)))
 
     def root(index: int) -> int:
@@ -159,9 +168,10 @@ def _duplicate_pairs(restaurants: Sequence[Restaurant]) -> Iterator[tuple[int, i
 
 
 def merge(group: Sequence[Restaurant]) -> Restaurant:
-    """Return one record for several rows: the row with the newest award, then the highest tier.
+    """Merge duplicate rows of a restaurant into one record.
 
-    The other rows fill its gaps. Its id is the first that a row of the group has.
+    The row with the newest award is used; of equally new ones, that with the highest tier. The
+    other rows fill its missing values. The record's id is the first id in the group.
     """
     best, *others = sorted(group, key=lambda r: (-(r.award_year or 0), TIERS.index(r.tier)))
     gaps = {
@@ -175,7 +185,10 @@ def merge(group: Sequence[Restaurant]) -> Restaurant:
 
 
 def assign_ids(restaurants: Sequence[Restaurant], former: Sequence[Restaurant]) -> list[Restaurant]:
-    """Return the restaurants with final ids; `former` are the restaurants of the old version."""
+    """Return the restaurants with their final ids.
+
+    A restaurant that was in the former version of the guide keeps its id.
+    """
     ids = [_hash(key) for key in _identity_keys(restaurants)]
     known, used = {r.id for r in former}, set(ids)
     inheritance = _IdInheritance([r for r in former if r.id not in used])
@@ -213,7 +226,10 @@ def _hash(key: str) -> str:
 
 
 class _IdInheritance:
-    """Former restaurants whose ids are unused in the new version; each id may be reused once."""
+    """Restaurants of the former version whose ids no restaurant of the new version has.
+
+    Each of these ids can be taken once, by a restaurant with nearly the same name and place.
+    """
 
     def __init__(self, former: Sequence[Restaurant]) -> None:
         self._former = list(former)

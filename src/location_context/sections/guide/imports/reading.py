@@ -1,6 +1,6 @@
-"""Reading: turns a dataset's bytes into restaurants, in a sandbox unless they are trusted.
+"""Reading: turns a dataset's bytes into restaurants, in a sandbox unless the bytes are trusted.
 
-Every row is in the report: taken, merged into another row, or rejected with line and reason.
+The report counts every row as taken, as merged into another row, or as rejected with a reason.
 """
 
 import sys
@@ -39,7 +39,10 @@ class MergedRow(msgspec.Struct, frozen=True):
 
 
 class CountryCoverage(msgspec.Struct, frozen=True, kw_only=True):
-    """The restaurants of a country in a dataset; `newest_award` is a year, null if none has one."""
+    """The numbers of restaurants of one country in a dataset, in all and by stars.
+
+    `newest_award` is the year of the newest award, null if no restaurant has an award year.
+    """
 
     country: str | None
     restaurants: int
@@ -50,10 +53,10 @@ class CountryCoverage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of all rows: `rows` = `taken` + number of `merged` + number of `refused`.
+    """The result of reading a dataset: `rows` = `taken` + number of `merged` + number of `refused`.
 
-    `counted_in` says what line numbers count: lines, features or results. `version` is None if
-    nothing was stored. `without_tier` is the number of valid rows without tier, award and stars.
+    `counted_in` is what line numbers count: lines, features or results. `version` is None if no
+    version was stored. `without_tier` is the number of valid rows without tier, award and stars.
     `coverage` begins with the country that has the most restaurants.
     """
 
@@ -71,7 +74,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Reading:
-    """The restaurants of a dataset, with the dataset's ids, and the report."""
+    """The restaurants of a dataset, with ids as in the dataset, and the report on its rows."""
 
     restaurants: list[records.Restaurant]
     report: ImportReport
@@ -81,7 +84,7 @@ Read: TypeAlias = Callable[[bytes, Progress], Reading]
 
 
 class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of the sandbox's output: its progress, a restaurant, the report or an error."""
+    """A line printed by the sandboxed process: progress, a restaurant, the report or an error."""
 
     progress: tuple[int, int] | None = None
     restaurant: records.Restaurant | None = None
@@ -90,7 +93,9 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def read(data: bytes, progress: Progress, *, country_at: CountryAt) -> Reading:
-    """Read a dataset in this process; `country_at` returns the country at a point.
+    """Read a dataset in this process; for untrusted data use `read_in_sandbox`.
+
+    `country_at` returns the country at a point.
 
     Raises:
         OperatorError: `data` is not a dataset.
@@ -119,7 +124,7 @@ def read(data: bytes, progress: Progress, *, country_at: CountryAt) -> Reading:
 
 
 def read_in_sandbox(data: bytes, progress: Progress) -> Reading:
-    """Read an untrusted dataset in a process with limits on memory and time.
+    """Read an untrusted dataset in a separate process with limits on memory and time.
 
     Raises:
         OperatorError: `data` is not a dataset, or reading it exceeded the limits.
@@ -147,7 +152,7 @@ def read_in_sandbox(data: bytes, progress: Progress) -> Reading:
 
 
 def installed_formats() -> list[formats.GuideFormat]:
-    """Return the formats of this and other packages, in the order in which they are tried.
+    """Return the built-in formats and those of other packages, in the order to try them.
 
     Raises:
         OperatorError: a format of another package cannot be loaded.
@@ -192,7 +197,7 @@ def _validated(
 
 
 def main() -> None:
-    """Run in the sandbox: read a dataset from stdin, and print a `_Line` for each result."""
+    """Run as the sandboxed process: read a dataset from stdin, and print a `_Line` per result."""
     confine()
 
     def put(line: _Line) -> None:

@@ -4,7 +4,8 @@
     label = "Three rosettes"
     meaning = { en = "Worth crossing the country for", de = "Eine Reise durchs Land wert" }
 
-A string is for all languages; a table has a text for each language tag. The file is TOML or JSON.
+The file with the labels is TOML, as above, or JSON. A string is for all languages; a table has a
+text for each language tag.
 """
 
 import re
@@ -37,7 +38,10 @@ WIKIDATA_QUERY = (resources.files(__package__) / "wikidata.sparql").read_text("u
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset's bytes, the name of its file or host, and its date; None if that is unknown."""
+    """A dataset's bytes, and their origin.
+
+    `source` is the name of the file or host. `dated` is the date of the data, None if unknown.
+    """
 
     data: bytes = field(repr=False)
     source: str
@@ -45,7 +49,7 @@ class Dataset:
 
 
 async def fetch(client: HttpClient, source: str, settings: Settings) -> Dataset:
-    """Return the dataset in a file or at an address.
+    """Read a dataset from a file, or download it if `source` is an address.
 
     Raises:
         OperatorError: the file cannot be read, is too large, or the address is not allowed.
@@ -57,7 +61,7 @@ async def fetch(client: HttpClient, source: str, settings: Settings) -> Dataset:
 
 
 async def fetch_wikidata(client: HttpClient) -> Dataset:
-    """Return Wikidata's answer to `WIKIDATA_QUERY`, as JSON.
+    """Download the restaurants that Wikidata returns for `WIKIDATA_QUERY`, as JSON.
 
     Raises:
         ProviderError: Wikidata cannot be reached, or its answer is unusable.
@@ -102,7 +106,7 @@ async def _download(client: HttpClient, url: str, settings: Settings) -> Dataset
 
 
 def _date_in_name(name: str) -> date | None:
-    """Return the date in a file's name, such as `2026-01-31` or `20260131`, or None."""
+    """Return the date (`2026-01-31` or `20260131`) that a file's name contains, or None."""
     try:
         return date(*map(int, match.groups())) if (match := _DATE.search(name)) else None
     except ValueError:
@@ -117,7 +121,7 @@ def _date_of_header(header: str | None) -> date | None:
 
 
 def read_labels(path: Path) -> dict[Tier, TierTexts]:
-    """Return the operator's texts for each tier that the file names.
+    """Read the operator's labels and meanings of tiers from a file, as in the module's example.
 
     Raises:
         OperatorError: the file cannot be read, or a name or text in it is not accepted.

@@ -1,4 +1,4 @@
-"""Validation: turns a row into a restaurant, or raises an error that says what is wrong.
+"""Validation: turns a row of a dataset into a restaurant, or raises an error that says why not.
 
 A row is rejected for wrong data (no name, an unknown tier, impossible coordinates), never for a
 missing optional field. Coordinates count as swapped if they lie outside the country that the row
@@ -25,14 +25,14 @@ _DOUBLE_ENCODED = re.compile(r"[ÂÃÅÄÐÑâãäåæçèé][\u0080-\u00bf\u015
 
 
 class RowValidator:
-    """A reader of rows as restaurants; `country_at` returns the country at a point."""
+    """A converter of rows to restaurants; `country_at` returns the country at a point."""
 
     def __init__(self, country_at: CountryAt) -> None:
         self._country_at = country_at
         self._countries = Countries()
 
     def restaurant(self, row: Row) -> Restaurant:
-        """Return the restaurant, with the id that the dataset gives it.
+        """Return the restaurant of a row; its id is that in the dataset, or "" without one.
 
         Raises:
             RowError: the row is invalid; the message says why.
@@ -43,7 +43,7 @@ class RowValidator:
         tier = tier_of(row.get("award"), row.get("tier"), row.get("stars"))
         lat, lng = _degrees(row, "lat", "latitude", 90), _degrees(row, "lng", "longitude", 180)
         if abs(lat) < 0.001 and abs(lng) < 0.001:
-            raise RowError("its coordinates are 0, 0")
+            raise RowError("the coordinates are 0, 0")
         address = _text(row.get("address"))
         city, country = self._place(row, address or "", lat, lng)
         _text(row.get("price"))  # rejects the row if a wrong encoding has damaged currency signs
@@ -70,7 +70,13 @@ class RowValidator:
     def _place(
         self, row: Row, address: str, lat: float, lng: float
     ) -> tuple[str | None, str | None]:
-        """Return city and country; if the row names no country, that at its coordinates."""
+        """Return city and country code of a row.
+
+        If the row has no country, return the one at its coordinates.
+
+        Raises:
+            RowError: latitude and longitude are swapped.
+        """
         location = _text(row.get("location")) or ""
         city, country = self._countries.city_and_country(location, address)
         city = _text(row.get("city")) or city
@@ -85,31 +91,39 @@ class RowValidator:
 def _name(row: Row) -> str:
     name = _text(row.get("name"))
     if not name:
-        raise RowError("it has no name")
+        raise RowError("the name is missing")
     if len(name) > _MAX_NAME_LENGTH:
-        raise RowError(f"its name is longer than {_MAX_NAME_LENGTH} characters")
+        raise RowError(f"the name is longer than {_MAX_NAME_LENGTH} characters")
     return name
 
 
 def _note(raw: str) -> str | None:
-    """Return the operator's note; one that is too long is an error, since a cut would harm it."""
+    """Return the operator's note on one line, None when empty.
+
+    Raises:
+        RowError: the note is too long; shortening it could change its meaning.
+    """
     if (length := len(" ".join(raw.split()))) > MAX_NOTE_LENGTH:
-        raise RowError(f"its note has {length} characters; accepted: at most {MAX_NOTE_LENGTH}")
+        raise RowError(f"the note has {length} characters; accepted: at most {MAX_NOTE_LENGTH}")
     return _text(raw)
 
 
 def _text(raw: str) -> str | None:
-    """Return text in one line without control or direction characters; None when empty."""
+    """Return text on one line, without invisible characters, at most 400 long; None when empty.
+
+    Raises:
+        RowError: the text contains control characters or is wrongly encoded.
+    """
     clean = "".join(" " if c.isspace() else c for c in raw if unicodedata.category(c) != "Cf")
     if any(unicodedata.category(c) == "Cc" for c in clean):
-        raise RowError("it contains control characters")
+        raise RowError("the text contains control characters")
     if "\ufffd" in clean or _is_double_encoded(clean):
-        raise RowError(f"its text is wrongly encoded: {clean[:40]!r}")
+        raise RowError(f"the text is wrongly encoded: {clean[:40]!r}")
     return unicodedata.normalize("NFC", " ".join(clean.split()))[:_MAX_TEXT_LENGTH] or None
 
 
 def _is_double_encoded(text: str) -> bool:
-    """Return True if UTF-8 was read as Windows-1252 and saved as UTF-8, as in 'FrantzÃ©n'."""
+    """Return True if UTF-8 was wrongly read as Windows-1252, as in 'FrantzÃ©n' for 'Frantzén'."""
     if not _DOUBLE_ENCODED.search(text):
         return False
     try:
@@ -122,15 +136,17 @@ def _degrees(row: Row, field: str, name: str, most: int) -> float:
     text = row.get(field)
     if not text:
         if pair := row.get("coordinates"):
-            raise RowError(f"its coordinates are {pair[:40]!r}; accepted: '43.3215, -1.9510'")
-        raise RowError(f"it has no {name}")
+            raise RowError(
+                f"the coordinates are {pair[:40]!r}; accepted: lat, lng such as 43.3215, -1.9510"
+            )
+        raise RowError(f"the {name} is missing")
     if not _NUMBER.fullmatch(text):
-        raise RowError(f"its {name} {text[:20]!r} is not a number of degrees")
+        raise RowError(f"the {name} {text[:20]!r} is not a number of degrees")
     value = float(text.replace(",", "."))
     if abs(value) <= most:
         return value + 0.0
     hint = "; latitude and longitude seem swapped" if name == "latitude" else ""
-    raise RowError(f"its {name} {text[:20]} is out of range{hint}")
+    raise RowError(f"the {name} {text[:20]} is out of range{hint}")
 
 
 def _cuisine(raw: str) -> tuple[str, ...]:
@@ -139,7 +155,7 @@ def _cuisine(raw: str) -> tuple[str, ...]:
 
 
 def _web_address(raw: str) -> str | None:
-    """Return an http or https address; None for any other text."""
+    """Return the text if it is an http or https address, else None."""
     address = (_text(raw) or "").replace(" ", "%20")
     try:
         parts = urlsplit(address)
@@ -151,7 +167,7 @@ def _web_address(raw: str) -> str | None:
 
 
 def _phone(raw: str) -> str | None:
-    """Return a phone number unchanged; None if the text is not a phone number."""
+    """Return the text unchanged if it looks like a phone number, else None."""
     written = raw.strip()
     sound = _PHONE.fullmatch(written) and sum(c.isdigit() for c in written) >= 5
     return written if sound else None
@@ -174,11 +190,11 @@ _TIER_OF_STARS: dict[int, Tier] = {3: "three_star", 2: "two_star", 1: "one_star"
 
 
 def tier_of(award: str, tier: str, stars: str) -> Tier:
-    """Return the tier by the first of `tier`, `award` and `stars` that is not empty.
+    """Return the tier that the first non-empty text of `tier`, `award` and `stars` names.
 
-    Awards are recognised by patterns: a number of stars, also with a publisher's name in between
-    ("3 Stars", "One Acme Star", "★★"), the names for good value, and the names for a mere listing.
-    If all three are empty, as in a hotel's own list, the tier is `selected`.
+    An award is recognised by its words: a number of stars ("3 Stars", "One Acme Star", "★★"), good
+    value, or a listing without award. If all three texts are empty, as in a hotel's own list, the
+    tier is `selected`.
 
     Raises:
         RowError: the texts do not name a tier.
@@ -203,7 +219,10 @@ def _tier_named(tier: str) -> Tier | None:
 
 
 def _tier_of_awards(award: str) -> Tier:
-    """Return the highest tier among the awards of a field, which ignores discontinued awards."""
+    """Return the highest tier among several awards in one text, such as "1 Star, Green Star".
+
+    Awards that are no longer given are ignored.
+    """
     parts = [part.strip() for part in re.split(r"[,;/|+&•]", award) if part.strip()]
     current = [part for part in parts if not _RETIRED.search(part)]
     if parts and not current:
@@ -231,7 +250,7 @@ _MAX_PRICE_LENGTH = 60
 
 
 def price_of(row: Row) -> tuple[str | None, int | None]:
-    """Return a row's price as text and its level from 1 to 4, each None if unknown."""
+    """Return a row's price as text, and as a level from 1 (cheap) to 4; each None if unknown."""
     text, currency = row.get("price"), row.get("currency")
     if not text:
         bounds = [row.get(name) for name in ("min_price", "max_price") if row.get(name)]
@@ -243,7 +262,7 @@ def price_of(row: Row) -> tuple[str | None, int | None]:
 
 
 def price_level(text: str) -> int | None:
-    """Return the number of repeated currency signs, at most 4; of a range "€€–€€€" the higher.
+    """Return the price level of currency signs: 2 for "€€", 3 for the range "€€–€€€"; at most 4.
 
     None for an amount in numbers: what counts as expensive differs by country and by year.
     """
@@ -266,7 +285,7 @@ _COUNTRY_ALIASES = {
 
 
 class Countries:
-    """A lookup of country codes (ISO 3166-1 alpha-2) by English name, other names or code."""
+    """A lookup of country codes (ISO 3166-1 alpha-2) by English name, other names or codes."""
 
     def __init__(self) -> None:
         territories = Locale("en").territories.items()
@@ -278,7 +297,10 @@ class Countries:
         return self._codes.get(name.strip().casefold())
 
     def city_and_country(self, location: str, address: str) -> tuple[str | None, str | None]:
-        """Return city and country code from "City, Country", "City" or the end of the address."""
+        """Return city and country code, each None if unknown.
+
+        `location` is "City, Country" or "City". If it names no country, the end of the address may.
+        """
         city, comma, last = location.rpartition(",")
         if comma and (code := self.code(last)):
             return city.strip() or None, code

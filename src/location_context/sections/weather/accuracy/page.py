@@ -1,4 +1,4 @@
-"""The page of the score, `/v1/docs/accuracy`: the report as tables."""
+"""The page `/v1/docs/accuracy`, which shows the accuracy of forecasts as tables."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from location_context.sections.weather.accuracy.records import RETENTION_DAYS
 from location_context.sections.weather.accuracy.report import Report
 from location_context.sections.weather.accuracy.scorekeeper import SCORED_CELLS, Scorekeeper
 
-MIN_PAIRS = 10  # fewer say little, and are shown pale
+MIN_PAIRS = 10  # results from fewer pairs say little, and are shown in a muted colour
 STYLE = """
 .score { table-layout: auto; font-variant-numeric: tabular-nums; }
 .score th, .score td, .score td:first-child, .score td:nth-child(2) { width: auto; color: inherit;
@@ -22,7 +22,7 @@ STYLE = """
 
 @dataclass(frozen=True)
 class PageView:
-    """The values that the template shows."""
+    """The data for the page's template: the accuracy report, and the limits that the text names."""
 
     report: Report
     cells: int = SCORED_CELLS
@@ -31,7 +31,7 @@ class PageView:
 
 
 def docs_page(scorekeeper: Scorekeeper) -> DocsPage:
-    """Return the page, which shows the scorekeeper's latest report."""
+    """Return the documentation page that shows the latest accuracy report as tables."""
 
     async def read() -> PageView:
         return PageView(await scorekeeper.report())

@@ -1,7 +1,8 @@
-"""The forecasts that are stored to be scored, as guests received them.
+"""Forecasts as guests received them, stored to compare them with the observed weather later.
 
-A row is the forecast of one provider for one cell, issued on one day: 13 columns of 16 leads (days
-ahead) as int16, in °C and percent.
+A row is one provider's forecast for one grid cell, issued on one day. Each of its 13 columns
+(`FORECAST_COLUMNS`) has 16 values: for the day of issue and the 15 days after. Values are in °C and
+percent, stored as int16 in hundredths.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,13 +27,14 @@ _SCALE, _UNKNOWN = 100.0, -32768  # in hundredths -327 to 327 °C fit
 
 
 class ForecastRow(msgspec.Struct, frozen=True):
-    """The first forecast of a day for a cell: `data` are `FORECAST_COLUMNS` by lead, packed.
+    """A stored forecast: the first that a provider issued for a grid cell on one day.
 
     Attributes:
         provider: the provider's title.
-        cell: the key of the forecast's cell.
-        issued_on: the local date of issue, which is lead 0.
-        elevation: the height in m for which the temperatures hold; None if unknown.
+        cell: the key of the forecast's grid cell.
+        issued_on: the local date of issue, which is the first of the 16 days.
+        elevation: the elevation in m to which the temperatures apply; None if unknown.
+        data: the values of all `FORECAST_COLUMNS` for 16 days, as bytes.
     """
 
     provider: str
@@ -45,7 +47,10 @@ class ForecastRow(msgspec.Struct, frozen=True):
     def pack(
         cls, provider: str, cell: str, issued_on: date, elevation: float | None, columns: Columns
     ) -> Self:
-        """Build a row from columns of at most 16 leads; missing columns and leads are unknown."""
+        """Build a row from `columns`, which have a value for each of at most 16 days.
+
+        The first day is `issued_on`. Missing columns and days are stored as unknown.
+        """
         values = np.full((len(FORECAST_COLUMNS), LEADS), np.nan)
         for place, name in enumerate(FORECAST_COLUMNS):
             if name in columns:
@@ -57,11 +62,15 @@ class ForecastRow(msgspec.Struct, frozen=True):
 
 
 def given_columns(series: WeatherSeries, kelvin: float) -> Columns:
-    """Return `FORECAST_COLUMNS` on the dates of a series.
+    """Return the values of a forecast to store, by the names in `FORECAST_COLUMNS`.
+
+    They are the values that guests receive, those that the provider issued, and typical values of
+    past years. Missing values are NaN.
 
     Args:
         series: a forecast, calibrated or not.
-        kelvin: what to add to `series.typical` for the height of the forecast.
+        kelvin: the kelvin to add to typical temperatures to correct them to the forecast's
+            elevation.
     """
     given, issued = series.columns, series.issued or series.columns
     typical = series.typical.columns if series.typical is not None else {}
@@ -82,7 +91,10 @@ def given_columns(series: WeatherSeries, kelvin: float) -> Columns:
 
 
 def unpack_forecasts(rows: Sequence[ForecastRow]) -> Mapping[str, Floats]:
-    """Return each of `FORECAST_COLUMNS` as rows x leads; a damaged row is unknown."""
+    """Unpack stored forecasts: return an array of rows x 16 days for each of `FORECAST_COLUMNS`.
+
+    A damaged row is all NaN.
+    """
     count = len(FORECAST_COLUMNS) * LEADS
     blank = np.full(count, _UNKNOWN, "<i2").tobytes()
     blob = b"".join(row.data if len(row.data) == 2 * count else blank for row in rows)
@@ -93,7 +105,7 @@ def unpack_forecasts(rows: Sequence[ForecastRow]) -> Mapping[str, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class CellExtent:
-    """The first and last day of issue stored for a cell, and how many rows there are."""
+    """The stored forecasts of a grid cell: their first and last day of issue, and their number."""
 
     first: date
     last: date
@@ -101,20 +113,23 @@ class CellExtent:
 
 
 class AccuracyStore(Protocol):
-    """A store of forecasts as guests received them; all its errors are `StorageError`s."""
+    """A store of the forecasts that guests received. Every method may raise a `StorageError`."""
 
     async def save_forecasts(self, rows: Sequence[ForecastRow]) -> None:
-        """Store rows, except where the provider, cell and day have a row already."""
+        """Store rows; skip a row if one with the same provider, cell and day of issue is stored."""
         ...
 
     async def load_forecasts(self, since: date) -> list[ForecastRow]:
-        """Return the rows issued from a date on, in order of provider, cell and date."""
+        """Return the forecasts issued on or after a date, sorted by provider, cell and date."""
         ...
 
     async def cells(self) -> dict[str, CellExtent]:
-        """Return the days and the number of rows stored for each cell, by the cell's key."""
+        """Return the first and last day and the number of the forecasts stored for each cell.
+
+        The keys are the cells' keys.
+        """
         ...
 
     async def prune(self, oldest: date, dropped: Sequence[str]) -> None:
-        """Delete forecasts issued before `oldest`, and those of the `dropped` cells."""
+        """Delete all forecasts issued before `oldest`, and all forecasts for `dropped` cells."""
         ...

@@ -1,7 +1,8 @@
-"""The report: the accuracy of this installation's forecasts, by provider and lead.
+"""The accuracy report: how well the forecasts of this installation came true.
 
-It pools all stored cells. The archive supplies the observed values of a day, corrected to the
-height of the forecast. Errors are in °C, forecast minus observed; chances in percent.
+Results are by provider and by lead: the number of days ahead. Forecasts for all grid cells are
+taken together. The observed values come from a weather archive, corrected to the elevation of the
+forecast. Errors are in °C, forecast minus observed; chances are in percent.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,13 +23,19 @@ from location_context.sections.weather.accuracy.verification import OBSERVED, Ob
 from location_context.sections.weather.climatology import WET_MM
 from location_context.sections.weather.records import LAPSE_K_PER_M, Floats
 
-LEAD_BANDS = ((0, 2), (3, 5), (6, 9), (10, 15))  # of reliability: few pairs fall on one lead
+LEAD_BANDS = ((0, 2), (3, 5), (6, 9), (10, 15))  # for reliability, as one lead has few pairs
 
 BINS = np.array([0.0, 10.0, 30.0, 50.0, 70.0, 90.0, 100.0])  # of the chance of rain, in percent
 
 
 class Errors(NamedTuple):
-    """The errors (forecast minus observed) by lead: the number of pairs, and means or NaN."""
+    """The errors (forecast minus observed) for each lead, the number of days ahead.
+
+    Attributes:
+        pairs: the number of forecasts that have an observed value.
+        mean, absolute, squared: the means of the errors, of their absolute values and of their
+            squares; NaN if there are no pairs.
+    """
 
     pairs: NDArray[np.int_]
     mean: Floats
@@ -42,7 +49,10 @@ class Errors(NamedTuple):
 
 
 def errors(forecast: Floats, observed: Floats) -> Errors:
-    """Return the errors of forecasts (rows x leads) against the observed values."""
+    """Return the mean errors of forecasts for each number of days ahead.
+
+    Both arguments are arrays of rows x days ahead.
+    """
     wrong = forecast - observed
     return Errors(
         np.isfinite(wrong).sum(axis=0),
@@ -53,7 +63,11 @@ def errors(forecast: Floats, observed: Floats) -> Errors:
 
 
 def coverage(low: Floats, high: Floats, observed: Floats) -> tuple[NDArray[np.int_], Floats]:
-    """Return by lead the number of pairs, and the share (0 to 1) of them from `low` to `high`."""
+    """Return how often the observed value was between `low` and `high`, by days ahead.
+
+    All arguments are arrays of rows x days ahead. The results are the number of pairs without NaN,
+    and the share (0 to 1) of these that was inside.
+    """
     with np.errstate(invalid="ignore"):
         inside = ((low <= observed) & (observed <= high)).astype(float)
     known = np.isfinite(low) & np.isfinite(high) & np.isfinite(observed)
@@ -61,13 +75,20 @@ def coverage(low: Floats, high: Floats, observed: Floats) -> tuple[NDArray[np.in
 
 
 def brier(chance: Floats, wet: Floats) -> tuple[NDArray[np.int_], Floats]:
-    """Return the number of pairs and the Brier score by lead; chance in percent, `wet` 0 or 1."""
+    """Return the number of pairs and the Brier score of the chance of rain, by days ahead.
+
+    The Brier score is the mean squared error of the chance: 0 is perfect. `chance` is in percent;
+    `wet` is 1 for a wet day, else 0. Both are arrays of rows x days ahead.
+    """
     wrong = chance / 100 - wet
     return np.isfinite(wrong).sum(axis=0), _mean(wrong**2)
 
 
 def reliability(chance: Floats, wet: Floats) -> list["ReliabilityBin"]:
-    """Return those bins of chance (`BINS`) that hold pairs, over all rows and leads together."""
+    """Return how often days were wet, for each range of the forecast chance (`BINS`).
+
+    Ranges without forecasts are left out. `chance` is in percent; `wet` is 1 for a wet day, else 0.
+    """
     known = np.isfinite(chance) & np.isfinite(wet)
     chances, outcomes = chance[known], wet[known]
     place = np.clip(np.searchsorted(BINS, chances, side="right") - 1, 0, len(BINS) - 2)
@@ -88,16 +109,19 @@ def _mean(values: Floats) -> Floats:
 
 
 class TemperatureScore(msgspec.Struct, frozen=True, kw_only=True):
-    """The accuracy of highs, or of lows, at one lead.
+    """The accuracy of forecast highs, or of lows, at one lead.
+
+    The mean error is `mean_error`, the mean absolute error `mae`, the root mean square error
+    `rmse`.
 
     Attributes:
-        lead: days from the day of issue; 0 is the same day.
-        pairs: the number of forecasts whose day has been observed.
-        coverage: the share of days within the 80 % band.
-        mean_error, mae, rmse: the errors of the best estimate.
+        lead: the number of days ahead; 0 is the day of issue.
+        pairs: the number of forecasts that have an observed value.
+        coverage: the share (0 to 1) of observed values within the forecast's 80 % range.
+        mean_error, mae, rmse: the errors of the forecast that guests received.
         issued_mean_error, issued_rmse: the errors of the provider's own forecast.
-        typical_pairs: how many of the pairs have a stored climatology.
-        typical_mae, typical_rmse: the errors of the climatology, over `typical_pairs`.
+        typical_pairs: the number of pairs that also have a typical value of past years.
+        typical_mae, typical_rmse: the errors of the typical value, if it were the forecast.
     """
 
     lead: int
@@ -114,7 +138,15 @@ class TemperatureScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RainScore(msgspec.Struct, frozen=True, kw_only=True):
-    """The accuracy of the chance of a wet day at one lead, as Brier scores (0 is perfect)."""
+    """The accuracy of the chance of rain at one lead, the number of days ahead.
+
+    Attributes:
+        pairs: the number of forecasts that have an observed value.
+        wet_share: the share (0 to 1) of observed days that were wet.
+        brier, issued_brier, typical_brier: the mean squared errors (0 is perfect) of the chance
+            that guests received, of the provider's own, and of the typical share of wet days.
+        typical_pairs: the number of pairs that also have a typical value of past years.
+    """
 
     lead: int
     pairs: int
@@ -126,7 +158,10 @@ class RainScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
-    """The chances in one bin: their mean, and the share of days that were wet, in percent."""
+    """The forecasts in one range of chances: their mean chance, and how often it rained.
+
+    `chance` and `wet_share`, the share of days that were wet, are in percent.
+    """
 
     pairs: int
     chance: float
@@ -134,7 +169,7 @@ class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reliability(msgspec.Struct, frozen=True, kw_only=True):
-    """The bins of all leads from `first_lead` to `last_lead` together."""
+    """How often it rained at each forecast chance, from `first_lead` to `last_lead` days ahead."""
 
     first_lead: int
     last_lead: int
@@ -142,7 +177,7 @@ class Reliability(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProviderScore(msgspec.Struct, frozen=True, kw_only=True):
-    """The accuracy of one provider's forecasts."""
+    """The accuracy of one provider's forecasts of highs, lows and rain."""
 
     provider: str
     cells: int
@@ -156,7 +191,7 @@ class ProviderScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The score of an installation; `providers` is empty while no forecasts are stored."""
+    """The accuracy of an installation's forecasts; `providers` is empty if none are stored."""
 
     wet_mm: float
     providers: list[ProviderScore]
@@ -171,7 +206,10 @@ FindDays = Callable[[str], ObservedDays | None]  # by the key of a forecast's ce
 
 
 def make_report(rows: Sequence[ForecastRow], find: FindDays) -> Report:
-    """Return the report on stored forecasts; `rows` must be in order of provider."""
+    """Return the accuracy report on stored forecasts, which must be sorted by provider.
+
+    `find` returns the observed days of a grid cell by the cell's key, or None.
+    """
     providers = [
         _provider_score(provider, list(group), find)
         for provider, group in groupby(rows, lambda row: row.provider)
@@ -180,7 +218,11 @@ def make_report(rows: Sequence[ForecastRow], find: FindDays) -> Report:
 
 
 def observed_at(rows: Sequence[ForecastRow], find: FindDays) -> Mapping[str, Floats]:
-    """Return the observed `max`, `min` (at the forecast's height) and `rain`, each rows x leads."""
+    """Return the observed values for the 16 days of each forecast, as arrays of rows x days.
+
+    The keys are `max`, `min` and `rain`. Temperatures are corrected to the elevation of the
+    forecast.
+    """
     known: dict[str, ObservedDays | None] = {}
     values = np.full((len(rows), len(OBSERVED), LEADS), np.nan)
     for place, row in enumerate(rows):
@@ -249,7 +291,7 @@ def _rain_scores(given: Mapping[str, Floats], wet: Floats) -> list[RainScore]:
 
 
 def _at(columns: Mapping[str, NDArray[Any]], lead: int) -> dict[str, Any]:
-    """Return the value of each column at a lead, None where it is NaN."""
+    """Return the value of each column at one lead (days ahead), None in place of NaN."""
     found = {name: values[lead].item() for name, values in columns.items()}
     return {name: value if np.isfinite(value) else None for name, value in found.items()}
 

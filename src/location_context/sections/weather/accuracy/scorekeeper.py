@@ -1,8 +1,9 @@
 """Scorekeeper: stores the forecasts that guests received, and reports their accuracy.
 
-The first forecast of a day for a cell is stored, after the guest was answered. There are places for
-fifty cells; a week after the last request for a cell, its place is free again. Forecasts are stored
-for 120 days. If the store cannot be read or written, only the score suffers, never an answer.
+For each grid cell, the first forecast of a day is stored, after the guest has received the answer.
+At most fifty cells are stored at a time. A cell that nobody requested for a week makes room for
+another. Forecasts are stored for 120 days. If the store fails, the report has fewer forecasts, but
+guests still receive their answers.
 """
 
 import asyncio
@@ -35,9 +36,9 @@ from location_context.sections.weather.retrieval.sources import Sources
 from location_context.stay import Clock, Stay
 from location_context.upstream.deadline import WriteBehind
 
-IDLE_DAYS = 7  # a cell that is requested weekly retains its place
-PASS_SECONDS = 3600.0  # between two passes, of which each verifies one cell
-MAX_WAITING = 500  # forecasts of some kB that came within a quarter of a second
+IDLE_DAYS = 7  # a cell that is requested weekly keeps its place
+PASS_SECONDS = 3600.0  # between two passes; each pass verifies one cell
+MAX_WAITING = 500  # forecasts of some kB, received within a quarter of a second
 SCORED_CELLS = 50
 MAX_REMEMBERED = 5_000  # cells whose forecast of the day is known to be stored
 REPORT_TTL = timedelta(minutes=10)
@@ -47,7 +48,7 @@ FirstForecast = tuple[str, str, date]  # provider, cell and day of issue
 
 
 class Scorekeeper:
-    """The score of one installation.
+    """Stores the forecasts of one installation, and reports how accurate they were.
 
     Args:
         store: the store of forecasts.
@@ -74,14 +75,17 @@ class Scorekeeper:
         elevation: float | None,
         columns: GetColumns,
     ) -> None:
-        """Store the first forecast of a day for a cell, in the background.
+        """Store a forecast in the background, if it is the first of the day for its cell.
+
+        Each provider's forecasts are counted apart.
 
         Args:
             provider: the provider's title.
-            cell: the forecast's cell.
-            issued_on: the local date of issue, which is lead 0.
-            elevation: the height in m for which the temperatures hold.
-            columns: returns `FORECAST_COLUMNS` for the 16 leads; called after the guest's answer.
+            cell: the forecast's grid cell.
+            issued_on: the local date of issue.
+            elevation: the elevation in m to which the temperatures apply.
+            columns: returns the values to store (`FORECAST_COLUMNS`); called after the answer is
+                sent.
         """
         key = (provider, cell.key, issued_on)
         if key not in self._seen and len(self._waiting) < MAX_WAITING:
@@ -89,7 +93,10 @@ class Scorekeeper:
             self._writes.start()
 
     async def _has_place(self, cell: str, today: date) -> bool:
-        """Return True if the cell has a place; a new cell takes one if any is free."""
+        """Return True if forecasts for this grid cell may be stored, at most fifty cells in all.
+
+        A new cell takes a place if fewer than fifty cells were requested within the last week.
+        """
         if self._cells is None:
             try:
                 self._cells = await self._store.cells()
@@ -107,7 +114,10 @@ class Scorekeeper:
         return True
 
     async def _write(self) -> bool:
-        """Write the waiting forecasts, which are lost if that fails; return True if more came."""
+        """Write the waiting forecasts to the store; return True if others were recorded meanwhile.
+
+        If the write fails, these forecasts are lost.
+        """
         waiting, self._waiting = self._waiting, {}
         rows = []
         for (provider, cell, issued_on), (elevation, columns) in waiting.items():
@@ -126,7 +136,7 @@ class Scorekeeper:
         return bool(self._waiting)
 
     async def report(self) -> Report:
-        """Return the score of all cells, at most ten minutes old.
+        """Return the accuracy report on all stored forecasts; it is at most ten minutes old.
 
         Raises:
             StorageError: the store cannot be read.
@@ -144,7 +154,10 @@ class Scorekeeper:
         return await asyncio.to_thread(make_report, rows, found.get)
 
     async def run(self) -> None:
-        """Run a pass every hour until cancelled; workers begin at random times, to spread load."""
+        """Call `pass_once` every hour until cancelled.
+
+        A random first wait keeps the workers of an installation from calling at the same time.
+        """
         await asyncio.sleep(PASS_SECONDS * random.uniform(0.1, 1))  # noqa: S311  spread, no secret
         while True:
             try:
@@ -154,7 +167,10 @@ class Scorekeeper:
             await asyncio.sleep(PASS_SECONDS)
 
     async def pass_once(self) -> bool:
-        """Write what is pending, prune, verify one cell; return True if the archive was called."""
+        """Write pending forecasts, delete old ones, and fetch the observed weather of one cell.
+
+        Return True if the weather archive was called.
+        """
         await self.flush()
         try:
             cells = await self._prune()
@@ -164,10 +180,10 @@ class Scorekeeper:
             return False
 
     async def _prune(self) -> dict[str, CellExtent]:
-        """Delete old forecasts, and cells in excess of the places; return the remaining cells.
+        """Delete old forecasts, and all forecasts for surplus cells; return the cells that remain.
 
-        Several workers at once may add more cells than there are places. Then cells that were
-        requested within a week stay first, and among them those with most rows.
+        Fifty cells remain; several workers together may have stored more. Cells requested within
+        the last week are kept first, and among them those with the most forecasts.
         """
         now = self._clock()
         oldest = now.date() - timedelta(RETENTION_DAYS)
@@ -180,17 +196,17 @@ class Scorekeeper:
         return self._cells
 
     async def flush(self) -> None:
-        """Try to write the recorded forecasts now."""
+        """Write the recorded forecasts to the store now; a failure is only logged."""
         if self._waiting or self._writes.active:
             await self._writes.flush()
 
     async def close(self) -> None:
-        """Finish writes under way, and write what is pending."""
+        """Wait for writes under way, and write the pending forecasts."""
         await self.flush()
 
 
 class Recorder:
-    """A recorder that passes forecasts to the score, calibrated for all days as for guests."""
+    """Passes each new forecast to the scorekeeper, with the values that guests receive."""
 
     def __init__(self, score: Scorekeeper, sources: Sources, estimator: Estimator) -> None:
         self._score = score
@@ -198,14 +214,14 @@ class Recorder:
         self._estimator = estimator
 
     def record(self, provider: ForecastProvider, query: Query, forecast: Forecast) -> None:
-        """Store the forecast, if it is the cell's first of the day."""
+        """Pass a new forecast to the scorekeeper, which stores the first of a day for each cell."""
         issued = (forecast.issued_at or forecast.fetched_at).astimezone(query.point.zone).date()
         last = min(forecast.last_known, issued + timedelta(LEADS - 1))
         if last < issued:
             return
 
         async def columns() -> Columns:
-            # month by month, since one climatology may be stored when the next is not
+            # month by month, since the climatology may be stored for only one of them
             months = [
                 await self._given(replace(query, stay=stay), provider, forecast)
                 for stay in by_month(Stay(issued, last))
@@ -216,7 +232,11 @@ class Recorder:
         self._score.record(provider.title, cell, issued, forecast.grid.elevation, columns)
 
     async def _given(self, query: Query, provider: ForecastProvider, forecast: Forecast) -> Columns:
-        """Return the `FORECAST_COLUMNS` that a guest receives; nothing is fetched."""
+        """Return the values to store (`FORECAST_COLUMNS`) for the query's dates.
+
+        They are the values that guests receive. Typical values of past years are included if they
+        are already stored; nothing is fetched.
+        """
         series = self._sources.forecasts.part_of(provider, query, forecast)
         typical = await self._sources.archives.load(query)
         given = self._estimator.estimate(query, replace(series, typical=typical), None)
@@ -225,7 +245,7 @@ class Recorder:
 
 
 def by_month(stay: Stay) -> Iterator[Stay]:
-    """Yield the part of a stay that lies in each calendar month."""
+    """Split a stay by calendar months: yield the part that lies in each month."""
     first = stay.start
     while first <= stay.end:
         after = date(first.year + first.month // 12, first.month % 12 + 1, 1)

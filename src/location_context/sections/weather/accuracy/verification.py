@@ -1,9 +1,10 @@
-"""Verification: the archive's values for the days of stored forecasts.
+"""Verification: fetches the observed weather for the days of stored forecasts.
 
-Guests come first. So a process makes at most one request an hour, which costs about 4 units, and
-only while half of every window of the provider's budget is free. A cell is fetched once in five
-days. ERA5 lags five days; values six days old are final enough for a score. The fetched months are
-stored with those of the climatology.
+The observed values come from a weather archive. Guests have priority for its budget. So a process
+makes at most one request an hour, which costs about 4 units, and only while at least half of the
+budget is free. A grid cell is fetched at most once in five days. The archive ERA5 is five days
+behind; after six days its values are final enough for a score. The fetched months are stored
+together with those that were fetched for typical weather.
 """
 
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ from location_context.stay import Clock
 
 LAG_DAYS = 6
 FETCH_EVERY = timedelta(days=5)
-RETRY_AFTER = timedelta(days=1)  # where the archive failed
+RETRY_AFTER = timedelta(days=1)  # after a failure of the archive
 GIVE_UP_DAYS = 30
 BUSY_SHARE = 0.5  # spent of a window of the budget: the rest is for guests
 OBSERVED = [ROW["temperature_max"], ROW["temperature_min"], ROW["precipitation_sum"]]
@@ -39,9 +40,10 @@ OBSERVED = [ROW["temperature_max"], ROW["temperature_min"], ROW["precipitation_s
 
 @dataclass(frozen=True, slots=True)
 class ObservedDays:
-    """Observed highs, lows (°C) and rain (mm) from `first` on: 3 x days, NaN where unknown.
+    """The observed weather of a grid cell for consecutive days from `first` on.
 
-    `elevation` is the height in m for which the temperatures hold.
+    `values` has three rows (highs and lows in °C, rain in mm) with a value for each day, NaN where
+    unknown. `elevation` is the elevation in m to which the temperatures apply.
     """
 
     first: date
@@ -50,7 +52,10 @@ class ObservedDays:
 
     @classmethod
     def of(cls, months: Sequence[Month], first: date, last: date) -> "ObservedDays":
-        """Return the days from `first` to `last` in these months; later fetches take precedence."""
+        """Return the days from `first` to `last`, taken from stored months.
+
+        If a day is in several months, the value fetched last is used.
+        """
         values, elevation = np.full((len(OBSERVED), (last - first).days + 1), np.nan), None
         for month in sorted(months, key=lambda month: month.fetched_at):
             new = np.full_like(values, np.nan)
@@ -60,14 +65,14 @@ class ObservedDays:
         return cls(first, elevation, values)
 
     def on(self, first: date, days: int) -> Floats:
-        """Return the values (3 x `days`) from another first date on, NaN where unknown."""
+        """Return highs, lows and rain (3 x `days`) from the date `first` on, NaN where unknown."""
         found = np.full((len(OBSERVED), days), np.nan)
         copy_days(self.values, self.first, found, first)
         return found
 
 
 class Verification:
-    """A fetcher of observed values for the days of forecasts, from the preferred archive."""
+    """Fetches the observed weather for days with stored forecasts, from the preferred archive."""
 
     def __init__(self, archives: Archives, clock: Clock) -> None:
         self._archives = archives.providers
@@ -77,12 +82,12 @@ class Verification:
 
     @property
     def archive(self) -> ArchiveProvider | None:
-        """The preferred archive that the key's plan includes; None if there is none."""
+        """The first archive provider that the API key's plan includes; None if there is none."""
         usable = (one for one in self._archives if one.client.is_in_plan)
         return next(usable, None)
 
     async def find_all(self, cells: Sequence[str]) -> dict[str, ObservedDays]:
-        """Return the stored observed days of each forecast cell, by the cell's key.
+        """Return the stored observed weather of each forecast cell, by the cell's key.
 
         Raises:
             StorageError: the store cannot be read.
@@ -100,7 +105,13 @@ class Verification:
         return found
 
     async def verify_next(self, cells: dict[str, CellExtent]) -> bool:
-        """Fetch the unknown days of one cell: the one requested last among those that have any.
+        """Fetch the missing observed days of one grid cell.
+
+        Of the cells with missing days, the most recently requested is chosen. Nothing is fetched if
+        more than half of the archive's budget is spent.
+
+        Args:
+            cells: the extent of the stored forecasts, by the key of the forecast's cell.
 
         Returns:
             True if the archive was called.
@@ -127,10 +138,11 @@ class Verification:
     async def _unknown_days(
         self, archive: ArchiveProvider, cell: Cell, extent: CellExtent
     ) -> list[date]:
-        """Return the days with forecasts that the archive should have and the store lacks.
+        """Return the days of stored forecasts for which observed values should be fetched now.
 
-        Return no days if any process fetched the cell within five days. A day that the archive
-        left out is fetched again for a month, and then given up.
+        They are at least six days old, so that the archive has them, and not yet stored. Return no
+        days if any process fetched the cell within five days. A day that the archive's answer
+        lacked is requested again for a month, and then given up.
         """
         now = self._clock()
         first = max(extent.first, now.date() - timedelta(RETENTION_DAYS))
@@ -162,7 +174,10 @@ class Verification:
 
 
 def months_around(first: date, last: date) -> list[YearMonth]:
-    """Return the fewest months that cover these dates; each brings 15 days on either side."""
+    """Return the fewest months to fetch so that they cover all days from `first` to `last`.
+
+    A fetched month also contains the 15 days before it and the 15 days after it.
+    """
     wanted: list[YearMonth] = []
     day = first
     while day <= last:
@@ -176,6 +191,9 @@ def months_around(first: date, last: date) -> list[YearMonth]:
 
 
 def archive_cell(archive: ArchiveProvider, key: str) -> Cell:
-    """Return the archive's cell at the centre of the forecast's cell with this key."""
+    """Return the cell of the archive's grid at the centre of a forecast cell.
+
+    The two grids differ. `key` is the key of the forecast cell.
+    """
     lat, lng, timezone = key.split(",", 2)
     return archive.cell(Point(float(lat), float(lng), timezone))

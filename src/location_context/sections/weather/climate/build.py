@@ -1,8 +1,9 @@
-"""The builder of a climate store: one Dask task for each tile of the source.
+"""The builder of a climate store: the typical weather of many grid cells, in one folder.
 
-A task reads its tile and returns the arrays. It writes no file, so that workers may run anywhere.
-Only the client writes: each tile into its own slots, and then a note that the tile is done. So a
-build can be interrupted at any moment and resumed, and ends with the same bytes.
+The source's grid is divided into tiles. For each tile a Dask worker reads the source and returns
+the computed arrays. It writes no file, so that workers may run on any machine. Only the client (the
+process that started the build) writes: first a tile's arrays, then a record that the tile is done.
+So a build can be interrupted at any moment and resumed, and the result has the same bytes.
 """
 
 import hashlib
@@ -42,7 +43,7 @@ ALLOCATION = {
     "MALLOC_MMAP_THRESHOLD_": 2**25,
     "OMP_NUM_THREADS": 1,
 }
-TASKS_A_WORKER = 2  # in flight: one at work, one behind it
+TASKS_A_WORKER = 2  # submitted at a time: one at work, one waiting
 SCHEDULER_LOST = (
     "The connection to the Dask scheduler was lost. The finished tiles are kept; "
     "run this again to build the others."
@@ -52,7 +53,7 @@ DONE, PLAN = "done.jsonl", "plan.json"
 
 @dataclass(frozen=True)
 class Job:
-    """All that a worker needs: the source, its location, and the years."""
+    """The data that a worker needs: the source's name, its location, and the years to read."""
 
     source: str
     location: str | None
@@ -61,7 +62,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Region:
-    """The cells to build, and their name in the manifest."""
+    """The grid cells to build (`wanted` is True), and the region's name in the manifest."""
 
     label: str
     wanted: NDArray[np.bool_]  # rows x columns of the grid
@@ -73,19 +74,17 @@ class Progress:
 
     Attributes:
         tiles: the number of all tiles.
-        done: the number of finished tiles, with those of earlier runs.
+        done: the number of finished tiles, including those of earlier runs.
         left: the number of cells still to build.
         cells: the number of cells built in this run.
-        bytes_read: the bytes read from the source in this run.
         seconds: the time since this run began.
-        failed: the tiles that were given up, each with the reason.
+        failed: the tiles that failed three times, each with the reason.
     """
 
     tiles: int
     done: int
     left: int
     cells: int = 0
-    bytes_read: int = 0
     seconds: float = 0.0
     failed: dict[Tile, str] = field(default_factory=dict)
 
@@ -95,7 +94,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """The time for the rest at the rate of this run; None before the first tile."""
+        """The estimated seconds until the build ends; None before the first tile of this run."""
         return self.left / self.cells_a_second if self.cells else None
 
 
@@ -103,15 +102,14 @@ Report = Callable[[Progress], None]
 
 
 class TileArrays(msgspec.Struct):
-    """The result of a task."""
+    """The computed arrays of one tile: the statistics and the history of its cells."""
 
     stats: Packed
     history: Packed
-    bytes_read: int
 
 
 def open_source(name: str, location: str | None) -> ClimateSource:
-    """Open a registered source.
+    """Open the climate source with this entry-point name, at a location.
 
     Raises:
         OperatorError: no source has this name, or the source cannot be read.
@@ -124,36 +122,38 @@ def open_source(name: str, location: str | None) -> ClimateSource:
 
 @lru_cache(maxsize=2)
 def _source_of(job: Job) -> ClimateSource:
-    """Return the source, opened once in a worker."""
+    """Return the job's source; each worker opens it only once."""
     return open_source(job.source, job.location)
 
 
 def compute(job: Job, tile: Tile, cells: tuple[int, ...], pause: float) -> TileArrays:
-    """Return the arrays of the wanted cells in a tile; this is the Dask task.
+    """Read a tile from the source, and return the arrays of its wanted cells.
 
-    `cells` are the cells' indices in the tile. `pause` is a wait in seconds before the source is
-    read, after a failure.
+    This is the task that a Dask worker runs. `cells` are the indices of the wanted cells in the
+    tile. `pause` is the wait in seconds before the source is read; it is not 0 if the tile failed
+    before.
     """
     time.sleep(pause)
     source = _source_of(job)
-    before = source.bytes_read
     first, last = days_of(job.years)
     values = source.read(tile, first, last)
     if len(cells) < len(values):
         values = values[list(cells)]
-    stats, history = build_tile(values, first, job.years, source.fields)
-    return TileArrays(stats, history, source.bytes_read - before)
+    return TileArrays(*build_tile(values, first, job.years, source.fields))
 
 
 def days_of(years: range) -> tuple[date, date]:
-    """Return the first and last day that the statistics and history of these years need."""
+    """Return the first and last day to read from the source to build a store of these years."""
     first = date(years[0], 1, 1).toordinal() - PAD_DAYS
     last = date(years[-1], 12, 31).toordinal() + PAD_DAYS + LONGEST_DAYS
     return date.fromordinal(first), date.fromordinal(last)
 
 
 def world(described: Packed) -> Region:
-    """Return the cells that hold land or adjoin one that does; unknown cells count as land."""
+    """Return a region of all cells with land, and all cells next to them.
+
+    `described` is the result of `terrain.describe`. Cells without known terrain count as land.
+    """
     land = described[..., 2] != 0
     near = land.copy()
     for up in (-1, 0, 1):
@@ -165,7 +165,10 @@ def world(described: Packed) -> Region:
 def rectangle(
     source: ClimateSource, west: float, south: float, east: float, north: float
 ) -> Region:
-    """Return the cells that touch a rectangle (degrees); west may be greater than east."""
+    """Return a region of all cells that touch a rectangle in degrees.
+
+    If `west` is greater than `east`, the rectangle crosses the date line.
+    """
     grid = source.grid
     lats = np.array([grid.lat(row) for row in range(grid.rows)])
     lngs = np.array([grid.lng(column) for column in range(grid.columns)])
@@ -177,7 +180,7 @@ def rectangle(
 
 
 def around(source: ClimateSource, places: Iterable[Point]) -> Region:
-    """Return the cell of each place with its neighbours."""
+    """Return a region of the cells that contain these places, and all cells next to them."""
     wanted = np.zeros((source.grid.rows, source.grid.columns), bool)
     for place in places:
         for row, column in source.grid.around(place):
@@ -187,10 +190,10 @@ def around(source: ClimateSource, places: Iterable[Point]) -> Region:
 
 
 class Build:
-    """A store under construction."""
+    """The build of one climate store; an interrupted build can be resumed."""
 
     def __init__(self, data_dir: Path, job: Job, source: ClimateSource, region: Region) -> None:
-        """Plan the tiles and slots, and resume what an earlier run left.
+        """Divide the region into tiles, and find the tiles that an interrupted run has finished.
 
         Raises:
             OperatorError: the source lacks years, or the region has no cell.
@@ -247,12 +250,12 @@ class Build:
         first, last = date(self.job.years[0], 1, 1), date(self.job.years[-1], 12, 31)
         if first < self.source.first or last > self.source.last:
             raise OperatorError(
-                f"The source has {self.source.first} to {self.source.last}; "
-                f"{first.year}-{last.year} needs {first} to {last}"
+                f"The source has data from {self.source.first} to {self.source.last}; the years "
+                f"{first.year}-{last.year} need {first} to {last}"
             )
 
     def _read_done(self) -> dict[Tile, str]:
-        """Return the tiles that an earlier run finished, each with its checksum."""
+        """Return the tiles that an interrupted run finished, each with its checksum."""
         try:
             lines = (self.part / DONE).read_bytes().splitlines()
         except FileNotFoundError:
@@ -267,14 +270,16 @@ class Build:
         return found
 
     def run(self, client: Any, report: Report) -> Progress:
-        """Build the tiles that are missing; give up a tile that fails three times.
+        """Build all tiles that are not done yet, and return the progress.
+
+        A tile that fails three times is skipped.
 
         Args:
             client: a `distributed.Client`.
-            report: called after each tile.
+            report: called with the progress at the beginning and after each tile.
 
         Raises:
-            OperatorError: the connection to the scheduler was lost; finished tiles stay.
+            OperatorError: the connection to the scheduler was lost; finished tiles are kept.
         """
         todo = deque(tile for tile in self._cells if tile not in self.done)
         left = sum(len(self._cells[tile]) for tile in todo)
@@ -300,12 +305,10 @@ class Build:
             tile = waiting.pop(future.key)
             tries[tile] += 1
             if future.status == "finished":
-                result = future.result()
-                self._write(tile, result)
+                self._write(tile, future.result())
                 progress.done += 1
                 progress.cells += len(self._cells[tile])
                 progress.left -= len(self._cells[tile])
-                progress.bytes_read += result.bytes_read
             elif future.status != "error":
                 raise OperatorError(SCHEDULER_LOST)
             elif tries[tile] < MAX_TRIES:
@@ -320,7 +323,7 @@ class Build:
         return progress
 
     def _write(self, tile: Tile, result: TileArrays) -> None:
-        """Write a tile's arrays into its slots, then note it as done."""
+        """Write a tile's arrays into the store's files, then record that the tile is done."""
         first = self._first_slot[tile]
         slots = slice(first, first + len(self._cells[tile]))
         self.arrays.stats[slots], self.arrays.history[slots] = result.stats, result.history
@@ -329,13 +332,13 @@ class Build:
             array.flush()
         sha256 = sum_of(result.stats, result.history)
         with (self.part / DONE).open("ab") as file:
-            file.write(b"\n" + msgspec.json.encode((tile, sha256)))  # apart from a torn line
+            file.write(b"\n" + msgspec.json.encode((tile, sha256)))  # a line may be torn
             file.flush()
             os.fsync(file.fileno())
         self.done[tile] = sha256
 
     def publish(self, now: datetime) -> Path:
-        """Move the finished store into place, with each tile's checksum; return its folder."""
+        """Move the finished store to its final place, where servers find it; return its folder."""
         states = [
             TileState(tile, self._first_slot[tile], len(cells), self.done[tile])
             for tile, cells in self._cells.items()
@@ -351,7 +354,7 @@ class Build:
 
 
 def sum_of(stats: Packed, history: Packed) -> str:
-    """Return the SHA-256 of a tile's arrays."""
+    """Return a checksum of a tile's arrays: their SHA-256 as hexadecimal text."""
     digest = hashlib.sha256(stats.tobytes())
     digest.update(history.tobytes())
     return digest.hexdigest()
@@ -359,10 +362,13 @@ def sum_of(stats: Packed, history: Packed) -> str:
 
 @contextmanager
 def cluster(address: str | None, workers: int) -> Iterator[Any]:
-    """Yield a Dask client: of the scheduler at `address`, else of workers on this machine.
+    """Yield a Dask client, connected to the scheduler at `address`.
+
+    If `address` is None, start `workers` worker processes on this machine, and stop them at the
+    end.
 
     Raises:
-        OperatorError: the extra is missing, or no scheduler answers at the address.
+        OperatorError: the extra `climate` is not installed, or no scheduler answers at the address.
     """
     distributed = needed("distributed")
     if address is not None:

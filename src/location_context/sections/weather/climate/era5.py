@@ -1,9 +1,10 @@
-"""Copernicus ERA5, hourly: a NetCDF file or a Zarr of any region, as the operator obtained it.
+"""The climate source `era5`: hourly ERA5 data of Copernicus that the operator has obtained.
 
-Variables have ECMWF's short names and units. Hours are UTC, and a day is the local day of the
-cell's own zone: an hour belongs to the day in which it begins. For a state such as `t2m` the time
-stamp is the begin of its hour; for a sum or a maximum such as `tp` it is the end. A day with fewer
-than 20 known hours is unknown.
+The data are a NetCDF file or a Zarr, for any region. Variables have ECMWF's short names and units.
+Hours are in UTC. Daily values are for local days in the cell's own time zone; an hour belongs to
+the day in which it begins. For a momentary value such as `t2m`, the time stamp is the beginning of
+its hour; for a sum or a maximum such as `tp`, it is the end. A day with fewer than 20 known hours
+is unknown.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,8 +24,8 @@ from location_context.sections.contract import Attribution
 from location_context.sections.weather import records
 from location_context.sections.weather.climate.layout import Tile
 from location_context.sections.weather.climate.power import grid_of
-from location_context.sections.weather.climate.sources import ClimateSource, ZarrFolder, needed
-from location_context.sections.weather.providers.nasa_power import code_without
+from location_context.sections.weather.climate.sources import ClimateSource, needed, open_zarr
+from location_context.sections.weather.providers.nasa_power import FOR_CODES, code_without
 from location_context.sections.weather.providers.open_meteo import copernicus
 from location_context.sections.weather.records import ROW, Floats
 
@@ -43,9 +44,14 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 @dataclass(frozen=True)
 class LocalDays:
-    """Consecutive hours of one cell, cut into local days; the methods skip unknown hours.
+    """The division of one cell's consecutive hours into local days.
 
-    `ordinals` are the dates (`date.toordinal`), `starts` the index of each date's first hour.
+    Its methods reduce hourly values to one value a day and ignore unknown hours. A day with fewer
+    than 20 known hours is NaN.
+
+    Attributes:
+        ordinals: the dates as `date.toordinal()`.
+        starts: the index of each date's first hour.
     """
 
     ordinals: NDArray[np.int64]
@@ -70,11 +76,14 @@ class LocalDays:
 
 @lru_cache(maxsize=1024)
 def local_days(zone: str, first_hour: int, hours: int) -> LocalDays:
-    """Return the local days of consecutive hours; `first_hour` counts from 1970 (UTC)."""
+    """Return the division of `hours` consecutive hours into the local days of a time zone.
+
+    `first_hour` is the first hour, counted from 1970-01-01 00:00 UTC.
+    """
     tz = ZoneInfo(zone)
     begins = range(first_hour, first_hour + hours)
     ordinals = np.array([datetime.fromtimestamp(3600 * hour, tz).toordinal() for hour in begins])
-    ordinals = np.maximum.accumulate(ordinals)  # where the date line moved, a date came twice
+    ordinals = np.maximum.accumulate(ordinals)  # a date came twice where the date line moved
     starts = np.flatnonzero(np.diff(ordinals, prepend=0))
     return LocalDays(ordinals[starts], starts)
 
@@ -100,7 +109,10 @@ def _snow(days: LocalDays, metres: Floats) -> Columns:
 
 
 def _wind(days: LocalDays, east: Floats, north: Floats) -> Columns:
-    """Return each day's highest speed in km/h, and the direction from which the mean wind comes."""
+    """Return each day's highest wind speed in km/h, and the direction the mean wind comes from.
+
+    `east` and `north` are the hourly components of the wind in m/s.
+    """
     total_east, total_north = (days.total(part + 0 * (east + north)) for part in (east, north))
     comes_from = np.degrees(np.arctan2(-total_east, -total_north)) % 360
     return days.highest(3.6 * np.hypot(east, north)), comes_from
@@ -116,7 +128,10 @@ def _humidity(days: LocalDays, kelvin: Floats, dew_point: Floats) -> Columns:
 
 
 def _vapour(celsius: Floats) -> Floats:
-    """Return the saturation pressure over water in hPa: Magnus after Alduchov and Eskridge 1996."""
+    """Return the saturation pressure of water vapour in hPa.
+
+    The formula is Magnus's, with the constants of Alduchov and Eskridge 1996.
+    """
     pressure: Floats = 6.1094 * np.exp(17.625 * celsius / (243.04 + celsius))
     return pressure
 
@@ -126,13 +141,13 @@ def _cloud(days: LocalDays, share: Floats) -> Columns:
 
 
 class Recipe(NamedTuple):
-    """How daily fields are computed from hourly variables.
+    """A rule that computes daily fields from hourly variables.
 
     Attributes:
         natives: the names of the hourly variables.
         fields: the names of the daily fields, in the order in which `reduce` returns them.
         reduce: called with the `LocalDays` and the hourly values of each variable.
-        ends: True if a time stamp is the end of its hour.
+        ends: True if a time stamp of these variables is the end of its hour.
     """
 
     natives: tuple[str, ...]
@@ -155,14 +170,14 @@ RECIPES = (
 
 
 class Era5(ClimateSource):
-    """The climate source `era5`."""
+    """The climate source `era5`: hourly ERA5 data that the operator has obtained."""
 
     name = "era5"
     title = "Copernicus ERA5"
     model = "ERA5"
 
     def __init__(self, location: str, dataset: Any) -> None:
-        """Create the source from an open dataset.
+        """Create the source from an xarray dataset; `location` is named in error messages.
 
         Raises:
             OperatorError: the dataset lacks temperature or rain, or is not an hourly grid.
@@ -184,10 +199,15 @@ class Era5(ClimateSource):
             given.add("weather_code")
         self.fields = tuple(name for name in records.ARCHIVE_FIELDS if name in given)
         self.first, self.last = self._known_everywhere()
-        self._bytes_read = 0
 
     def _choose(self, held: set[str]) -> tuple[Recipe, ...]:
-        """Return the recipes for the variables that are held; set `lacking` to the others."""
+        """Return the recipes whose variables the dataset has.
+
+        Set the attribute `lacking` to the variables that are missing for the other recipes.
+
+        Args:
+            held: the names of the dataset's variables.
+        """
         chosen: dict[tuple[str, ...], Recipe] = {}
         for recipe in RECIPES:
             if held.issuperset(recipe.natives):
@@ -204,25 +224,25 @@ class Era5(ClimateSource):
 
     @classmethod
     def open(cls, location: str | None) -> Self:
-        """Open a NetCDF file, or a Zarr in a folder or at an address.
+        """Open ERA5 data: a NetCDF file, or a Zarr in a folder or at an address.
 
         Raises:
-            OperatorError: the source cannot be read, or lacks what every climatology needs.
+            OperatorError: the source cannot be read, or lacks a field that every climatology needs.
         """
         if location is None:
-            raise OperatorError("Name ERA5's file: --source FILE, a NetCDF file or a Zarr.")
+            raise OperatorError(
+                "Give ERA5's data with --source FILE: a NetCDF file or a Zarr store."
+            )
         return cls(location, open_dataset(location))
 
     def attribution(self, today: date) -> Sequence[Attribution]:
         return (copernicus(today.year),)
 
-    @property
-    def bytes_read(self) -> int:
-        """The number of bytes read so far, uncompressed."""
-        return self._bytes_read
-
     def read(self, tile: Tile, first: date, last: date) -> Floats:
-        """Return the daily values of a tile's cells, row by row: cells x ARCHIVE_FIELDS x days."""
+        """Return the daily values from `first` to `last`: cells x `ARCHIVE_FIELDS` x days.
+
+        The cells are those of the tile, row by row.
+        """
         zones = [
             self._zone(row, column)
             for row in range(tile.row, tile.row + tile.rows)
@@ -254,17 +274,15 @@ class Era5(ClimateSource):
         for name in self.fields:
             values[:, ROW[name]] = records.plausible((name,), values[:, ROW[name]])
         if "weather_code" in self.fields:
-            rain, cloud, mean = (
-                values[:, ROW[name]]
-                for name in ("precipitation_sum", "cloud_cover_mean", "temperature_mean")
-            )
-            values[:, ROW["weather_code"]] = code_without(rain, cloud, mean)
+            columns = {name: values[:, ROW[name]] for name in FOR_CODES}
+            values[:, ROW["weather_code"]] = code_without(columns)
         return values
 
     def _load(self, name: str, tile: Tile, begin: int, end: int) -> NDArray[np.float32]:
-        """Return a variable of a tile: hours x rows x columns.
+        """Return the hourly values of a variable in a tile: hours x rows x columns.
 
-        It is read in blocks of about a year that are aligned with the chunks of the file.
+        `begin` and `end` are indices of hours. The file is read in blocks of about a year, aligned
+        with its chunks.
         """
         window = {
             "lat": _sliced(self._rows[tile.row : tile.row + tile.rows]),
@@ -277,16 +295,17 @@ class Era5(ClimateSource):
         hourly = np.empty((end - begin, tile.rows, tile.columns), np.float32)
         for start in range(begin - begin % block, end, block):
             first, last = max(start, begin), min(start + block, end)
-            read = array.isel(time=slice(first, last)).values
-            hourly[first - begin : last - begin] = read
-            self._bytes_read += read.nbytes
+            hourly[first - begin : last - begin] = array.isel(time=slice(first, last)).values
         return hourly
 
     def _zone(self, row: int, column: int) -> str:
         return _gazetteer().point(self.grid.lat(row), self.grid.lng(column)).timezone
 
     def _known_everywhere(self) -> tuple[date, date]:
-        """Return the first and last day that have enough hours at the centre of every tile."""
+        """Return the first and last date for which every tile has enough hours.
+
+        The local days of a tile are those at its centre.
+        """
         zones = {
             self._zone(tile.row + tile.rows // 2, tile.column + tile.columns // 2)
             for tile in self.tiles()
@@ -305,13 +324,13 @@ class Era5(ClimateSource):
 
 
 def open_dataset(location: str) -> Any:
-    """Open a NetCDF file or a Zarr with xarray; values are read when they are used.
+    """Open a NetCDF file or a Zarr as an xarray dataset; values are read only when they are used.
 
     Raises:
         OperatorError: nothing is at the path or address, or it cannot be read.
     """
     if "://" in location or Path(location).is_dir():
-        return ZarrFolder(location).open()
+        return open_zarr(location)
     try:
         return needed("xarray").open_dataset(location, engine="netcdf4", decode_timedelta=False)
     except OperatorError:
@@ -322,7 +341,9 @@ def open_dataset(location: str) -> Any:
 
 
 def _named(location: str, dataset: Any) -> Any:
-    """Return the dataset with its axes renamed as in `AXES`, without other axes of length 1.
+    """Return the dataset with its axes renamed to `time`, `lat` and `lng`.
+
+    Other axes of length 1 are dropped. `location` is named in error messages.
 
     Raises:
         OperatorError: one of the axes is missing.
@@ -339,7 +360,9 @@ def _named(location: str, dataset: Any) -> Any:
 
 
 def _first_hour(location: str, times: NDArray[Any]) -> int:
-    """Return the first time of the data, in hours since 1970.
+    """Return the first of the `times` as a number of hours since 1970.
+
+    `location` is named in error messages.
 
     Raises:
         OperatorError: the times are not consecutive hours.
@@ -347,15 +370,19 @@ def _first_hour(location: str, times: NDArray[Any]) -> int:
     is_time = np.issubdtype(times.dtype, np.datetime64)
     hours = times.astype("datetime64[h]") if is_time else times
     if not is_time or (hours != times).any() or (np.diff(hours.astype(np.int64)) != 1).any():
-        raise OperatorError(f"{location} has no hourly axis of time; ERA5's hours are needed")
+        raise OperatorError(f"{location} has no hourly time axis; hourly data of ERA5 are needed")
     if len(hours) <= MIN_HOURS:
-        few = f"{len(hours)} hours; more than {MIN_HOURS} are needed"
-        raise OperatorError(f"{location} has only {few}")
+        raise OperatorError(
+            f"{location} has only {len(hours)} hours; more than {MIN_HOURS} are needed"
+        )
     return int(hours[0].astype(np.int64))
 
 
 def _eastward(lngs: Floats) -> NDArray[np.int64]:
-    """Return the indices of longitudes from west to east; a region may span the date line."""
+    """Return the indices that sort longitudes from west to east.
+
+    For a region that crosses the date line, the first is the region's west end.
+    """
     order = np.argsort(lngs)
     gaps = np.diff(lngs[order], append=lngs[order[0]] + 360)
     widest = int(np.argmax(gaps))
@@ -364,7 +391,10 @@ def _eastward(lngs: Floats) -> NDArray[np.int64]:
 
 
 def _sliced(places: NDArray[np.int64]) -> slice | NDArray[np.int64]:
-    """Return consecutive indices, up or down, as a slice, which is read without a copy."""
+    """Return these indices as a slice if they are consecutive, else unchanged.
+
+    With a slice, an array is read without a copy.
+    """
     steps = set(np.diff(places).tolist())
     first, last = int(places[0]), int(places[-1])
     if steps <= {1}:

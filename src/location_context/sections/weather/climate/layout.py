@@ -1,18 +1,18 @@
 """The folder of a climate store: a manifest, and arrays that are mapped into memory.
 
-`climate/<source>-<first year>-<last year>/` in the data directory holds
+The folder is `climate/<source>-<first year>-<last year>/` in the data directory. It contains
 
-- `manifest.json`: the source with its notices, the years, the grid, the fields with their scales,
-  and the tiles with their slots and checksums;
-- `index.npy`: int32, latitudes x longitudes, the slot of each cell of the grid, or -1;
+- `manifest.json`: the source with its licence notices, the years, the grid, the fields with their
+  scales, and the tiles with their slots and checksums;
+- `index.npy`: int32, latitudes x longitudes, the slot of each cell of the grid, or -1 for none;
 - `cells.npy`: int16, slots x (height in m, relief in m, share of land in percent);
 - `stats.npy`: int16, slots x places x fields, the statistics of each date;
-- `history.npy`: int16, slots x places x years x (high, low, rain), the days themselves.
+- `history.npy`: int16, slots x places x years x (high, low, rain), the daily values themselves.
 
-A slot is a cell's row in the arrays. A place is a date's place in a year of 366 days
-(`climatology.places`); places from 366 on are dates after New Year, for a stay that began before.
-Integers are `round((value - offset) / scale)`, and -32768 is unknown. Any tool that reads `.npy`
-reads a store.
+A slot is a grid cell's row in the arrays. A place is the number of a date in a year of 366 days
+(`climatology.places`); places from 366 on are dates in the next year, for stays over New Year. The
+stored integers are `round((value - offset) / scale)`, and -32768 means unknown. Any tool that reads
+`.npy` files can read a store.
 """
 
 import math
@@ -61,7 +61,12 @@ _SCALES = {
 
 
 class Tile(NamedTuple):
-    """A rectangle of a source's grid that is read at once: its first row and column, its size."""
+    """A rectangle of a source's grid that is read at once.
+
+    Attributes:
+        row, column: the first row and column.
+        rows, columns: the size.
+    """
 
     row: int
     column: int
@@ -74,7 +79,7 @@ class Tile(NamedTuple):
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """A field with the scale and offset of its integers."""
+    """How a field is stored as integers: `round((value - offset) / scale)`."""
 
     name: str
     scale: float
@@ -82,14 +87,21 @@ class Scale(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, name: str) -> Self:
-        """Return the scale of a statistic; `temperature_max_p10` has that of `temperature_max`."""
+        """Return the scale of a statistic by its name.
+
+        `temperature_max_p10` and `temperature_max_p90` have the scale of `temperature_max`.
+        """
         if name == "samples":
             return cls(name, 1.0, 0.0)
         return cls(name, *_SCALES[FIELDS[name.removesuffix("_p10").removesuffix("_p90")].measure])
 
 
 class Grid(msgspec.Struct, frozen=True):
-    """A regular grid of cell centres in degrees: rows run north from `south`, columns east."""
+    """A regular grid of cell centres in degrees.
+
+    Row 0 is at latitude `south`, and rows run north. Column 0 is at longitude `west`, and columns
+    run east.
+    """
 
     south: float
     west: float
@@ -106,18 +118,18 @@ class Grid(msgspec.Struct, frozen=True):
         return self.south + row * self.lat_step
 
     def lng(self, column: int) -> float:
-        """Return the longitude from -180 up to 180."""
+        """Return a column's longitude in degrees, at least -180 and less than 180."""
         return (self.west + column * self.lng_step + 180) % 360 - 180
 
     def around(self, point: Point) -> list[tuple[int, int]]:
-        """Return the cells around a point as rows and columns, the nearest centre first.
+        """Return the cell that contains a point, and the cells next to it, nearest centre first.
 
-        Return none if the point lies outside the grid.
+        Each is a pair (row, column). The list is empty if the point lies outside the grid.
         """
         up = (point.lat - self.south) / self.lat_step
         along = (point.lng - self.west) % 360 / self.lng_step
         if not self.spans_globe and along > self.columns - 0.5:
-            along -= 360 / self.lng_step  # up to half a cell west of the first column
+            along -= 360 / self.lng_step  # the point is at most half a cell west of the grid
         row, column = round(up), round(along)
         if not (0 <= row < self.rows and (self.spans_globe or 0 <= column < self.columns)):
             return []
@@ -132,7 +144,13 @@ class Grid(msgspec.Struct, frozen=True):
 
 
 class TileState(msgspec.Struct, frozen=True):
-    """A tile with the slots of its cells, and the SHA-256 of its statistics and history."""
+    """A tile as recorded in the manifest: where its cells are stored, and a checksum.
+
+    Attributes:
+        first_slot: the index of its first cell in the arrays.
+        cells: the number of its cells, which follow each other in the arrays.
+        sha256: the SHA-256 of its statistics and history.
+    """
 
     tile: Tile
     first_slot: int
@@ -141,7 +159,7 @@ class TileState(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The description of a store; `years` are the first and the last year."""
+    """The description of a climate store (`manifest.json`); `years` are the first and the last."""
 
     format: int = FORMAT
     source: str
@@ -163,7 +181,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.source}-{self.years[0]}-{self.years[1]}"
 
     def replaced_by(self, other: Self) -> bool:
-        """Return True if `other` has the same source, grid and region, and ends no earlier."""
+        """Return True if the store with the manifest `other` makes this store superfluous.
+
+        It does if it has the same source, grid and region, and its last year is not earlier.
+        """
         same = (self.source, self.grid, self.region) == (other.source, other.grid, other.region)
         return same and other.years[1] >= self.years[1]
 
@@ -173,7 +194,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shape of each array, by the name of the array's file."""
+        """The shape of each of the store's arrays, by the name of its file without `.npy`."""
         return {
             "index": (self.grid.rows, self.grid.columns),
             "cells": (self.slots, len(CELL_FIELDS)),
@@ -187,12 +208,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoreDamaged(Exception):
-    """A folder that is not a whole store of this format; the message says why."""
+    """Raised if a folder is not a complete climate store of this version; the message says why."""
 
 
 @dataclass(frozen=True)
 class Arrays:
-    """The mapped arrays of a store."""
+    """The arrays of a climate store, mapped into memory; the module's docstring describes them."""
 
     index: NDArray[np.int32]
     cells: Packed
@@ -201,17 +222,19 @@ class Arrays:
 
 
 class Rows:
-    """The rows of a store's array, read from the file for each query.
+    """Reads rows of an array from its file when they are needed, without mapping it into memory.
 
-    The file is not mapped: mapped pages would count as the worker's memory, up to the size of the
-    store, and the process would die if the file were truncated.
+    Mapped pages would count as the worker's memory, up to the size of the store, and the process
+    would crash if the file were truncated.
     """
 
     def __init__(self, path: Path, array: Packed) -> None:
-        """Open the file of a mapped array.
+        """Open the file at `path` for reading.
+
+        `array` is the same file mapped into memory; only its shape and layout are used.
 
         Raises:
-            OSError: the file does not exist any more.
+            OSError: the file no longer exists.
         """
         assert isinstance(array, np.memmap)
         self._offset, self._shape = array.offset, array.shape[1:]
@@ -220,7 +243,11 @@ class Rows:
         weakref.finalize(self, os.close, self._file)
 
     def read(self, slot: int, first: int, last: int) -> Packed | None:
-        """Return the rows of a slot from `first` to `last`; None if the file was truncated."""
+        """Return a grid cell's values on the dates `first` to `last`.
+
+        None if the file was truncated. `slot` is the cell's index in the array; `first` and `last`
+        are numbers of dates in a year (`climatology.places`).
+        """
         begin = self._offset + (slot * self._shape[0] + first) * self._row_bytes
         size = (last + 1 - first) * self._row_bytes
         read = os.pread(self._file, size, begin)
@@ -230,21 +257,27 @@ class Rows:
 
 
 def scales_of(fields: Sequence[str]) -> tuple[Scale, ...]:
-    """Return the statistics that a store has for a source with these fields, as scales."""
+    """Return the integer scale of each statistic that a store with these source fields has."""
     tenths = (f"{name}_{level}" for name in records.TEMPERATURES[:2] for level in ("p10", "p90"))
     names = (*fields, *tenths, "precipitation_probability", "precipitation_sum_p90", "samples")
     return tuple(map(Scale.of, names))
 
 
 def pack(values: Floats, scales: tuple[Scale, ...]) -> Packed:
-    """Pack values as integers, with a scale for each place of the last axis; NaN is unknown."""
+    """Convert values to the integers that a store contains; NaN becomes `UNKNOWN`.
+
+    `scales` has an entry for each index of the last axis.
+    """
     scale, offset = _factors(scales)
     whole = np.rint((values - offset) / scale)
     return np.where(np.isnan(whole), UNKNOWN, np.clip(whole, -32767, 32767)).astype(np.int16)
 
 
 def unpack(packed: Packed, scales: tuple[Scale, ...]) -> Floats:
-    """Unpack integers to values, with a scale for each place of the last axis."""
+    """Convert a store's integers to values; `UNKNOWN` becomes NaN.
+
+    `scales` has an entry for each index of the last axis.
+    """
     scale, offset = _factors(scales)
     return np.where(packed == UNKNOWN, np.nan, packed * scale + offset)
 
@@ -255,9 +288,10 @@ def _factors(scales: tuple[Scale, ...]) -> tuple[Floats, Floats]:
 
 
 def create(folder: Path, manifest: Manifest, index: NDArray[np.int32], cells: Packed) -> Arrays:
-    """Create the files of a new store's arrays, still empty, and return them mapped for writing.
+    """Create the files of a new store's arrays, and return the arrays mapped for writing.
 
-    The manifest is written at the end (`finish`); a folder without a manifest is never served.
+    Statistics and history are still empty. The manifest is written at the end by `finish`: servers
+    ignore a folder without a manifest.
     """
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "index.npy", index, allow_pickle=False)
@@ -272,28 +306,30 @@ def create(folder: Path, manifest: Manifest, index: NDArray[np.int32], cells: Pa
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return a folder's manifest.
+    """Return the manifest of a store's folder.
 
     Raises:
-        StoreDamaged: the manifest is missing, or of another kind or version.
+        StoreDamaged: the manifest is missing, damaged or of another version.
     """
     try:
         found = msgspec.json.decode((folder / MANIFEST).read_bytes())
         version = found.get("format") if isinstance(found, dict) else None
         if version != FORMAT:
-            raise StoreDamaged(f"its format is {version}, and this version reads {FORMAT}")
+            raise StoreDamaged(f"the format is {version}, and this version reads {FORMAT}")
         return msgspec.convert(found, Manifest)
     except OSError as error:
         raise StoreDamaged(f"{MANIFEST}: {error.strerror}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        raise StoreDamaged(f"{MANIFEST} cannot be read") from None
+        raise StoreDamaged(
+            f"{MANIFEST} is damaged: the file is not JSON, or lacks a field"
+        ) from None
 
 
 def open_arrays(folder: Path, manifest: Manifest, *, writable: bool = False) -> Arrays:
     """Return the arrays of a store, mapped into memory.
 
     Raises:
-        StoreDamaged: an array is missing, truncated or of another shape.
+        StoreDamaged: an array is missing, truncated or does not have the manifest's shape.
     """
     mapped = {}
     for name, shape in manifest.shapes.items():
@@ -302,7 +338,7 @@ def open_arrays(folder: Path, manifest: Manifest, *, writable: bool = False) -> 
                 folder / f"{name}.npy", mmap_mode="r+" if writable else "r", allow_pickle=False
             )
         except (OSError, ValueError, EOFError):
-            raise StoreDamaged(f"{name}.npy is missing or cut") from None
+            raise StoreDamaged(f"{name}.npy is missing or truncated") from None
         wanted = np.int32 if name == "index" else np.int16
         if array.shape != shape or array.dtype != wanted:
             raise StoreDamaged(f"{name}.npy is not as the manifest says")
@@ -311,7 +347,7 @@ def open_arrays(folder: Path, manifest: Manifest, *, writable: bool = False) -> 
 
 
 def finish(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest of a complete store in one step, so that it is never half written."""
+    """Write the manifest, which marks the store as complete; it is never half written."""
     part = folder / f"{MANIFEST}{PART}"
     with part.open("wb") as file:
         file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=1))
@@ -321,9 +357,10 @@ def finish(folder: Path, manifest: Manifest) -> None:
 
 
 def publish(part: Path, manifest: Manifest) -> Path:
-    """Move a complete store to a free name, remove the stores that it replaces, return its folder.
+    """Move a complete store to its final folder, and return that folder.
 
-    At any moment a server finds the old store or the new one.
+    Older stores that the store replaces are removed. At any moment a server finds the old store or
+    the new store.
     """
     finish(part, manifest)
     root = part.parent
@@ -341,14 +378,14 @@ def publish(part: Path, manifest: Manifest) -> Path:
 
 
 def remove(folder: Path) -> None:
-    """Remove a store; a server that has it open can still read it."""
+    """Remove a store's folder; a server that has the store open can still read it."""
     hidden = folder.with_name(f"{folder.name}.removed{PART}")
     folder.rename(hidden)
     shutil.rmtree(hidden)
 
 
 def folders(data_dir: Path) -> list[Path]:
-    """Return the folders of all stores, whole or damaged, without those under construction."""
+    """Return the folders of all stores, complete or damaged, except stores under construction."""
     root = data_dir / FOLDER
     if not root.is_dir():
         return []

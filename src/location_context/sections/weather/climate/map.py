@@ -1,4 +1,4 @@
-"""A map of a climate store for one month: typical highs, wet days, or the range of the highs."""
+"""Maps of a climate store for one month: typical highs, wet days, or the range of the highs."""
 
 from calendar import monthrange
 from collections.abc import Callable, Mapping
@@ -25,7 +25,13 @@ NEEDS_EXTRA = 'A map needs the extra climate: pip install "location-context[clim
 
 
 class Drawn(NamedTuple):
-    """A field of a map: its title, its colours and levels, and how it is computed."""
+    """A quantity that a map can show: its title, its colours and levels, and how it is computed.
+
+    Attributes:
+        levels: the values at which the colour changes.
+        columns: the statistics from which it is computed.
+        value: computes it for each slot from an array of slots x days x columns.
+    """
 
     title: str
     colours: str
@@ -52,10 +58,12 @@ FIELDS: Mapping[str, Drawn] = {
 
 
 def month_values(store: ClimateStore, month: int, field: str) -> Floats:
-    """Return a field's value in a month for each cell (rows from south); NaN if unknown or sea.
+    """Return a quantity's value in a month for each grid cell: rows from south x columns from west.
+
+    Cells of the sea and unknown cells are NaN.
 
     Args:
-        store: the store.
+        store: the climate store.
         month: 1 to 12.
         field: a key of `FIELDS`.
     """
@@ -75,10 +83,10 @@ def month_values(store: ClimateStore, month: int, field: str) -> Floats:
 
 
 def draw(store: ClimateStore, month: int, field: str, path: Path) -> None:
-    """Draw the map into a file, as PNG or SVG by the file's ending.
+    """Draw the map of a quantity in a month into the file `path`, as PNG or SVG by its extension.
 
     Raises:
-        OperatorError: the extra is missing, or the file cannot be written.
+        OperatorError: the extra `climate` is not installed, or the file cannot be written.
     """
     try:
         from matplotlib import rc_context  # noqa: PLC0415  the extra's, for maps alone
@@ -112,7 +120,7 @@ def draw(store: ClimateStore, month: int, field: str, path: Path) -> None:
     source = f"Data: {manifest.title}, {manifest.model}"
     bar.set_label(source, fontsize=8, color="#55626d", labelpad=6)
     try:
-        with rc_context({"svg.fonttype": "none"}):  # words stay words
+        with rc_context({"svg.fonttype": "none"}):  # keep text as text, not as outlines
             figure.savefig(path, dpi=DOTS_PER_INCH, facecolor="white")
     except (OSError, ValueError) as error:
         raise OperatorError(f"The map cannot be written to {path}: {error}") from None

@@ -1,6 +1,7 @@
-"""NASA POWER's daily archive as Zarr: local solar days of MERRA-2, every cell of the Earth, no key.
+"""The climate source `power`: NASA POWER's daily archive for the whole Earth, read without a key.
 
-Variables are named as in the API, wind is in m/s, and -999 is missing. The chunks hold 15 x 15
+The archive is in the format Zarr. Its days are local solar days of the model MERRA-2. Variables
+have the same names as in NASA's API, wind is in m/s, and -999 is missing. A chunk contains 15 x 15
 cells of 16 years, so that a tile is one chunk of each variable.
 """
 
@@ -14,9 +15,10 @@ from location_context.errors import OperatorError
 from location_context.sections.contract import Attribution
 from location_context.sections.weather import records
 from location_context.sections.weather.climate.layout import Grid, Tile
-from location_context.sections.weather.climate.sources import ClimateSource, ZarrFolder
+from location_context.sections.weather.climate.sources import ClimateSource, open_zarr
 from location_context.sections.weather.providers import base
 from location_context.sections.weather.providers.nasa_power import (
+    FOR_CODES,
     MISSING_BELOW,
     TABLE,
     NasaPower,
@@ -26,52 +28,47 @@ from location_context.sections.weather.providers.nasa_power import (
 from location_context.sections.weather.records import ROW, Floats
 
 LOCATION = "s3://nasa-power/merra2/temporal/power_merra2_daily_temporal_lst.zarr"
-_FOR_CODES = ("precipitation_sum", "cloud_cover_mean", "temperature_mean")
 REQUIRED = ("temperature_max", "temperature_min", "precipitation_sum")
 
 
 class Power(ClimateSource):
-    """The climate source `power`."""
+    """The climate source `power`: NASA POWER's daily archive."""
 
     name = "power"
     title = NasaPower.title
     model = NasaPower.model
     representativeness = NasaPower.representativeness
 
-    def __init__(self, folder: ZarrFolder, dataset: Any) -> None:
-        """Create the source from an open dataset.
+    def __init__(self, location: str, dataset: Any) -> None:
+        """Create the source from an xarray dataset; `location` is named in error messages.
 
         Raises:
             OperatorError: the dataset lacks highs, lows or rain, or is not a daily grid.
         """
-        self._folder, self._dataset = folder, dataset
+        self._dataset = dataset
         self._found = {name: native for name, native in TABLE.items() if native.path in dataset}
         self.lacking = tuple(one.path for name, one in TABLE.items() if name not in self._found)
         if missing := [TABLE[name].path for name in REQUIRED if name not in self._found]:
             held = ", ".join(sorted(map(str, dataset.data_vars))) or "nothing"
-            raise OperatorError(
-                f"{folder.location} lacks {', '.join(missing)}; it has: {held}"[:400]
-            )
+            raise OperatorError(f"{location} lacks {', '.join(missing)}; it has: {held}"[:400])
         self.fields = tuple(self._found)
         if {"cloud_cover_mean", "temperature_mean"} <= self._found.keys():
-            self.fields += ("weather_code",)  # else wet days alone would have a code
-        self.grid = grid_of(dataset["lat"].values, dataset["lon"].values, folder.location)
+            self.fields += ("weather_code",)  # without cloud, only wet days would have a code
+        self.grid = grid_of(dataset["lat"].values, dataset["lon"].values, location)
         days = dataset["time"].values.astype("datetime64[D]")
         if len(days) < 2 or (np.diff(days) != np.timedelta64(1, "D")).any():
-            raise OperatorError(f"{folder.location} has no day after day on its axis `time`")
+            raise OperatorError(
+                f"{location} must have consecutive days on its axis `time`; some are missing"
+            )
         self.first, self.last = days[0].item(), days[-1].item()
 
     @classmethod
     def open(cls, location: str | None) -> Self:
-        folder = ZarrFolder(location or LOCATION)
-        return cls(folder, folder.open())
+        location = location or LOCATION
+        return cls(location, open_zarr(location))
 
     def attribution(self, today: date) -> Sequence[Attribution]:
         return (nasa_power(today),)
-
-    @property
-    def bytes_read(self) -> int:
-        return self._folder.bytes_read
 
     def read(self, tile: Tile, first: date, last: date) -> Floats:
         days = (last - first).days + 1
@@ -90,13 +87,13 @@ class Power(ClimateSource):
             column[~(column > MISSING_BELOW)] = np.nan
             values[:, ROW[name], known] = records.plausible((name,), column * factor + offset)
         if "weather_code" in self.fields:
-            rain, cloud, mean = (values[:, ROW[name]] for name in _FOR_CODES)
-            values[:, ROW["weather_code"]] = code_without(rain, cloud, mean)
+            columns = {name: values[:, ROW[name]] for name in FOR_CODES}
+            values[:, ROW["weather_code"]] = code_without(columns)
         return values
 
 
 def grid_of(lats: Floats, lngs: Floats, location: str) -> Grid:
-    """Return the grid with these latitudes and longitudes.
+    """Return the regular grid with these latitudes and longitudes; `location` is for messages.
 
     Raises:
         OperatorError: the coordinates are not regular, or do not ascend.

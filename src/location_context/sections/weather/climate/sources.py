@@ -1,11 +1,12 @@
-"""The sources of a climate store: daily or hourly archives of a whole grid, read tile by tile.
+"""The sources of a climate store: daily or hourly weather archives of a grid, read tile by tile.
 
-A source is a class behind an entry point of the group `location_context.climate_sources`. It reads
-daily values in our units, and knows nothing of statistics, stores or schedulers.
+A source is a class with an entry point in the group `location_context.climate_sources`. It only
+reads daily values and converts them to our units; other modules compute the statistics and the
+store.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
 from importlib import import_module
 from typing import Any, ClassVar, Self
@@ -22,18 +23,17 @@ ANONYMOUS = {"skip_signature": True, "region": "us-west-2"}
 
 
 class ClimateSource(ABC):
-    """A gridded archive.
+    """A weather archive on a regular grid, from which climate stores are built.
 
     Attributes:
         name: the name of the source's entry point.
-        title: the owner of the data, as `basis.provider` shows it.
+        title: the owner of the data, as `basis.provider` in the answer shows it.
         model: the model's name, as the owner states it.
-        representativeness: as in `ArchiveProvider`.
+        representativeness: the standard errors of highs and lows in K, as in `ArchiveProvider`.
         grid: the grid of its cells' centres.
-        fields: those of `ARCHIVE_FIELDS` that the source has.
-        lacking: the source's own names of variables that would be used but are missing.
+        fields: the fields of `ARCHIVE_FIELDS` that the source has.
+        lacking: the variables, by the source's own names, that would be used but are missing.
         first, last: the first and the last day that the source covers.
-        bytes_read: how many bytes this object has read so far.
     """
 
     name: ClassVar[str]
@@ -52,7 +52,7 @@ class ClimateSource(ABC):
         """Open the source at an address or path; None is its default location, if it has one.
 
         Raises:
-            OperatorError: the source cannot be read, or lacks what every climatology needs.
+            OperatorError: the source cannot be read, or lacks a field that every climatology needs.
         """
 
     @abstractmethod
@@ -61,18 +61,14 @@ class ClimateSource(ABC):
 
     @abstractmethod
     def read(self, tile: Tile, first: date, last: date) -> Floats:
-        """Return the daily values of a tile's cells, row by row.
+        """Return the daily values of a tile's cells from `first` to `last`.
 
         Returns:
-            Cells x ARCHIVE_FIELDS x days in our units, NaN where unknown.
+            Cells (row by row) x `ARCHIVE_FIELDS` x days in our units, NaN where unknown.
         """
 
-    @property
-    def bytes_read(self) -> int:
-        return 0
-
     def tiles(self) -> list[Tile]:
-        """Return the tiles that cover the grid; a source with chunks returns one for each chunk."""
+        """Return tiles that cover the grid; if the data are in chunks, one tile for each chunk."""
         grid = self.grid
         return [
             Tile(
@@ -85,7 +81,7 @@ class ClimateSource(ABC):
 
 
 def needed(module: str) -> Any:
-    """Import and return a module of the extra `climate`.
+    """Import and return a module that is installed with the extra `climate`.
 
     Raises:
         OperatorError: the extra is not installed.
@@ -96,55 +92,31 @@ def needed(module: str) -> Any:
         raise OperatorError(NEEDS_EXTRA) from None
 
 
-class ZarrFolder:
-    """A Zarr store at an s3:// or http(s):// address or in a directory; it counts bytes read.
+def open_zarr(location: str) -> Any:
+    """Open a Zarr, and return it as an xarray dataset.
 
-    `s3://` is read without a key; AWS_ENDPOINT_URL names another server than Amazon's.
+    It is in a directory or at an s3:// or http(s):// address. Only the coordinates are read at
+    once. `s3://` addresses are read without a key; the environment variable AWS_ENDPOINT_URL
+    selects a server other than Amazon's.
+
+    Raises:
+        OperatorError: there is no dataset, or it is not readable.
     """
-
-    def __init__(self, location: str, config: Mapping[str, Any] = ANONYMOUS) -> None:
-        self.location = location
-        self._read = 0
-        storage = needed("zarr.storage")
-        if "://" not in location:
-            self.store = storage.LocalStore(location, read_only=True)
-            return
-        from_url = needed("obstore.store").from_url
-        options = {"client_options": {"allow_http": True}}
+    storage = needed("zarr.storage")
+    if "://" in location:
+        options: dict[str, Any] = {"client_options": {"allow_http": True}}
         if location.startswith("s3://"):
-            options["config"] = dict(config)
-        self.store = storage.ObjectStore(from_url(location, **options), read_only=True)
-
-    def open(self) -> Any:
-        """Return the dataset (xarray), of which only the coordinates have been read.
-
-        Raises:
-            OperatorError: there is no dataset, or it is not readable.
-        """
-        counting = self._counting()
-        try:
-            return needed("xarray").open_dataset(
-                counting, engine="zarr", chunks=None, mask_and_scale=True
-            )
-        except OperatorError:
-            raise
-        except Exception as error:  # whatever a store, a codec or a server raises
-            raise OperatorError(
-                f"{self.location} cannot be read as Zarr: {type(error).__name__}: {error}"[:400]
-            ) from error
-
-    @property
-    def bytes_read(self) -> int:
-        return self._read
-
-    def _counting(self) -> Any:
-        folder = self
-        wrapper: Any = needed("zarr.storage").WrapperStore
-
-        class Counting(wrapper):  # type: ignore[misc]  # imported late
-            async def get(self, *given: Any, **named: Any) -> Any:
-                found = await super().get(*given, **named)
-                folder._read += len(found) if found is not None else 0
-                return found
-
-        return Counting(self.store)
+            options["config"] = ANONYMOUS
+        store = storage.ObjectStore(
+            needed("obstore.store").from_url(location, **options), read_only=True
+        )
+    else:
+        store = storage.LocalStore(location, read_only=True)
+    try:
+        return needed("xarray").open_dataset(store, engine="zarr", chunks=None, mask_and_scale=True)
+    except OperatorError:
+        raise
+    except Exception as error:  # whatever a store, a codec or a server raises
+        raise OperatorError(
+            f"{location} cannot be read as Zarr: {type(error).__name__}: {error}"[:400]
+        ) from error

@@ -1,8 +1,8 @@
-"""The climate stores of the data directory: climatology without a provider.
+"""The climate stores of the data directory: typical weather from files, without a provider.
 
-A store that was built, copied or removed is noticed at the next query, by the time at which the
-folder changed. Stores with a finer grid are preferred, then those with later years. A query reads
-one store; its open files stay readable even if its folder is replaced meanwhile.
+Stores with a finer grid are preferred, then those with later years. If a store is built, copied or
+removed, the modification time of the folder changes, and the next query uses the new state. The
+files of a store that is in use stay readable even if its folder is replaced.
 """
 
 from dataclasses import dataclass
@@ -22,13 +22,17 @@ from location_context.stay import Stay
 
 SERIES_TTL = timedelta(days=1)
 ROWS = ("stats", "history")
-FLAT_M = 100  # a cell of less relief is not corrected for height, which would be half a kelvin
+FLAT_M = 100  # cells with less relief are not corrected for elevation: at most half a kelvin
 _DAMAGE = "The climate store {} cannot be used: {}. Build it again, or remove it"
 
 
 @dataclass(frozen=True)
 class ClimateStore:
-    """One climate store. A query reads only its rows; `arrays` serve work on the whole store."""
+    """One climate store that is open.
+
+    Queries read only the rows they need, from `stats` and `history`. `arrays` are for work on the
+    whole store, such as maps and checks.
+    """
 
     folder: Path
     manifest: Manifest
@@ -38,7 +42,7 @@ class ClimateStore:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Return the store of a folder.
+        """Open the climate store in a folder.
 
         Raises:
             StoreDamaged: the store is incomplete, or of another version.
@@ -52,7 +56,7 @@ class ClimateStore:
         return cls(folder, manifest, arrays, *rows)
 
     def series(self, point: Point, stay: Stay) -> WeatherSeries | None:
-        """Return the climatology of the stay; None where the store has none for the point."""
+        """Return the typical weather of the stay at a point; None if the store has none there."""
         found = self.find(point)
         if found is None:
             return None
@@ -86,9 +90,10 @@ class ClimateStore:
         )
 
     def find(self, point: Point) -> tuple[int, Grid] | None:
-        """Return the slot and the grid cell of the point; None outside the region.
+        """Return the grid cell for a point: its index in the store's arrays, and its centre.
 
-        For a point in a country, the nearest cell with land replaces a cell that is all sea.
+        None if the point lies outside the store's region. If the point is in a country but its cell
+        is all sea, the nearest cell with land is returned.
         """
         grid, index, cells = self.manifest.grid, self.arrays.index, self.arrays.cells
         around = [(index[row, column], row, column) for row, column in grid.around(point)]
@@ -105,7 +110,7 @@ class ClimateStore:
 
 
 class ClimateStores:
-    """All stores of a data directory, the finest first."""
+    """All climate stores of a data directory, the finest grid first."""
 
     def __init__(self, data_dir: Path) -> None:
         self._root = data_dir / layout.FOLDER
@@ -114,16 +119,19 @@ class ClimateStores:
         self._damages: list[str] = []
 
     def series(self, point: Point, stay: Stay) -> WeatherSeries | None:
-        """Return the climatology of the first store that has the point; None where none does."""
+        """Return the typical weather of the stay from the first store that has the point.
+
+        None if none has.
+        """
         for store in self.open():
             if (series := store.series(point, stay)) is not None:
                 return series
         return None
 
     def open(self) -> list[ClimateStore]:
-        """Return the stores that can be used, opened again when the folder changed."""
+        """Return the usable stores; if the folder has changed, open them again first."""
         while (changed := self._when_changed()) != self._changed:
-            self._changed = changed  # and once more, if it changes while it is read
+            self._changed = changed  # read again next time if the folder changes while it is read
             self._read()
         return self._stores
 
@@ -134,7 +142,7 @@ class ClimateStores:
             return None
 
     def damages(self) -> list[str]:
-        """Return a sentence for each store that cannot be used."""
+        """Return a message for each store that cannot be used."""
         self.open()
         return self._damages
 

@@ -1,8 +1,8 @@
-"""Terrain: heights for the cells of a climate store, from a file made along with the fallback grid.
+"""Terrain: elevations of the whole Earth, from which a climate store's cells get their heights.
 
-The file holds 2160 x 4320 heights in m as int16, every 1/12 degree, northward from latitude -90 and
-eastward from longitude -180, 0 at sea. They are those of Recommendation ITU-R P.1511-2, from the
-package from which the fallback grid is made.
+The file contains 2160 x 4320 elevations in m as int16, every 1/12 degree, northward from latitude
+-90 and eastward from longitude -180; the sea has 0. They are those of Recommendation ITU-R
+P.1511-2. The command that builds the fallback grid also writes this file.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ PER_DEGREE = 12
 
 
 def read(data_dir: Path) -> Packed | None:
-    """Return the terrain mapped into memory; None if the file is missing or not as expected."""
+    """Return the terrain, mapped into memory; None if the file is missing or has another shape."""
     try:
         terrain = np.load(data_dir / TERRAIN_FILE, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
@@ -28,10 +28,11 @@ def read(data_dir: Path) -> Packed | None:
 
 
 def describe(terrain: Packed | None, grid: Grid) -> Packed:
-    """Return height, relief and share of land of each cell (rows x columns x 3).
+    """Return height, relief and share of land of each grid cell, as rows x columns x 3.
 
-    Height is the mean over the cell in m, with the sea. Relief is the span in m that holds nine
-    tenths of the cell's heights. Land is in percent. Without terrain all values are `UNKNOWN`.
+    Height is the mean in m over the whole cell, including the sea. Relief is the span in m that
+    contains nine tenths of the cell's heights. Land is in percent. If `terrain` is None, all values
+    are `UNKNOWN`.
     """
     found = np.full((grid.rows, grid.columns, len(CELL_FIELDS)), UNKNOWN, np.int16)
     if terrain is None:
@@ -47,7 +48,10 @@ def describe(terrain: Packed | None, grid: Grid) -> Packed:
 
 
 def _within(centres: list[float], step: float) -> NDArray[np.int_]:
-    """Return the indices of the terrain within half a step of each centre (centres x indices)."""
+    """Return for each centre the indices of the terrain's rows (or columns) that are near it.
+
+    Near is within half a `step`, in degrees. The result has a row for each centre.
+    """
     count = max(1, round(step * PER_DEGREE))
     first = np.rint(np.array(centres) * PER_DEGREE - count / 2).astype(int)
     return first[:, None] + np.arange(count)

@@ -1,4 +1,7 @@
-"""The arrays of a tile, from daily values of its cells: the same statistics as in an answer."""
+"""The computation of a tile's arrays from daily values.
+
+Statistics are computed by the functions that also serve answers from archives.
+"""
 
 from collections.abc import Sequence
 from datetime import date
@@ -24,10 +27,10 @@ HISTORY_SCALES = tuple(map(Scale.of, HISTORY_FIELDS))
 def build_tile(
     values: Floats, first: date, years: Sequence[int], fields: Sequence[str]
 ) -> tuple[Packed, Packed]:
-    """Return the statistics and the history of each cell, packed as in a store.
+    """Return the statistics and the daily history of each cell, as the integers of a climate store.
 
     If a cell lacks over a fifth of a year's highs or lows, all its values are unknown, so that
-    another source answers there.
+    answers use another source there.
 
     Args:
         values: metric values, cells x ARCHIVE_FIELDS x days, NaN where unknown.
@@ -36,7 +39,8 @@ def build_tile(
         fields: the fields that the source has.
 
     Returns:
-        Slots x places x fields, and slots x places x years x 3.
+        Cells x places x fields, and cells x places x years x 3 (high, low, rain). A place is the
+        number of a date in the year.
     """
     scales = scales_of(fields)
     stats = np.full((len(values), PLACES, len(scales)), UNKNOWN, np.int16)
@@ -56,7 +60,11 @@ def build_tile(
 
 
 def _days(first: date, count: int, years: Sequence[int]) -> NDArray[np.int_]:
-    """Return the index of the day at each place of each year; `count` if there is no such day."""
+    """Return where the daily value for each place (date in the year) of each year is stored.
+
+    The result has indices into an array of `count` days that begins with `first`. It is `count`
+    where the array has no such day.
+    """
     ordinals = np.stack(
         [climatology.ordinals(year, -PAD_DAYS, PLACES + 2 * PAD_DAYS) for year in years]
     )

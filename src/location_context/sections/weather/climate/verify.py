@@ -12,7 +12,7 @@ from location_context.sections.weather.climate.store import ClimateStore
 from location_context.sections.weather.climate.tile import build_tile
 from location_context.sections.weather.records import FIELDS, Floats
 
-MISSING_SHARE = 0.05  # of the cells; a source is whole, but for a few at its edge
+MISSING_SHARE = 0.05  # of the cells; a source may lack a few cells at its edge
 SPOT_CHECKS = 20
 SEED = 29
 
@@ -20,11 +20,12 @@ SEED = 29
 def findings(
     store: ClimateStore, source: ClimateSource | None, advance: Callable[[], None]
 ) -> Iterator[str]:
-    """Yield a sentence for each fault of a store; nothing for a sound store.
+    """Check a climate store, and yield a sentence for each fault.
 
     Args:
         store: an open store, whose shapes were checked when it was opened.
-        source: where to recompute one cell in each of twenty tiles; None skips this check.
+        source: the source from which one cell in each of twenty tiles is recomputed; None skips
+            this check.
         advance: called after each tile.
     """
     manifest, unknown = store.manifest, 0
@@ -45,7 +46,10 @@ def findings(
 def _implausible(
     state: TileState, values: Floats, scales: tuple[layout.Scale, ...]
 ) -> Iterator[str]:
-    """Yield a sentence for each field with values outside its limits, or with p10 above p90."""
+    """Check the values of a tile.
+
+    Yield a sentence for each field with values outside its limits, or with p10 above p90.
+    """
     columns = {scale.name: values[..., place] for place, scale in enumerate(scales)}
     for name, column in columns.items():
         field = FIELDS.get(name.removesuffix("_p10").removesuffix("_p90"))
@@ -58,7 +62,10 @@ def _implausible(
 
 
 def _spot_checks(store: ClimateStore, source: ClimateSource) -> Iterator[str]:
-    """Recompute a cell in each of some random tiles; yield a sentence for each that differs."""
+    """Recompute one cell in each of some random tiles from the source.
+
+    Yield a sentence for each cell that differs from the store.
+    """
     manifest, years = store.manifest, store.manifest.year_list
     first, last = days_of(years)
     random = np.random.default_rng(SEED)

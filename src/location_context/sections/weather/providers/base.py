@@ -1,7 +1,8 @@
-"""The base classes of weather providers: forecasts of a cell, and archives of past years.
+"""The base classes of weather providers: of forecasts, and of archives of past years.
 
-A provider defines its own parts: its address and limits, its parameters, its licence, and a
-table of its fields with their units. `read_columns` converts its values to our fields and units.
+A provider class defines the provider's address, limits, parameters and licence, and a table of the
+provider's fields with their units. `read_columns` converts a provider's values to our fields and
+units.
 """
 
 import math
@@ -16,7 +17,6 @@ from typing import Any, NamedTuple, Self, TypeGuard
 import msgspec
 import numpy as np
 
-from location_context.errors import DAMAGED
 from location_context.point import Point
 from location_context.sections.contract import Attribution
 from location_context.sections.section import SectionContext
@@ -31,7 +31,7 @@ MAX_NUMBER = 1e9  # a JSON integer may have 400 digits
 LOWEST, HIGHEST = -430, 9000  # m: the shore of the Dead Sea, and above Mount Everest
 _NUMBERS = list[float | None]  # types that become an array without conversion
 
-# Factor and offset that bring a native value into our unit.
+# Factor and offset that convert a provider's value into our unit.
 UNITS: Mapping[str, tuple[float, float]] = {
     "": (1.0, 0.0),  # °C, mm, cm of snow, km/h, %, hours, degrees, codes: as they are
     "K": (1.0, -273.15),
@@ -54,17 +54,20 @@ class Native(NamedTuple):
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Return True for a JSON number between ±`MAX_NUMBER`; False for a bool."""
+    """Return True if a decoded JSON value is a number between ±`MAX_NUMBER`, and no bool."""
     return type(value) in (int, float) and abs(value) < MAX_NUMBER
 
 
 def read_elevation(value: Any) -> float | None:
-    """Return an elevation in m, 0.0 at sea; None if the value is not a possible elevation."""
+    """Return the value as an elevation in m (0.0 at sea); None if it cannot be an elevation."""
     return float(value) if is_number(value) and LOWEST <= value <= HIGHEST else None
 
 
 def read_grid(cell: records.Cell, lat: Any, lng: Any, elevation: Any) -> records.Grid:
-    """Return the grid cell that an answer names; the requested cell if its coordinates are bad."""
+    """Return the grid cell that a provider's answer names by latitude, longitude and elevation.
+
+    If the answer's coordinates are not valid, those of the requested `cell` are used.
+    """
     if not (is_number(lat) and is_number(lng) and abs(lat) <= 90 and abs(lng) <= 180):
         lat, lng = cell.lat, cell.lng
     return records.Grid(float(lat), float(lng), read_elevation(elevation))
@@ -76,14 +79,14 @@ def read_columns(
     table: Mapping[str, Native],
     fields: Sequence[str] = records.FORECAST_FIELDS,
 ) -> tuple[date, records.Columns]:
-    """Convert a provider's daily values to the first date and an array for each of `fields`.
+    """Convert a provider's daily values; return the first date and an array for each of `fields`.
 
     Each array has one value for each day from the first date on. Values that are missing,
-    implausible or not numbers are NaN; a column that is missing is all NaN.
+    implausible or not numbers are NaN. The array of a missing column is all NaN.
 
     Args:
         native: the provider's values by its own names, each as long as `dates`.
-        dates: the dates of the values, in any order, none twice.
+        dates: the dates of the values, in any order and without duplicates.
         table: the provider's name and unit for each of our fields.
         fields: the fields to return.
 
@@ -100,7 +103,7 @@ def read_columns(
     """
     ordinals = [day.toordinal() for day in dates]
     if not ordinals or len(set(ordinals)) != len(ordinals):
-        raise ValueError("no dates, or one twice")
+        raise ValueError("the answer has no dates, or a date twice")
     first = min(ordinals)
     length = max(ordinals) - first + 1
     if length > MAX_DAYS:
@@ -112,7 +115,7 @@ def read_columns(
         if name in position and (values := native.get(path)) is not None
     }
     if not all(isinstance(one, list) and len(one) == len(dates) for one in given.values()):
-        raise ValueError("a column is not as long as its dates")
+        raise ValueError("a column has another number of values than of dates")
     columns = np.full((len(fields), length), np.nan)
     if given:
         factors, offsets = _scales(tuple(table[name].unit for name in given))
@@ -125,12 +128,12 @@ def read_columns(
 
 @lru_cache(maxsize=64)
 def _scales(units: tuple[str, ...]) -> records.Floats:
-    """Return the factors and the offsets that convert rows in these units, one for each row."""
+    """Return the factor and the offset that convert values in each of these units to our unit."""
     return np.array([UNITS[unit] for unit in units]).T[..., None]
 
 
 def read_numbers(values: Sequence[Any]) -> records.Floats:
-    """Return the values as numbers, with NaN in place of those that `is_number` refuses."""
+    """Return an array of the values; those that are not numbers (`is_number`) are NaN."""
     try:
         plain = msgspec.convert(values, _NUMBERS)
     except msgspec.ValidationError:
@@ -145,11 +148,11 @@ class Forecast:
     """A provider's forecast: daily values from the date `first` on.
 
     Attributes:
-        columns: arrays by the names in `FORECAST_FIELDS`; highs and lows are required, other
+        columns: arrays by the names in `FORECAST_FIELDS`. Highs and lows are required; other
             missing values are null in the answer.
-        grid: the grid cell; its height is the one for which the temperatures hold.
-        fresh_until: when the forecast must be fetched again.
-        issued_at: when the model's run was published, where the provider says so.
+        grid: the grid cell; the temperatures are those at its elevation.
+        fresh_until: the time from which a new forecast is fetched.
+        issued_at: the time at which the provider published the forecast; None if unknown.
     """
 
     first: date
@@ -160,7 +163,7 @@ class Forecast:
     issued_at: datetime | None = None
 
     def on_stay(self, stay: Stay) -> records.Columns:
-        """Return every column on the dates of the stay, NaN where the forecast has none."""
+        """Return every column for the dates of the stay; dates without a forecast are NaN."""
         columns = {name: np.full(stay.days, np.nan) for name in records.FORECAST_FIELDS}
         for name, values in self.columns.items():
             records.copy_days(values, self.first, columns[name], stay.start)
@@ -168,7 +171,7 @@ class Forecast:
 
     @property
     def last_known(self) -> date:
-        """The last date of which both high and low are known; the day before `first` if none is."""
+        """The last date with a known high and low; the day before `first` if no date has both."""
         known = np.isfinite(self.columns["temperature_max"] + self.columns["temperature_min"])
         days = np.flatnonzero(known)
         return self.first + timedelta(int(days[-1]) if days.size else -1)
@@ -178,24 +181,21 @@ class Forecast:
         return msgspec.msgpack.encode(self, enc_hook=lambda values: values.astype("<f4").tobytes())
 
     @classmethod
-    def unpack(cls, data: bytes) -> Self | None:
-        """Return the forecast that `pack` packed; None if the data are damaged."""
+    def unpack(cls, data: bytes) -> Self:
+        """Return the forecast that `pack` packed."""
 
         def read_column(_: Any, raw: bytes) -> records.Floats:
             return np.frombuffer(raw, "<f4").astype(np.float64)
 
-        try:
-            return msgspec.msgpack.decode(data, type=cls, dec_hook=read_column)
-        except DAMAGED:
-            return None
+        return msgspec.msgpack.decode(data, type=cls, dec_hook=read_column)
 
 
 class Provider(ABC):
-    """The common base of forecast and archive providers.
+    """The common base class of forecast and archive providers.
 
     Attributes:
         name: the name of the provider's entry point.
-        title: the owner of the data, as `basis.provider` shows it.
+        title: the owner of the data, as `basis.provider` in the answer shows it.
         model: the model's name, as the provider states it.
         order: the provider's rank among all providers; the lowest is tried first.
         client: the HTTP client; a provider whose client has no address is never called.
@@ -208,12 +208,12 @@ class Provider(ABC):
     client: ProviderClient
 
     def __init__(self, context: SectionContext) -> None:
-        """Set the clock; a subclass must also create its `client`."""
+        """Store the clock; a subclass must also set `client`."""
         self._clock = context.clock
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
-        """Create the provider; by default the constructor is called with the context alone."""
+        """Create the provider from the context; a subclass may override this."""
         return cls(context)
 
 
@@ -222,15 +222,16 @@ class ForecastProvider(Provider):
 
     Attributes:
         attribution: the notices that the provider's licence requires.
-        product: the kind of its highs and lows. `raw` is the unchanged run of a model, or of the
-            best of several. Its departures from the climatology are as large as the weather's at
-            every lead, so they are reduced to the share that usually comes true. `damped` is the
-            mean of an ensemble, or output of statistics. It already regresses towards the
-            climatology and keeps its weight as long as it has skill. In doubt choose `raw`: a
-            wrong `damped` makes the range too narrow.
+        product: the kind of its highs and lows. `raw` is the unchanged output of a model, or of the
+            best of several. At every lead (days ahead) its departures from the climatology are as
+            large as those of real weather, so calibration reduces them to the share that usually
+            comes true. `damped` is the mean of an ensemble, or the output of statistics. It already
+            regresses towards the climatology, so calibration changes it less. In doubt choose
+            `raw`: a wrong `damped` makes the range too narrow.
         cell_degrees: the size of a cell in degrees; all points in a cell share a forecast.
-        at_point: True if a cell's forecast is fetched for the first point that is requested in
-            it; the grid of the forecast then names that point's height. False: for the centre.
+        at_point: True if a cell's forecast is fetched for the first point requested in the cell.
+            `Forecast.grid` then has the elevation at that point. False if it is fetched for the
+            centre.
 
     Example:
         >>> from location_context.sections.contract import Attribution
@@ -283,7 +284,7 @@ class ForecastProvider(Provider):
     ) -> Forecast:
         """Fetch a fresh forecast of 16 days, or of as many as the provider has.
 
-        All temperatures must hold for the height that the forecast's grid names.
+        All temperatures must be those at the elevation in the forecast's `grid`.
 
         Args:
             cell: the place, and the time zone of the days.
@@ -292,19 +293,19 @@ class ForecastProvider(Provider):
             public: True for widget traffic; pass this on to the client.
 
         Raises:
-            ProviderError: no forecast came.
+            ProviderError: the forecast could not be fetched.
         """
 
 
 class ArchiveProvider(Provider):
-    """A source of daily values of past years, in `location_context.archive_providers`.
+    """A source of daily values of past years, registered in `location_context.archive_providers`.
 
     Attributes:
-        source: the key of the provider's months in the store. Never change it: months that were
-            stored under the old key are then lost.
-        representativeness: two standard errors in K, of highs and of lows: how far a cell's
-            values, corrected for height, are from those of a place in it (coasts, cities,
-            valleys). They widen the range of the climatology. In doubt state larger errors.
+        source: the key of the provider's months in the store. Never change it, or all months stored
+            under the old key are lost.
+        representativeness: the standard errors of highs and of lows, in K. They say how far a
+            cell's values, corrected for elevation, are from those of a place in the cell (coasts,
+            cities, valleys). They widen the range of the climatology. In doubt state larger errors.
 
     Example:
         >>> from location_context.sections.contract import Attribution
@@ -342,7 +343,7 @@ class ArchiveProvider(Provider):
 
     @abstractmethod
     def cell(self, point: Point) -> records.Cell:
-        """Return the cell of the provider's grid that holds the point."""
+        """Return the cell of the provider's grid that contains the point."""
 
     @abstractmethod
     def attribution(self, today: date) -> Sequence[Attribution]:
@@ -352,7 +353,7 @@ class ArchiveProvider(Provider):
     async def fetch_months(
         self, cell: records.Cell, wanted: Sequence[records.YearMonth], today: date, *, public: bool
     ) -> list[records.Month]:
-        """Fetch the wanted months in one request; more months may be returned with them.
+        """Fetch the wanted months in one request; the result may contain more months.
 
         Args:
             cell: a result of the method `cell`.
@@ -361,14 +362,14 @@ class ArchiveProvider(Provider):
             public: True for widget traffic; pass this on to the client.
 
         Raises:
-            ProviderError: no months came.
+            ProviderError: the months could not be fetched.
         """
 
 
 def intervals(wanted: Iterable[records.YearMonth]) -> list[tuple[date, date]]:
-    """Return (first, last) of the days to fetch for months with 15 more days on either side.
+    """Return the days to fetch for the `wanted` months, as pairs (first date, last date).
 
-    Consecutive months share one span.
+    Each month needs 15 more days on either side. Consecutive months share one pair.
     """
     runs: list[list[records.YearMonth]] = []
     for year, month in sorted(set(wanted)):
@@ -386,9 +387,10 @@ def months_from(
     grid: records.Grid,
     fetched_at: datetime,
 ) -> list[records.Month]:
-    """Cut months, each with 15 more days on either side, out of blocks of days.
+    """Return the `wanted` months, cut out of longer blocks of daily values.
 
-    A block is its first date and its values (fields x days).
+    Each month includes 15 more days on either side; days that no block has are NaN. A block is a
+    pair: its first date, and its values (fields x days).
     """
     months = []
     for year, month in wanted:

@@ -1,15 +1,19 @@
-"""MET Norway's Locationforecast 2.0 `complete`: the second forecast provider, about nine days.
+"""The forecast provider `met_norway`: MET Norway's Locationforecast 2.0, about nine days.
 
-Its terms require a User-Agent with a contact (without a contact the provider is not configured),
-coordinates with at most four decimals, no request before `Expires`, `If-Modified-Since` after that,
-and that redirects are followed. Status 203 means that the product will end, and is logged.
+It comes after Open-Meteo in the order of providers. MET Norway's terms require a User-Agent with a
+contact (without a contact the provider is not configured), coordinates with at most four decimals,
+no request before `Expires`, `If-Modified-Since` after that, and that redirects are followed. Status
+203 means that the product will end; it is logged.
 
-The forecast has steps of 1, 6 and 12 hours, which become local days. A step lasts until the next
-one; the block of that length (`next_6_hours`) describes it. The last step is only an instant. An
-instant belongs to its own local date, and counts in means for the length of its step. The rain of a
-block that spans midnight is divided by hours. Extremes, chance and code cannot be divided; they
-belong to the date with most of the hours. A day is known if steps cover at least 18 of its hours,
-or at least 6 if it is today. A day's code is its most severe one, as at Open-Meteo.
+The forecast is a list of steps of 1, 6 and 12 hours, which this module aggregates to local days. A
+step lasts until the next step. It has instant values for its beginning, and blocks of values for
+the hours that follow (such as `next_6_hours`). The last step has only instant values.
+
+Instant values belong to the local date of the instant. In means they are weighted by the length of
+the step. The rain of a block that spans midnight is divided between the dates by hours. Extremes,
+chance of rain and weather code cannot be divided; they belong to the date with most of the hours. A
+day is known if steps cover at least 18 of its hours, or at least 6 if it is today. A day's weather
+code is the most severe one, as at Open-Meteo.
 """
 
 import cmath
@@ -78,7 +82,10 @@ _CODES: Mapping[str, int] = {  # by symbol without its _day, _night or _polartwi
 
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """A cached answer: its decoded body, when it expires, and its `Last-Modified`."""
+    """An answer of MET Norway in the cache.
+
+    It has the decoded body, the time of expiry, and the `Last-Modified` header.
+    """
 
     body: Any
     expires_at: datetime
@@ -86,7 +93,7 @@ class _Cached:
 
 
 class MetNorway(ForecastProvider):
-    """The provider `met_norway`. It has no past days, so it ignores `past_days`."""
+    """The provider `met_norway`. It has no data of past days, so it ignores `past_days`."""
 
     name = "met_norway"
     title = "MET Norway"
@@ -110,7 +117,7 @@ class MetNorway(ForecastProvider):
     async def fetch_forecast(
         self, cell: Cell, today: date, past_days: int, *, public: bool
     ) -> Forecast:
-        """Fetch the forecast of a cell, in days of the cell's zone."""
+        """Fetch the forecast of a cell, aggregated to days of the cell's time zone."""
         del past_days
         cached = self._cache.get(cell)
         if cached is not None and self._clock() < cached.expires_at:
@@ -130,7 +137,10 @@ class MetNorway(ForecastProvider):
         )  # fmt: skip
 
     def _read(self, response: HttpResponse, cached: _Cached | None) -> _Cached:
-        """Return what to cache of a response; after a 304, the cached body with a new expiry."""
+        """Return a response as a cache entry.
+
+        If the status is 304 (not modified), return the cached body with the new time of expiry.
+        """
         expires_at = self._expires_at(response.headers)
         if response.status == 304 and cached is not None:
             return replace(cached, expires_at=expires_at)
@@ -140,11 +150,15 @@ class MetNorway(ForecastProvider):
         return _Cached(response.json(), expires_at, response.headers.get("last-modified"))
 
     def _expires_at(self, headers: Mapping[str, str]) -> datetime:
-        """Return the time in the header `Expires`, limited to 5 minutes to 2 hours from now."""
+        """Return the time until which a response must not be requested again.
+
+        It is the time in the `Expires` header, limited to 5 minutes to 2 hours from now; 5 minutes
+        from now if the header is missing or invalid.
+        """
         now = self._clock()
         try:
             moment = parsedate_to_datetime(headers["expires"])
-        except (KeyError, ValueError, OverflowError):  # the last for huge numbers, by version
+        except (KeyError, ValueError, OverflowError):  # the last: huge numbers, in some Pythons
             return now + MIN_TTL
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
@@ -161,7 +175,10 @@ class MetNorway(ForecastProvider):
 
 @dataclass(slots=True)
 class _Day:
-    """The values of one local day; `samples` has pairs (value, hours) for each field."""
+    """Collects the values of all steps that belong to one local day.
+
+    `samples` has pairs (value, hours) for each field.
+    """
 
     samples: defaultdict[str, list[tuple[float, float]]] = field(
         default_factory=lambda: defaultdict(list)
@@ -174,7 +191,10 @@ class _Day:
     wind: complex = 0j  # north and east, by hours
 
     def add(self, block: Any, table: Mapping[str, Native], hours: float = 1.0) -> None:
-        """Add a block's values for the fields in the table, each with a weight in hours."""
+        """Add the values of a step's block to this day, each weighted by `hours`.
+
+        `table` has the provider's name and unit for each of our fields.
+        """
         for name, (path, unit) in table.items():
             if (value := _number(block, path)) is not None:
                 self.samples[name].append((value * base.UNITS[unit][0], hours))
@@ -185,7 +205,10 @@ class _Day:
             self.wind += cmath.rect(speed * hours, math.radians(origin))
 
     def add_rain(self, block: Any, length: int, hours: float) -> None:
-        """Add the rain of a block of `length` hours, of which `hours` belong to this day."""
+        """Add this day's share of a block's rain.
+
+        The block lasts `length` hours, of which `hours` belong to this day.
+        """
         self.hours += hours
         self.hourly = self.hourly and length == 1
         if (rain := _number(block, "precipitation_amount")) is not None:
@@ -194,7 +217,7 @@ class _Day:
             self.wet_hours += hours if rain >= 0.1 else 0.0
 
     def values(self) -> dict[str, float]:
-        """Return the day's values by our fields, without unknown ones."""
+        """Return the day's value for each field that is known."""
         found = {name: _reduce(name, samples) for name, samples in self.samples.items()}
         if self.rain_hours >= 0.75 * self.hours:
             found["precipitation_sum"] = self.rain
@@ -206,7 +229,10 @@ class _Day:
 
 
 def aggregate_to_days(steps: Sequence[Any], timezone: str, today: date) -> tuple[date, Columns]:
-    """Return the first known local date, and each field's values from it on; NaN if unknown."""
+    """Aggregate forecast steps to local days; return the first date and daily values of each field.
+
+    The first date is the first that has enough data. Unknown values are NaN.
+    """
     zone, days = ZoneInfo(timezone), defaultdict[date, _Day](_Day)
     moments = [datetime.fromisoformat(step["time"]).astimezone(UTC) for step in steps]
     for begin, end, step in zip(moments, [*moments[1:], None], steps, strict=True):
@@ -224,7 +250,7 @@ def aggregate_to_days(steps: Sequence[Any], timezone: str, today: date) -> tuple
         if sums.hours >= (MIN_HOURS_TODAY if day == today else MIN_HOURS)
     ]
     if not known:
-        raise ValueError("no day is covered")
+        raise ValueError("no day of the forecast has enough time steps")
     first = min(known)
     length = min((max(known) - first).days + 1, MAX_DAYS)
     columns = {name: np.full(length, math.nan) for name in records.FORECAST_FIELDS}
@@ -237,13 +263,13 @@ def aggregate_to_days(steps: Sequence[Any], timezone: str, today: date) -> tuple
 
 
 def _length(begin: datetime, end: datetime | None) -> float:
-    """Return the length of a step in hours; 0 if it has no end or no valid length."""
+    """Return the length of a forecast step in hours; 0 if it has no end or no valid length."""
     hours = (end - begin) / timedelta(hours=1) if end else 0.0
     return hours if 0 < hours <= PERIODS[-1] else 0.0
 
 
 def _shares(begin: datetime, hours: float, zone: ZoneInfo) -> Iterator[tuple[date, float]]:
-    """Yield the local dates that a step touches, and how many of its hours fall on each."""
+    """Yield each local date that a forecast step touches, and the step's hours on that date."""
     local, end = begin.astimezone(zone), begin + timedelta(hours=hours)
     midnight = datetime.combine(local.date() + timedelta(1), datetime.min.time(), zone)
     turn = min(end, midnight.astimezone(UTC))
@@ -253,9 +279,14 @@ def _shares(begin: datetime, hours: float, zone: ZoneInfo) -> Iterator[tuple[dat
 
 
 def _add_period(shares: Sequence[tuple[_Day, float]], data: Any, hours: float) -> None:
-    """Add a step's values to its days, from the shortest block (`next_1_hours`, …) that covers it.
+    """Add a forecast step's block of values to the days that the step touches.
 
-    `shares` are the days that the step touches, each with its number of hours; `data` is the step.
+    The shortest block (`next_1_hours`, …) that covers the step is used.
+
+    Args:
+        shares: pairs of a day and the number of the step's hours on that day.
+        data: the step's data.
+        hours: the length of the step.
     """
     holding = (n for n in PERIODS if n >= hours and data.get(f"next_{n}_hours"))
     length = next(holding, PERIODS[-1])
@@ -271,7 +302,10 @@ def _add_period(shares: Sequence[tuple[_Day, float]], data: Any, hours: float) -
 
 
 def _reduce(name: str, samples: Sequence[tuple[float, float]]) -> float:
-    """Return a field's value of the day: its mean weighted by hours, its lowest or its highest."""
+    """Return the day's value of a field from its samples, which are pairs (value, hours).
+
+    By the field's name it is the mean weighted by hours, the lowest or the highest value.
+    """
     if name.endswith("_mean"):
         hours = sum(weight for _, weight in samples)
         return sum(value * weight for value, weight in samples) / hours if hours else math.nan
@@ -279,7 +313,7 @@ def _reduce(name: str, samples: Sequence[tuple[float, float]]) -> float:
 
 
 def _number(block: Any, path: str) -> float | None:
-    """Return the value with this name in a block; None if it is missing or not a number."""
+    """Return the value named `path` in a step's block; None if it is missing or not a number."""
     value = ((block or {}).get("details") or {}).get(path)
     return float(value) if base.is_number(value) else None
 

@@ -1,8 +1,9 @@
-"""NASA POWER's daily data of a point: the second archive provider, without a key.
+"""The archive provider `nasa_power`: NASA POWER's daily data of a point, without a key.
 
-The data are MERRA-2 in cells of half a degree. One request fetches ten whole years, and every month
-of them is stored. Days are days of local solar time, -999 means missing, and wind is in m/s. It
-lacks weather codes; `code_without` derives them.
+It comes after Open-Meteo's archive in the order of providers. The data are those of the reanalysis
+MERRA-2, in cells of half a degree. One request fetches ten whole years, and all their months are
+stored. Days are in local solar time, -999 means missing, and wind is in m/s. The data have no
+weather codes; `code_without` derives them.
 """
 
 import re
@@ -33,6 +34,7 @@ TABLE: Mapping[str, Native] = {
     "cloud_cover_mean": Native("CLOUD_AMT"),
     "humidity_mean": Native("RH2M"),
 }
+FOR_CODES = ("precipitation_sum", "cloud_cover_mean", "temperature_mean")
 MISSING_BELOW = -900.0  # -999 is its fill value; no field goes so low
 
 NASA_POWER = Attribution(
@@ -49,7 +51,7 @@ NASA_POWER = Attribution(
 
 
 class NasaPower(ArchiveProvider):
-    """The provider `nasa_power`."""
+    """The archive provider `nasa_power`."""
 
     name = "nasa_power"
     title = "NASA POWER"
@@ -66,7 +68,7 @@ class NasaPower(ArchiveProvider):
             host=context.host(self.name),
             limits=ClientLimits(timeout=30.0, max_in_flight=2),
         )  # fmt: skip
-        self._version = "2.x.x"  # of the service, until an answer names it
+        self._version = "2.x.x"  # of the service, until an answer contains the exact version
 
     def cell(self, point: Point) -> Cell:
         return Cell.of(point, CELL_DEGREES, "solar")
@@ -77,7 +79,7 @@ class NasaPower(ArchiveProvider):
     async def fetch_months(
         self, cell: Cell, wanted: Sequence[records.YearMonth], today: date, *, public: bool
     ) -> list[Month]:
-        """Fetch all months of the wanted years, not only the wanted months, in one request."""
+        """Fetch all months of the years in which the wanted months lie, in one request."""
         years = sorted({year for year, _ in wanted})
         first, last = month_span(years[0], 1)[0], month_span(*max(wanted))[1]
         last = min(max(last, month_span(years[-1], 12)[1]), today - timedelta(days=2))
@@ -104,7 +106,10 @@ class NasaPower(ArchiveProvider):
 
 
 def _read_values(series: Mapping[str, Mapping[str, Any]], first: date, last: date) -> Floats:
-    """Return values as ARCHIVE_FIELDS x days, NaN where missing, -999 or implausible."""
+    """Return NASA POWER's daily values from `first` to `last` as an array: ARCHIVE_FIELDS x days.
+
+    Missing and implausible values are NaN.
+    """
     dates = [first + timedelta(n) for n in range((last - first).days + 1)]
     keys = [f"{day:%Y%m%d}" for day in dates]
     native = {
@@ -116,34 +121,34 @@ def _read_values(series: Mapping[str, Mapping[str, Any]], first: date, last: dat
     }
     _, columns = base.read_columns(native, dates, TABLE, records.ARCHIVE_FIELDS)
     if np.isnan(columns["temperature_max"]).all():
-        raise ValueError("no temperatures")
-    columns["weather_code"] = code_without(
-        columns["precipitation_sum"], columns["cloud_cover_mean"], columns["temperature_mean"]
-    )
+        raise ValueError("the answer has no temperatures")
+    columns["weather_code"] = code_without(columns)
     return np.stack([columns[name] for name in records.ARCHIVE_FIELDS])
 
 
 def _read_grid(body: Any, cell: Cell) -> Grid:
     lng, lat, *rest = body["geometry"]["coordinates"]
     if not (abs(lat - cell.lat) <= 1 and abs(lng) <= 180):
-        raise ValueError("another place")
+        raise ValueError("the answer is for another place than the requested one")
     return base.read_grid(cell, lat, lng, rest[0] if rest else None)
 
 
 def _version(body: Any) -> str | None:
-    """Return the version of the service, such as 2.5.22; None where the answer names none."""
+    """Return the version of NASA's service, such as 2.5.22; None if the answer does not name it."""
     version = ((body.get("header") or {}).get("api") or {}).get("version")
     found = re.fullmatch(r"v?(\d[\w.]{0,20})", version) if isinstance(version, str) else None
     return found[1] if found else None
 
 
-def code_without(rain: Floats, cloud: Floats, mean: Floats) -> Floats:
-    """Return weather codes from daily rain in mm, cloud in percent and mean temperature in °C.
+def code_without(columns: Mapping[str, Floats]) -> Floats:
+    """Derive a weather code for each day from rain, cloud cover and mean temperature.
 
-    From 10 mm on a day has heavy rain, from 1 mm rain, from 0.3 mm drizzle. With a mean of at most
-    0 °C this is snow; from 1 mm on and with at most 1.5 °C it is sleet. A day with less than 0.3 mm
-    is clear with up to 25 % of cloud, partly cloudy with up to 65 %, else cloudy.
+    It is for sources without weather codes. A day with at least 10 mm has heavy rain, with 1 mm
+    rain, with 0.3 mm drizzle. With a mean temperature of at most 0 °C it has snow instead; with at
+    least 1 mm and at most 1.5 °C, sleet. A day with less than 0.3 mm is clear if cloud covers up to
+    25 %, partly cloudy up to 65 %, else cloudy.
     """
+    rain, cloud, mean = (columns[name] for name in FOR_CODES)
     with np.errstate(invalid="ignore"):
         dry = np.select([cloud <= 25, cloud <= 65, cloud <= 100], [0.0, 2.0, 3.0], np.nan)
         wet = np.select([rain >= 10, rain >= 1], [65.0, 61.0], 51.0)
@@ -154,9 +159,9 @@ def code_without(rain: Floats, cloud: Floats, mean: Floats) -> Floats:
 
 
 def nasa_power(accessed: date, version: str = "2.x.x") -> Attribution:
-    """Return the attribution with the two notices that NASA POWER requires.
+    """Return the licence notice that NASA POWER requires.
 
-    The second notice names the service, its version and the date of access.
+    It names the project, the version of the service and the date of access.
     """
     service = f"The data was obtained from the POWER Project's Daily {version} version on "
     text = f"{NASA_POWER.text} {service}{accessed:%Y/%m/%d}."

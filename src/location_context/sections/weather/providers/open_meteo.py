@@ -1,9 +1,9 @@
-"""Open-Meteo's forecast and archive, and what they share with its elevations.
+"""Open-Meteo's forecast and archive providers.
 
-No request sends an `elevation`. The server then corrects every model that it combines to the height
-of its 90 m terrain model at the requested coordinates, and names that height in the answer. So one
-correction, from that height to the point's own, holds for all days. Dates are read from the answer,
-never derived from the position of a value.
+No request sends an `elevation`. The server then corrects every model that it combines to the
+elevation of its 90 m terrain model at the requested coordinates, and its answer names this
+elevation. So a single correction, from this elevation to the point's, is right for all days. Dates
+are read from the answer, never derived from the position of a value.
 """
 
 import math
@@ -74,7 +74,10 @@ NORTHERNMOST = 89.9999
 
 
 class OpenMeteoClient:
-    """A client of one Open-Meteo address that requests `fields`, with the key."""
+    """A client for one of Open-Meteo's services.
+
+    It requests the daily `fields`, and sends the API key if there is one.
+    """
 
     def __init__(
         self, client: ProviderClient, context: SectionContext, fields: Sequence[str]
@@ -93,16 +96,16 @@ class OpenMeteoClient:
         *,
         public: bool,
     ) -> T:
-        """Fetch the JSON for a cell, and return what `parse` makes of it.
+        """Request the daily data of a cell, and return what `parse` makes of the JSON.
 
-        If the provider rejects the cell's time zone, the call is repeated without it. From then on
-        the provider chooses the zone of such cells (`auto`).
+        If the provider rejects the cell's time zone, the call is repeated with `auto`: the provider
+        then chooses the zone. Later calls for this time zone use `auto` at once.
 
         Args:
-            cell: the place and its zone.
-            more: parameters besides place, fields and zone.
-            parse: reads the JSON.
-            days: the lengths of the requested intervals in days; the provider charges by them.
+            cell: the place and its time zone.
+            more: further query parameters, besides place, fields and time zone.
+            parse: converts the JSON to the result.
+            days: the number of days in each requested range, by which the provider charges.
             public: see `ProviderClient.get`.
 
         Raises:
@@ -127,14 +130,17 @@ class OpenMeteoClient:
 
 
 def _checked(body: Any) -> Any:
-    """Return the body, or raise if it is an error: a late error comes with status 200."""
+    """Return the body unchanged, or raise ProviderResponseInvalid if it reports an error.
+
+    If Open-Meteo notices an error late, the status of its answer is still 200.
+    """
     if isinstance(body, dict) and body.get("error"):
         raise ProviderResponseInvalid(NAME, "answered with an error")
     return body
 
 
 def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Columns]:
-    """Return the first date of an answer, and an array of daily values from it on by field.
+    """Return the first date in an answer, and the daily values of each field from that date on.
 
     Raises:
         ProviderResponseInvalid: dates or columns are not as expected.
@@ -144,23 +150,24 @@ def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Columns]:
         dates = [date.fromisoformat(day) for day in block["time"]]
         first, columns = read_columns(block, dates, TABLE, fields)
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise ProviderResponseInvalid(NAME, "the answer is not one of days and columns") from None
-    # 0, not null, where there is no precipitation data
+        raise ProviderResponseInvalid(NAME, "the answer does not have days and columns") from None
+    # Open-Meteo sends 0, not null, where it has no precipitation data
     columns["precipitation_hours"][np.isnan(columns["precipitation_sum"])] = math.nan
     return first, columns
 
 
 def read_grid(body: Any, cell: Cell) -> Grid:
-    """Return the grid cell that the answer names; else the requested cell."""
+    """Return the grid cell that an answer names, or the requested cell if the answer names none."""
     block = body if isinstance(body, dict) else {}
     values = (block.get(name) for name in ("latitude", "longitude", "elevation"))
     return base.read_grid(cell, *values)
 
 
 def coordinates(lat: float, lng: float) -> dict[str, str]:
-    """Return the coordinates as parameters, moved off places without a height.
+    """Return latitude and longitude as query parameters.
 
-    The terrain model has no height at the north pole and on the meridian of +180 degrees.
+    The terrain model has no elevation at the north pole and on the meridian of +180 degrees. Points
+    there are moved a little, or to -180 degrees.
     """
     return {
         "latitude": f"{min(lat, NORTHERNMOST):.4f}",
@@ -169,7 +176,7 @@ def coordinates(lat: float, lng: float) -> dict[str, str]:
 
 
 def copernicus(year: int) -> Attribution:
-    """Return the notice for ERA5 and ERA5-Land, which names the year of use."""
+    """Return the licence notice for the data ERA5 and ERA5-Land, used in this `year`."""
     return Attribution(
         name="Copernicus Climate Change Service",
         url="https://doi.org/10.24381/cds.adbb2d47",
@@ -187,7 +194,7 @@ FORECAST_DAYS = 16
 
 
 class OpenMeteoForecast(ForecastProvider):
-    """The provider `open_meteo_forecast`: 16 days from today on, and up to 92 days before."""
+    """The provider `open_meteo_forecast`: 16 days from today on, and up to 92 days before today."""
 
     name = "open_meteo_forecast"
     title = NAME
@@ -206,10 +213,10 @@ class OpenMeteoForecast(ForecastProvider):
     async def fetch_forecast(
         self, cell: Cell, today: date, past_days: int, *, public: bool
     ) -> Forecast:
-        """Fetch a fresh forecast, in which at least one high is known.
+        """Fetch a fresh forecast for the place of `cell`.
 
         Raises:
-            ProviderError: no such forecast came.
+            ProviderError: the fetch failed, or no day of the forecast has a high.
         """
         del today  # the answer's days begin at the local date of the place
         return await self._open_meteo.get(
@@ -223,7 +230,7 @@ class OpenMeteoForecast(ForecastProvider):
     def _read(self, body: Any, cell: Cell) -> Forecast:
         first, columns = read_daily(body, FORECAST_FIELDS)
         if not np.isfinite(columns["temperature_max"]).any():
-            raise ProviderResponseInvalid(NAME, "not one day of the forecast is known")
+            raise ProviderResponseInvalid(NAME, "the forecast has no values for any day")
         now = self._clock()
         return Forecast(first, columns, read_grid(body, cell), now, now + FRESH_TTL)
 
@@ -233,9 +240,10 @@ MAX_WAITING = 4  # a call takes seconds; later calls go to the second archive
 
 
 class OpenMeteoArchive(base.ArchiveProvider):
-    """The provider `open_meteo_archive`. Without a key, only one call at a time is made.
+    """The provider `open_meteo_archive`: past years, from ERA5.
 
-    A cell is fetched for its centre, so that all months of a cell hold for one height.
+    Data are fetched for a cell's centre, so that all months of the cell are for the same elevation.
+    Without an API key, only one call at a time is made.
     """
 
     name = "open_meteo_archive"
@@ -266,12 +274,12 @@ class OpenMeteoArchive(base.ArchiveProvider):
         """Fetch the wanted months in one request.
 
         Raises:
-            ProviderError: the months did not come, or too many calls are waiting already.
+            ProviderError: the months could not be fetched, or too many calls are already waiting.
         """
         last = today - timedelta(days=NEWEST_DAYS)
         spans = [(start, min(end, last)) for start, end in base.intervals(wanted) if start <= last]
         if not spans:
-            raise ProviderBackoff(NAME, "has nothing so recent")
+            raise ProviderBackoff(NAME, "has no data for dates so recent")
         more = {
             "start_date": ",".join(str(start) for start, _ in spans),
             "end_date": ",".join(str(end) for _, end in spans),

@@ -1,10 +1,12 @@
-"""The repository of archive months: a cache in memory in front of the store.
+"""The repository of archive data (past weather): a cache in memory in front of the store.
 
-If the store cannot be read, the provider is called instead; answers do not fail. A failed write is
-retried until it succeeds. Damaged rows count as missing. Before a provider is called, the store is
-read, as other workers or `warm` may have stored the months meanwhile. Elevations are written with
-the months. The use of a cell is noted in memory and written later, once a week for each cell:
-unused cells are deleted from the store (`storage/retention.py`).
+If the store cannot be read, months count as missing, so that they are fetched from the provider and
+answers do not fail. A failed write is retried until it succeeds. Damaged rows count as missing. The
+store is always read before a provider is called, since other workers or the command `warm` may have
+stored the months meanwhile. Elevations of points are kept here too.
+
+The last use of each cell is written to the store at most once a week, because cells unused for long
+are deleted from the store (`storage/retention.py`).
 """
 
 import asyncio
@@ -32,13 +34,13 @@ MAX_CELL_MONTHS = 600  # in memory, about 36 kB each
 MAX_PENDING = 20_000  # months of 3 kB each, 60 MB: about 160 cells with all their ten years
 RETRY_WRITE_SECONDS = 10.0
 TOUCH_DAYS = 7  # retention counts in months, so that a week is exact enough
-MAX_TOUCHED = 20_000  # cells in memory; one that fell out costs a small write
+MAX_TOUCHED = 20_000  # cells in memory; a cell that was dropped costs a small write
 
 CellMonth = tuple[str, str, int]  # source, cell and month (1 to 12)
 
 
 class ArchiveRepository:
-    """A repository of fetched months and elevations."""
+    """A repository of fetched months of past weather, and of elevations of points."""
 
     def __init__(self, store: ClimateStore, clock: Clock) -> None:
         self._store = store
@@ -53,7 +55,7 @@ class ArchiveRepository:
     async def get(
         self, source: str, cell: str, wanted: Sequence[YearMonth]
     ) -> dict[YearMonth, Month]:
-        """Return the wanted months that are available in memory or in the store."""
+        """Return those of the wanted months that are stored and need not be fetched again."""
         self._touch((source, cell))
         found = self._in_memory(source, cell, wanted)
         missing = {month for year, month in wanted if (year, month) not in found}
@@ -63,7 +65,9 @@ class ArchiveRepository:
         return found
 
     async def load(self, source: str, cell: str, first: date, last: date) -> list[Month]:
-        """Return every stored month that covers a date from `first` to `last`, settled or not.
+        """Return every stored month that contains a date from `first` to `last`.
+
+        Months whose data are not final yet are included.
 
         Raises:
             StorageError: the store cannot be read.
@@ -80,7 +84,7 @@ class ArchiveRepository:
         return found
 
     def _touch(self, cell: ArchiveCell) -> None:
-        """Note that a cell was used today, unless a use was noted in the last week."""
+        """Note that a cell is used today, unless a use in the last week is already noted."""
         today, noted = self._clock().date(), self._touched.get(cell)
         if noted is None or not 0 <= (today - noted).days < TOUCH_DAYS:
             self._touched.put(cell, today)
@@ -97,7 +101,7 @@ class ArchiveRepository:
         return found
 
     async def _read(self, source: str, cell: str, names: Sequence[int]) -> None:
-        """Read months (1 to 12) of a cell from the store into memory, for all years."""
+        """Read the months `names` (1 to 12) of a cell from the store into memory, for all years."""
         try:
             rows = await self._store.load(source, cell, names)
         except StorageError as error:
@@ -113,24 +117,24 @@ class ArchiveRepository:
             key = (source, cell, name)
             for year, month in (self._months.get(key) or {}).items():
                 if year not in years or years[year].fetched_at < month.fetched_at:
-                    years[year] = month  # newer than the store has, or not written yet
+                    years[year] = month  # newer than the stored month, or not written yet
             self._months.put(key, years)
 
     def hold(self, source: str, cell: str, months: Sequence[Month]) -> None:
-        """Cache months in memory."""
+        """Keep months in the memory cache only."""
         for month in months:
             key = (source, cell, month.month)
             self._months.put(key, {**(self._months.get(key) or {}), month.year: month})
 
     def put(self, source: str, cell: str, months: Sequence[Month]) -> None:
-        """Cache months now and write them to the store later, so that no answer waits for it."""
+        """Keep months in the memory cache, and write them to the store in the background."""
         self.hold(source, cell, months)
         self._pending_months += [(source, cell, month) for month in months]
         self._pending_months = self._pending_months[-MAX_PENDING:]
         self._writes.start()
 
     async def load_elevation(self, spot: Spot) -> float | None:
-        """Return the elevation of a point in m, if it was fetched before."""
+        """Return the stored elevation of a point in m; None if there is none."""
         if spot in self._pending_elevations:
             return self._pending_elevations[spot]
         try:
@@ -139,12 +143,15 @@ class ArchiveRepository:
             return None
 
     def put_elevation(self, spot: Spot, elevation: float) -> None:
-        """Store the elevation of a point in m; it is written in the background."""
+        """Store the elevation of a point in m; it is written to the store in the background."""
         self._pending_elevations[spot] = elevation
         self._writes.start()
 
     async def _write(self) -> bool:
-        """Write pending rows; return True if new ones came meanwhile. Failed ones stay pending."""
+        """Write the waiting months, elevations and uses; return True if more were added meanwhile.
+
+        Months and elevations that could not be written are kept for the next attempt.
+        """
         months, elevations = list(self._pending_months), dict(self._pending_elevations)
         touches, self._pending_touches = self._pending_touches, {}  # noted again in a week
         try:
@@ -167,16 +174,19 @@ class ArchiveRepository:
 
     @property
     def pending(self) -> int:
-        """The number of months and elevations that are not written yet."""
+        """The number of months and elevations that wait to be written."""
         return len(self._pending_months) + len(self._pending_elevations)
 
     async def retry_writes(self) -> None:
-        """Retry failed writes, until cancelled: a full disk may get room."""
+        """Write what is still unwritten every ten seconds, until cancelled.
+
+        A write may succeed later, for example once a full disk has space again.
+        """
         while True:
             await asyncio.sleep(RETRY_WRITE_SECONDS)
             await self.flush()
 
     async def flush(self) -> None:
-        """Try to write pending rows now."""
+        """Write the waiting months, elevations and uses now; a failure is only logged."""
         if self.pending or self._pending_touches or self._writes.active:
             await self._writes.flush()

@@ -1,12 +1,15 @@
-"""Archives: the climatology of a stay from a provider's archive; only missing months are fetched.
+"""Archives: the climatology of a stay from the daily values of a provider's archive.
 
-One request fetches a month of a cell for all ten years. For each cell only one request is under way
-at a time. If the stay begins within the forecast horizon, the request includes all months that
-forecasts in the cell need. A year that lacks over a fifth of its window is replaced by the next
-older year; this takes at most two more requests.
-After a forecast was answered, `Prefetch` fetches the climatology of its dates for the next guest.
-It fetches one cell after the other: all months that forecasts may need now, in one call of the
-first available archive, and only while half of the budget is left for waiting guests.
+Only missing months are fetched. One request fetches the same calendar months of a cell in all ten
+years. Only one request per cell is under way at a time. If the stay begins within the forecast
+horizon, the request includes all months that forecasts in the cell need. A year that lacks over a
+fifth of its values is replaced by the next older year; this takes at most two more requests.
+
+After a forecast has been sent, `Prefetch` fetches the climatology of its dates for the next guest.
+It fetches one cell after the other, with all months that forecasts may need now, in one call to the
+first available archive. It stops when half of the budget is spent, since the other half is for
+guests who wait for an answer.
+
 `ArchiveBuilder` fills the store for many places in advance, as far as the budget allows.
 """
 
@@ -22,7 +25,6 @@ import numpy as np
 import structlog
 
 from location_context import errors
-from location_context.errors import DAMAGED
 from location_context.lru import LRUCache
 from location_context.point import Point
 from location_context.sections.contract import Query, degraded_by
@@ -40,22 +42,22 @@ from location_context.sections.weather.retrieval.archive_repository import Archi
 from location_context.stay import Clock, Stay, horizon
 from location_context.upstream.cached import Cached, Sharing
 from location_context.upstream.deadline import GATHER_SECONDS, Deadline, SingleFlight
-from location_context.upstream.fallback_chain import FallbackChain
+from location_context.upstream.fallback_chain import best_of
 from location_context.upstream.shared_cache import SharedCache
 
 JUST_FETCHED = timedelta(minutes=1)  # far more than it takes to store the months
-SETTLE_WINDOW = 0.5  # seconds for which a climatology waits for one of a preferred provider
+SETTLE_WINDOW = 0.5  # seconds that a result waits for the result of a preferred provider
 SERIES_TTL = timedelta(days=1)
 MAX_OLDER_REQUESTS = 2
-MIN_HELD_YEARS = 8  # of ten, where no more may be fetched
+MIN_HELD_YEARS = 8  # of ten; enough if no more years may be fetched
 PAUSE_SECONDS = 30.0
 MAX_ATTEMPTS = 3
 MAX_QUEUED = 50  # cells; a free archive returns one in a second or two
-LONGEST_SECONDS = 60.0  # of one call with its turn in the queue
+LONGEST_SECONDS = 60.0  # longest duration of a call, with its wait in the queue
 BUDGET_SHARE = 0.5  # spent by all callers in any window: the rest is for waiting guests
-AGAIN = timedelta(hours=1)  # after a call that left something missing
+AGAIN = timedelta(hours=1)  # wait after a call that returned only some of the months
 AGAIN_AFTER_FAILURE = timedelta(minutes=10)
-AGAIN_AFTER_REFUSAL = timedelta(minutes=1)  # by our budget or queue, or a backoff of unknown end
+AGAIN_AFTER_REFUSAL = timedelta(minutes=1)  # by our budget or queue, or a backoff of unknown length
 MAX_REMEMBERED = 5_000
 
 
@@ -64,7 +66,10 @@ CellMonths = tuple[str, str, tuple[int, ...]]  # source, cell, months of the yea
 
 @dataclass(frozen=True)
 class _CellFetch:
-    """The key of a fetch; `months` are not compared, so that a cell has only one call at a time."""
+    """The key of a fetch of months for a cell.
+
+    Keys that differ only in `months` are equal, so that a cell has one call at a time.
+    """
 
     source: str
     cell: str
@@ -72,7 +77,7 @@ class _CellFetch:
 
 
 class Archives:
-    """The archive providers, the preferred one first; those not configured are left out."""
+    """The configured archive providers, in order of preference."""
 
     def __init__(
         self,
@@ -81,18 +86,16 @@ class Archives:
         clock: Clock,
         shared: SharedCache,
     ) -> None:
-        """Set the parts; `shared` passes fetched months to others until they are stored."""
+        """Set the parts; `shared` passes fetched months to other processes until stored."""
         self.providers = [one for one in providers if one.client.configured]
         self.repository = repository
         self.clock = clock
-        clients = {one.source: one.client for one in self.providers}
-        # the repository stores months; this cache only shares those under way or just fetched
+        # the repository stores months; this cache only shares those being fetched or just fetched
         self._fetches: Cached[_CellFetch, list[Month]] = Cached(
             clock,
             fresh=JUST_FETCHED,
             stale=JUST_FETCHED,
             max_size=0,
-            on_join=lambda key: clients[key.source].calls.join(),
             sharing=Sharing(
                 shared,
                 name=lambda key: (key.source, key.cell),
@@ -104,16 +107,21 @@ class Archives:
         )
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """Return the climatology of the stay; None if none is available."""
+        """Return the typical weather of the stay from the best archive; fetch missing months.
+
+        None if no archive answers by the deadline.
+        """
         sources = [partial(archive.series, deadline) for archive in self.queries(query)]
-        chain = FallbackChain(sources, deadline, SETTLE_WINDOW)
-        best, failure = await chain.run(), chain.first_failure
+        best, failure = await best_of(sources, deadline, SETTLE_WINDOW)
         if best is None or failure is None or isinstance(failure, errors.ProviderNotInPlan):
             return best  # an archive outside the plan was never expected
         return replace(best, degraded_reason=degraded_by(failure))
 
     async def load(self, query: Query) -> WeatherSeries | None:
-        """Return the climatology from stored months alone; None when a month is missing."""
+        """Return the typical weather of the stay from stored months, without any fetch.
+
+        None if fewer than eight years are stored.
+        """
         for archive in self.queries(query):
             with contextlib.suppress(errors.ProviderError):  # it has no data for this cell
                 if (series := await archive.series(None)) is not None:
@@ -121,10 +129,11 @@ class Archives:
         return None
 
     def queries(self, query: Query) -> list["ArchiveQuery"]:
-        """Return a query for each provider, in order of preference.
+        """Return an `ArchiveQuery` for each provider, in order of preference.
 
-        An archive that the key's plan lacks comes last while its backoff of a day lasts. It is not
-        left out, as months from an earlier plan may be stored.
+        If a provider answered that the operator's plan does not include its archive, it is not
+        called for a day and comes last. It is not left out: months from an earlier plan may be
+        stored.
         """
 
         def not_in_plan(provider: ArchiveProvider) -> bool:
@@ -137,7 +146,10 @@ class Archives:
     async def fetch_months(
         self, archive: "ArchiveQuery", months: Sequence[YearMonth], deadline: Deadline
     ) -> None:
-        """Fetch months and store them, except those that another caller's fetch brings."""
+        """Fetch months of a cell and store them.
+
+        If another caller is already fetching some of them, wait for that result instead.
+        """
         provider, cell, public = archive.provider, archive.cell, archive.query.public
         missing = set(months)
 
@@ -145,7 +157,7 @@ class Archives:
             today = archive.today
             found = await provider.fetch_months(cell, sorted(missing), today, public=public)
             self.repository.put(provider.source, cell.key, found)
-            missing.clear()  # whatever came, once is enough
+            missing.clear()  # do not fetch again, even if months were missing from the answer
             return list(found)
 
         while missing:
@@ -155,7 +167,10 @@ class Archives:
             missing.difference_update(map(_name, entry.value))
 
     async def probe(self, query: Query) -> None:
-        """Fetch one month of last year from every provider; failures show in its client."""
+        """Call every provider to check that it works: fetch one month of last year.
+
+        Failures show in the state of the provider's client.
+        """
         today = query.point.today(self.clock())
         for provider in self.providers:
             with contextlib.suppress(errors.ProviderError):
@@ -176,17 +191,13 @@ def _pack(months: Sequence[Month], at: datetime) -> bytes:
     return msgspec.msgpack.encode((at, [MonthRow.pack("", "", month) for month in months]))
 
 
-def _unpack(data: bytes) -> tuple[list[Month], datetime] | None:
-    try:
-        at, rows = msgspec.msgpack.decode(data, type=tuple[datetime, list[MonthRow]])
-    except DAMAGED:
-        return None
-    months = [row.unpack() for row in rows]
-    return None if None in months else ([month for month in months if month], at)
+def _unpack(data: bytes) -> tuple[list[Month], datetime]:
+    at, rows = msgspec.msgpack.decode(data, type=tuple[datetime, list[MonthRow]])
+    return [month for row in rows if (month := row.unpack()) is not None], at
 
 
 class ArchiveQuery:
-    """The climatology for one query from one provider."""
+    """Computes typical weather (the climatology) for one query from one archive provider."""
 
     def __init__(self, archives: Archives, provider: ArchiveProvider, query: Query) -> None:
         self.provider = provider
@@ -198,7 +209,10 @@ class ArchiveQuery:
         self._months: dict[YearMonth, Month] = {}
 
     async def series(self, deadline: Deadline | None) -> WeatherSeries | None:
-        """Return the climatology; None if months are missing and there is no deadline to fetch.
+        """Return the climatology of the query's stay.
+
+        Missing months are fetched by `deadline`. If `deadline` is None, nothing is fetched, and the
+        result is None if too many months are missing.
 
         Raises:
             ProviderError: the provider could not be called, or has no data for this cell.
@@ -207,16 +221,17 @@ class ArchiveQuery:
         return None if found is None else self.summarise(*found)
 
     async def years(self, deadline: Deadline | None) -> tuple[list[int], Floats] | None:
-        """Return the years to use, oldest first, and their `climatology.windows`.
+        """Return the years to use, oldest first, and their daily values (`climatology.windows`).
 
-        Return None if months are missing and there is no deadline to fetch them.
+        Missing months are fetched by `deadline`. If `deadline` is None, nothing is fetched, and the
+        result is None if fewer than eight years are complete.
         """
         years: list[int] = []
         parts: list[Floats] = []
         wanted = list(climatology.latest(climatology.last_year(self.today)))
         for _ in range(1 + MAX_OLDER_REQUESTS):
             if not await self._gather(wanted, deadline):
-                wanted = [year for year in wanted if self._holds(year)]  # these must do
+                wanted = [year for year in wanted if self._holds(year)]  # use only these years
                 if len(years) + len(wanted) < MIN_HELD_YEARS:
                     return None
                 if not wanted:
@@ -235,9 +250,9 @@ class ArchiveQuery:
         return years, parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     async def _gather(self, years: Sequence[int], deadline: Deadline | None) -> bool:
-        """Load the months of these years; fetch missing ones if there is a deadline.
+        """Load the stay's months of these years from memory or store, and fetch missing months.
 
-        Return False if months are missing and there is no deadline.
+        If `deadline` is None, nothing is fetched; return False if months are missing then.
         """
         wanted = [month for year in years for month in climatology.months_of(self.stay, year)]
         repository, source = self._archives.repository, self.provider.source
@@ -252,9 +267,9 @@ class ArchiveQuery:
         return not absent or deadline is not None
 
     def _months_along(self) -> list[YearMonth]:
-        """Return the months that forecasts in the cell need, to fetch them in the same call.
+        """Return further months that forecasts in the cell need, to fetch them in the same call.
 
-        Return none if the stay begins after the forecast horizon.
+        The list is empty if the stay begins after the forecast horizon.
         """
         is_near = self.stay.start <= horizon(self.today)
         return climatology.months_to_horizon(self.stay, self.today) if is_near else []
@@ -263,11 +278,14 @@ class ArchiveQuery:
         return all(month in self._months for month in climatology.months_of(self.stay, year))
 
     def grid(self, years: Sequence[int]) -> records.Grid:
-        """Return the grid cell of the months of these years."""
+        """Return the provider's grid cell, as stored with the newest of these years."""
         return self._months[climatology.months_of(self.stay, years[-1])[0]].grid
 
     def summarise(self, years: Sequence[int], values: Floats) -> WeatherSeries:
-        """Return the climatology computed from the windows of these years."""
+        """Return the climatology computed from these years.
+
+        `values` are the daily values from `climatology.windows`.
+        """
         return WeatherSeries(
             mode="climatology",
             kind="reanalysis",
@@ -286,7 +304,10 @@ class ArchiveQuery:
 
 
 class Prefetch:
-    """A queue of cells to fetch after guests were answered; it limits when a cell is retried."""
+    """Fetches the past weather of cells in the background, one after the other, for later guests.
+
+    After a fetch, the same months of a cell are not fetched again for a while.
+    """
 
     def __init__(self, archives: Archives) -> None:
         self._archives = archives
@@ -295,10 +316,11 @@ class Prefetch:
         self._again_at: LRUCache[CellMonths, datetime] = LRUCache(MAX_REMEMBERED)
 
     def start(self, query: Query) -> "asyncio.Future[None] | None":
-        """Queue a fetch of the climatology for this stay and for others within the horizon.
+        """Queue a fetch of the months for this stay and for any other within the forecast horizon.
 
         Returns:
-            A future that is done when the fetch succeeded or failed; None if none is allowed now.
+            A future that is done once the fetch has succeeded or failed; None if the queue, the
+            budget or a recent fetch of the cell forbids a new fetch.
         """
         archive = next(filter(_may_prefetch, self._archives.queries(query)), None)
         if archive is None:
@@ -314,9 +336,9 @@ class Prefetch:
     async def _run(
         self, key: CellMonths, archive: ArchiveQuery, wanted: Sequence[YearMonth]
     ) -> None:
-        """Fetch one cell in its turn, and record when it may be fetched again."""
+        """Wait for earlier fetches, fetch a cell, and record when it may be fetched again."""
         async with self._turn:
-            await asyncio.sleep(GATHER_SECONDS)  # a guest may need the same
+            await asyncio.sleep(GATHER_SECONDS)  # a waiting guest may fetch the same months
             try:
                 pause = await self._fetch(archive, wanted)
             except Exception:  # noqa: BLE001  it costs this cell, not those behind it
@@ -325,12 +347,12 @@ class Prefetch:
             self._again_at.put(key, self._archives.clock() + pause)
 
     async def _fetch(self, archive: ArchiveQuery, wanted: Sequence[YearMonth]) -> timedelta:
-        """Fetch the missing months once; return how long to wait before the next try."""
+        """Fetch those wanted months that are missing; return the wait before the next try."""
         if not _may_prefetch(archive):
             return AGAIN_AFTER_REFUSAL
         try:
             if await self._archives.load(archive.query) is not None:
-                return timedelta(0)  # fetched already for a waiting guest
+                return timedelta(0)  # already fetched for a waiting guest
             source, cell = archive.provider.source, archive.cell.key
             held = await self._archives.repository.get(source, cell, wanted)
             if missing := [month for month in wanted if month not in held]:
@@ -345,19 +367,19 @@ class Prefetch:
         return AGAIN
 
     async def close(self) -> None:
-        """End the fetches under way."""
+        """Cancel all fetches."""
         await self._fetches.close()
 
 
 def _may_prefetch(archive: ArchiveQuery) -> bool:
-    """Return True if the provider is available and at most half of its budget is spent."""
+    """Return True if the provider can be called and at most half of its budget is spent."""
     client = archive.provider.client
     return client.available and client.host.budget.spent_share() <= BUDGET_SHARE
 
 
 @dataclass
 class BuildReport:
-    """The progress of a build in cells; `held` are the cells that were already stored."""
+    """The progress of an `ArchiveBuilder` in cells; `held` is the number already stored before."""
 
     cells: int = 0
     held: int = 0
@@ -367,10 +389,10 @@ class BuildReport:
 
 @dataclass(frozen=True)
 class ArchiveBuilder:
-    """A builder that fills the repository from one archive.
+    """Fills the store with the past weather of many places in advance, from one archive.
 
-    A cell takes one request, which counts as about 400 units of the budget. Stored months are never
-    fetched again: an interrupted build resumes where it stopped. `pause` waits for a number of
+    A cell takes one request, which costs about 400 units of the budget. Stored months are never
+    fetched again, so an interrupted build resumes where it stopped. `pause` waits for a number of
     seconds, `say` prints a line.
     """
 
@@ -381,7 +403,7 @@ class ArchiveBuilder:
     pause: Callable[[float], Awaitable[None]]
 
     async def build(self, points: Iterable[Point]) -> BuildReport:
-        """Fetch every cell that holds a point; count and skip a cell that fails.
+        """Fetch and store the grid cell of every point; cells that fail are counted and skipped.
 
         Raises:
             OperatorError: the provider could not be reached several times in a row.
@@ -403,7 +425,7 @@ class ArchiveBuilder:
         return built
 
     async def _fetch(self, cell: Cell, missing: list[YearMonth], today: date) -> bool:
-        """Fetch and store a cell; return False after three failures.
+        """Fetch and store the missing months of a cell; return False after three failures.
 
         Wait as long as the budget or the provider requires.
         """
@@ -438,7 +460,10 @@ class ArchiveBuilder:
 
 
 def all_months(today: date) -> list[YearMonth]:
-    """Return all months of the ten years, and January to March after them for New Year's stays."""
+    """Return all months (year, month) that any stay can need: those of the last ten years.
+
+    January to March of the next year are included if they are past, for stays over New Year.
+    """
     years = climatology.latest(climatology.last_year(today))
     after = [(years[-1] + 1, month) for month in (1, 2, 3)]
     wanted = [(year, month) for year in years for month in range(1, 13)]

@@ -1,6 +1,6 @@
-"""Elevations of points, from one source (Open-Meteo's 90 m terrain model), fetched once.
+"""Elevations of points from Open-Meteo's 90 m terrain model; each point is fetched only once.
 
-A forecast that was fetched for a point brings the point's elevation along.
+A point's elevation is not fetched if it came with a forecast for the point.
 """
 
 import contextlib
@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from location_context.errors import DAMAGED, ProviderError
+from location_context.errors import ProviderError
 from location_context.point import Point
 from location_context.sections.contract import Attribution
 from location_context.sections.open_meteo import open_meteo_client, open_meteo_headers
@@ -24,7 +24,8 @@ from location_context.upstream.http import HttpResponse
 from location_context.upstream.shared_cache import SharedCache
 
 MAX_CACHED = 20_000
-FRESH_TTL = timedelta(days=365)  # ground does not move; the store never deletes it
+FRESH_TTL = timedelta(days=365)  # terrain does not change; the store never deletes elevations
+_SharedElevation = tuple[float | None, datetime]
 UNKNOWN_TTL = timedelta(0)  # a gap of the terrain model is fetched again
 
 DEM = Attribution(
@@ -40,16 +41,16 @@ DEM = Attribution(
 
 
 class Elevations:
-    """The elevations of points in m, from the server of Open-Meteo's forecast.
+    """The elevations of points in m, from the Open-Meteo server that also serves forecasts.
 
     Attributes:
-        client: calls `/v1/elevation` on the server that has the forecast at `/v1/forecast`.
+        client: calls `/v1/elevation` on the server whose forecast is at `/v1/forecast`.
     """
 
     def __init__(
         self, context: SectionContext, repository: ArchiveRepository, shared: SharedCache
     ) -> None:
-        """Set the parts; `shared` is the cache that processes share, also for forecasts."""
+        """Set the parts; `shared` is the cache through which processes share elevations."""
         base, is_forecast, _ = context.settings.forecast_url.rpartition("/forecast")
         url = f"{base}/elevation" if is_forecast else ""
         limits = ClientLimits(timeout=5.0)
@@ -63,27 +64,28 @@ class Elevations:
             ),
             stale=None,
             max_size=MAX_CACHED,
-            on_join=lambda _: self.client.calls.join(),
             sharing=Sharing(
                 shared,
                 name=lambda spot: (self.client.name, f"{spot[0]},{spot[1]}"),
                 pack=lambda elevation, at: msgspec.msgpack.encode((elevation, at)),
-                unpack=_unpack,
+                unpack=lambda data: msgspec.msgpack.decode(data, type=_SharedElevation),
                 stored=False,  # the repository never deletes them
             ),
         )
 
     def put(self, spot: Spot, elevation: float) -> None:
-        """Store an elevation that was received with a forecast."""
+        """Store a point's elevation that came with a forecast."""
         self._cache.put(spot, elevation)
         self._repository.put_elevation(spot, elevation)
 
     async def fetch(self, point: Point, deadline: Deadline, *, public: bool) -> float | None:
-        """Return the point's elevation in m, 0.0 at sea; None if the source has none.
+        """Return the point's elevation in m (0.0 at sea), fetched if it is not stored.
+
+        None if the terrain model has no elevation there.
 
         Raises:
-            ProviderError: the source could not be called.
-            TimeoutError: the source did not answer in time.
+            ProviderError: the server could not be called.
+            TimeoutError: the server did not answer by the deadline.
         """
         spot = (point.lat, point.lng)
         entry = await self._cache.get_fresh(
@@ -92,13 +94,13 @@ class Elevations:
         return entry.value
 
     async def stored(self, point: Point) -> float | None:
-        """Return the point's elevation in m if it was fetched before; None if not."""
+        """Return the point's elevation in m if it is cached or stored, else None; fetch nothing."""
         spot = (point.lat, point.lng)
         entry = self._cache.peek(spot)
         return entry.value if entry else await self._repository.load_elevation(spot)
 
     async def _load(self, spot: Spot, *, public: bool) -> float | None:
-        """Return the stored elevation; if there is none, fetch and store it."""
+        """Return a point's stored elevation in m; if there is none, fetch and store it."""
         elevation = await self._repository.load_elevation(spot)
         if elevation is None:
             elevation = await self._fetch(spot, public=public)
@@ -107,10 +109,10 @@ class Elevations:
         return elevation
 
     async def _fetch(self, spot: Spot, *, public: bool) -> float | None:
-        """Fetch the elevation in m, 0.0 at sea; None where none is known.
+        """Fetch a point's elevation in m (0.0 at sea) from the server; None if it has none.
 
         Raises:
-            ProviderError: the source could not be called.
+            ProviderError: the server could not be called.
         """
 
         def parse(response: HttpResponse) -> float | None:
@@ -122,16 +124,12 @@ class Elevations:
         return await self.client.get(params, parse, headers=self._headers, public=public)
 
     async def probe(self, point: Point) -> None:
-        """Fetch the point's elevation, even if it is known; failures show in the client."""
+        """Call the server to check that it works, even if the point's elevation is stored.
+
+        Failures show in the state of the client.
+        """
         with contextlib.suppress(ProviderError):
             await self._fetch((point.lat, point.lng), public=False)
 
     async def close(self) -> None:
         await self._cache.close()
-
-
-def _unpack(data: bytes) -> tuple[float | None, datetime] | None:
-    try:
-        return msgspec.msgpack.decode(data, type=tuple[float | None, datetime])
-    except DAMAGED:
-        return None

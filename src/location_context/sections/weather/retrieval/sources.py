@@ -1,10 +1,14 @@
-"""Sources: everything that a stay's weather is read from, and the choice among them.
+"""Sources: all sources of a stay's weather, and the choice among them.
 
-A forecast is cached for its provider and cell. Sources are started in order of preference, and the
-best result wins (`FallbackChain`). The order is: a provider's fresh forecast, its stale one, those
-of the next provider, climatology from a climate store in the data directory, from the first archive
-that has it stored or can be called, from the next archive, and the fallback grid in the data
-directory.
+Forecasts are cached by provider and grid cell. Sources are started in order of preference, and the
+best result is used (`best_of`):
+
+1. for each forecast provider: its fresh forecast, then its stale forecast;
+2. climatology from a climate store in the data directory;
+3. climatology from each archive provider, stored or fetched;
+4. the fallback grid in the data directory.
+
+Forecasts are used only for stays within the forecast horizon.
 """
 
 import asyncio
@@ -34,31 +38,30 @@ from location_context.sections.weather.retrieval.archives import Archives
 from location_context.sections.weather.retrieval.elevations import Elevations
 from location_context.stay import Clock
 from location_context.upstream.cached import Cached, Sharing
-from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import FALLBACK_RESERVE, Deadline
-from location_context.upstream.fallback_chain import FallbackChain, Source
+from location_context.upstream.fallback_chain import Source, best_of
 from location_context.upstream.shared_cache import SharedCache
 
 STALE_TTL = timedelta(hours=6)
-SETTLE_WINDOW = 0.5  # seconds for which a forecast waits for one of a preferred provider
+SETTLE_WINDOW = 0.5  # seconds that a forecast waits for the forecast of a preferred provider
 MAX_CACHED = 2_000
-SURE_DAYS = 14  # Open-Meteo's range once shrank to these; later days may be unknown
-PAST_DAYS = (0, 14, 92)  # fetched in these steps, so that stays under way share a forecast
+SURE_DAYS = 14  # Open-Meteo once sent only this many days; later days may be unknown
+PAST_DAYS = (0, 14, 92)  # numbers of past days to fetch; few, so that stays share forecasts
 ELEVATION_WAIT = 1.0  # seconds for the point's elevation, where temperatures depend on it
 ELEVATION_LOOKUP = 0.05  # seconds for a look-up that the answer does not depend on
-FORECAST_SECONDS, FORECAST_SHARE = 2.0, 0.6  # then an archive (65 units) is called too
+FORECAST_SECONDS, FORECAST_SHARE = 2.0, 0.6  # wait before an archive (65 units) is called too
 
 Key = tuple[str, Cell, int]  # the provider's name, where, and how many past days
 
 
 class Forecasts:
-    """The forecast providers, the preferred one first.
+    """The forecasts of all configured providers, the preferred provider first.
 
     Args:
-        providers: those that are not configured are left out.
+        providers: the providers; those that are not configured are left out.
         clock: the time, UTC.
         on_elevation: called with a point and the elevation in m that came with its forecast.
-        on_forecast: called with each fetched forecast, its provider and its query.
+        on_forecast: called with the provider, the query and the forecast after each fetch.
         shared: shares forecasts with other processes.
     """
 
@@ -79,7 +82,6 @@ class Forecasts:
             fresh=_fresh_until,
             stale=STALE_TTL,
             max_size=MAX_CACHED,
-            on_join=lambda key: self._client(key[0]).calls.join(),
             sharing=Sharing(
                 shared,
                 name=lambda key: (key[0], f"{key[1].key},{key[2]}"),
@@ -88,23 +90,22 @@ class Forecasts:
             ),
         )
 
-    def _client(self, name: str) -> ProviderClient:
-        return next(one.client for one in self.providers if one.name == name)
-
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """Return the forecast of the stay; None if none is available."""
+        """Return the best provider's forecast of the stay; None if no provider has one in time."""
         sources: list[Source[WeatherSeries]] = []
         for provider in self.providers:
             sources.append(partial(self._fresh, provider, query, deadline))
             sources.append(partial(self._stale, provider, query))
-        chain = FallbackChain(sources, deadline, SETTLE_WINDOW)
-        best = await chain.run()
-        if best is None or chain.first_failure is None:
+        best, failure = await best_of(sources, deadline, SETTLE_WINDOW)
+        if best is None or failure is None:
             return best
-        return replace(best, degraded_reason=degraded_by(chain.first_failure))
+        return replace(best, degraded_reason=degraded_by(failure))
 
     async def probe(self, query: Query) -> None:
-        """Fetch the point's forecast from every provider; failures show in its client."""
+        """Call every provider to check that it works: fetch the point's forecast.
+
+        Failures show in the state of the provider's client.
+        """
         today = query.point.today(self.clock())
         for provider in self.providers:
             with contextlib.suppress(ProviderError):
@@ -122,10 +123,12 @@ class Forecasts:
     async def _fresh(
         self, provider: ForecastProvider, query: Query, deadline: Deadline
     ) -> WeatherSeries | None:
-        """Return a fresh forecast, fetched if necessary; None if it ends too early for the stay.
+        """Return a provider's fresh forecast of the stay, cached or fetched.
+
+        None if it ends too early for the stay.
 
         Raises:
-            ProviderError, TimeoutError: no forecast came.
+            ProviderError, TimeoutError: the forecast could not be fetched.
         """
         key, point, public = self._key(provider, query), query.point, query.public
 
@@ -144,21 +147,24 @@ class Forecasts:
         return self._series(provider, query, entry.value, stale=False)
 
     async def _stale(self, provider: ForecastProvider, query: Query) -> WeatherSeries | None:
-        """Return the cached forecast, whatever its age; None if there is none."""
+        """Return a provider's cached forecast of the stay, even if it is no longer fresh.
+
+        None if none is cached, or if it ends too early for the stay.
+        """
         entry = self.cache.peek(self._key(provider, query))
         return None if entry is None else self._series(provider, query, entry.value, stale=True)
 
     def _series(
         self, provider: ForecastProvider, query: Query, forecast: Forecast, *, stale: bool
     ) -> WeatherSeries | None:
-        """Return the forecast on the stay's dates; None if it ends too early for the stay."""
+        """Return a provider's forecast for the stay's dates; None if it ends too early."""
         stay, now = query.dates, self.clock()
         series = self.part_of(provider, query, forecast, stale=stale)
         columns = series.columns
         known = np.isfinite(columns["temperature_max"]) & np.isfinite(columns["temperature_min"])
         if not known.any():
             return None
-        # the last known day is the stay's last, or among the horizon's last three
+        # the last known day must be the stay's last, or one of the horizon's last three
         last = stay.start + timedelta(int(np.flatnonzero(known)[-1]))
         if last < min(stay.end, query.point.today(now) + timedelta(SURE_DAYS - 1)):
             return None
@@ -167,7 +173,7 @@ class Forecasts:
     def part_of(
         self, provider: ForecastProvider, query: Query, forecast: Forecast, *, stale: bool = False
     ) -> WeatherSeries:
-        """Return the forecast as a series on the stay's dates, NaN where it has no values."""
+        """Return a provider's forecast for the stay's dates, NaN where it has no values."""
         return WeatherSeries(
             mode="forecast",
             kind="forecast",
@@ -185,26 +191,29 @@ class Forecasts:
 
 
 def _fresh_until(key: Key, forecast: Forecast, fetched_at: datetime) -> datetime:
-    """Return until when a forecast is fresh: as the provider says, at most until local midnight."""
+    """Return the time until which a forecast is fresh.
+
+    The provider states it, but it is no later than the next local midnight.
+    """
     zone = ZoneInfo(key[1].timezone)
     tomorrow = fetched_at.astimezone(zone).date() + timedelta(days=1)
     midnight = datetime.combine(tomorrow, time.min, zone).astimezone(fetched_at.tzinfo)
     return min(forecast.fresh_until, midnight)
 
 
-def _unpack(data: bytes) -> tuple[Forecast, datetime] | None:
+def _unpack(data: bytes) -> tuple[Forecast, datetime]:
     forecast = Forecast.unpack(data)
-    return (forecast, forecast.fetched_at) if forecast else None
+    return forecast, forecast.fetched_at
 
 
 @dataclass(frozen=True)
 class Found:
-    """The best available weather of a stay.
+    """The best available weather for a stay, with the point's elevation.
 
     Attributes:
         series: the weather from the chosen source.
         elevation: the point's elevation in m; None if it is not known.
-        reason: why an elevation that the answer needs is not known; else None.
+        reason: the reason why a needed elevation is not known; None if it is known or not needed.
     """
 
     series: WeatherSeries
@@ -226,7 +235,10 @@ class Sources:
         archive_providers: Sequence[ArchiveProvider],
         on_forecast: Callable[[ForecastProvider, Query, Forecast], None],
     ) -> None:
-        """Set the parts; `on_forecast` is called with a provider, a query and a new forecast."""
+        """Create the caches and sources of forecasts, archives and elevations.
+
+        `on_forecast` is called with the provider, the query and the forecast after each fetch.
+        """
         shared, clock = context.shared_cache(), context.clock
         self._clock = clock
         self.repository = ArchiveRepository(context.stores["climate"], clock)
@@ -238,16 +250,19 @@ class Sources:
         self.stores = ClimateStores(context.settings.data_dir)
         self.fallback = FallbackGrid(context.settings.data_dir)
         self.clients = [provider.client for provider in forecast_providers]
-        self.clients.insert(1, self.elevations.client)  # beside the forecast that it belongs to
+        self.clients.insert(1, self.elevations.client)  # next to the forecast of the same server
         self.clients += [provider.client for provider in archive_providers]
 
     async def fetch(self, query: Query, deadline: Deadline) -> Found | None:
-        """Return the best available weather by the deadline; None if no source has any."""
+        """Return the best weather available by the deadline, with the point's elevation.
+
+        None if no source has any weather.
+        """
         series = await self._choose(query, deadline)
         return Found(series, *await self._elevation(query, series, deadline)) if series else None
 
     async def _choose(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """Return the series of the best source that answers by the deadline."""
+        """Return the weather from the best source that answers by the deadline, else None."""
         inner = deadline.earlier(FALLBACK_RESERVE)
         series: WeatherSeries | None
         if query.dates.within_horizon(query.point.today(self._clock())):
@@ -256,18 +271,18 @@ class Sources:
                 lambda: self._climatology(query, inner),
             ]
             stagger = min(FORECAST_SECONDS, deadline.left() * FORECAST_SHARE)
-            series = await FallbackChain(sources, deadline, math.inf, stagger=stagger).run()
+            series, _ = await best_of(sources, deadline, math.inf, stagger=stagger)
         else:
             series = await self._climatology(query, inner)
         return series or self.fallback.series(query.point, query.dates)
 
     async def _climatology(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """Return the climatology from a climate store, else from an archive."""
+        """Return the typical weather of the stay from a climate store, else from an archive."""
         stored = self.stores.series(query.point, query.dates)
         return stored or await self.archives.fetch(query, deadline)
 
     async def _forecast(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """Return the forecast, with the climatology of its dates if that is stored."""
+        """Return the forecast of the stay, with the typical weather of its dates if stored."""
         series = await self.forecasts.fetch(query, deadline)
         if series is None:
             return None
@@ -280,7 +295,11 @@ class Sources:
     async def _elevation(
         self, query: Query, series: WeatherSeries, deadline: Deadline
     ) -> tuple[float | None, DegradedReason | None]:
-        """Return the point's elevation in m, or None and, if the answer needs it, the reason."""
+        """Return the point's elevation in m, and None as the reason.
+
+        If the temperatures must be corrected to the elevation but it is unknown, return None and
+        the reason.
+        """
         matters = series.grid is not None and series.grid.elevation is not None
         if not matters and series.mode == "climatology":
             return await self.elevations.stored(query.point), None
@@ -293,7 +312,7 @@ class Sources:
         return elevation, None
 
     async def probe(self, query: Query) -> None:
-        """Call every provider for this point, even those that an answer would not need."""
+        """Call every provider to check that it works, even those that an answer would not need."""
         await asyncio.gather(
             self.forecasts.probe(query),
             self.archives.probe(query),

@@ -1,7 +1,8 @@
-"""The year's card: a column for each month, from its typical low to its typical high.
+"""The card of the section `year`: a chart with a column for each month.
 
-All columns share one scale; their colours show the temperature. Below each are the wet days, or the
-amount of rain if only that is known. Comfortable months have a tinted background and a bold name.
+A column is a bar from the month's typical low to its typical high. All bars share one scale; their
+colours show the temperature. Below each bar is the number of wet days, or the amount of rain if
+only that is known. Comfortable months have a tinted background and a bold name.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,8 +16,8 @@ from location_context.sections.weather.card import Scale
 from location_context.sections.weather.year.response import TypicalMonth, TypicalYear
 
 TEMPLATE = "location_context.sections.weather.year:card.html"
-TOP, BOTTOM, TALLEST = 20, 116, 32  # px: the ends of the scale, and the height of all days wet
-LEAST = 15  # kelvin that the scale spans: a steady climate looks steady
+TOP, BOTTOM, TALLEST = 20, 116, 32  # px: the ends of the scale, and a month with all days wet
+LEAST = 15  # kelvin: smallest span of the scale, so that a steady climate looks steady
 SHORT = 5  # characters of a month's name that fit into a column
 STYLE = (
     ".yr{container-type:inline-size;margin-top:8px}"
@@ -35,14 +36,14 @@ STYLE = (
 
 
 def card(body: TypicalYear, fmt: Formatter) -> Card:
-    """Return the card, and its sentences for small pages."""
+    """Return the card with the chart, and the sentences that replace the chart on small pages."""
     brief = Brief(heading=fmt.gettext("When to go"), lead=body.sentence, remark=body.comfort_rule)
     return Card(template=TEMPLATE, view=View(body, fmt), style=STYLE, lines=17, brief=brief)
 
 
 @dataclass(frozen=True)
 class View:
-    """The template's input; a body without years has only monthly means."""
+    """The data for the card's template; an answer without years has only monthly means."""
 
     body: TypicalYear
     fmt: Formatter
@@ -63,18 +64,24 @@ class View:
         return Scale(low=min(known) - spare, high=max(known) + spare, fahrenheit=fahrenheit)
 
     def at(self, value: float) -> float:
-        """Return the position of a temperature in px from the top of the drawing."""
+        """Return the position of a temperature in the chart, in px from the top."""
         return round(BOTTOM - (BOTTOM - TOP) * self.scale.share(value) / 100, 1)
 
     def columns(self) -> Iterable[tuple[TypicalMonth, tuple[str, str]]]:
-        """Return each month with its letter and its short name; if that is too long, the letter."""
+        """Return each month with its initial, for narrow pages, and a short name, for wide ones.
+
+        The short name is also the initial if a column has no space for it.
+        """
         days = [date(2027, month.month, 1) for month in self.body.months]
         letters, short = ([*map(name, days)] for name in (self.fmt.month_narrow, self.fmt.month))
         names = short if len(max(short, key=len)) <= SHORT else letters
         return zip(self.body.months, zip(letters, names, strict=True), strict=True)
 
     def rain(self, month: TypicalMonth) -> tuple[str, float]:
-        """Return the wet days or the amount of rain as text, and the height of the bar in px."""
+        """Return a month's wet days as text, and the height of the bar in px.
+
+        If only monthly means are known, the amount of rain replaces the wet days.
+        """
         value, most, digits = month.wet_days, 31.0, 0
         if not self.body.years:
             value, digits = month.precipitation_total, int(self.body.units.precipitation != "mm")
@@ -105,7 +112,7 @@ class View:
 
     @property
     def notes(self) -> Sequence[str]:
-        """The rule of comfort, how to read the drawing, and the hours of daylight."""
+        """Sentences below the chart: the rule of comfort, a legend, and the hours of daylight."""
         fmt, body, unit = self.fmt, self.body, self.body.units.precipitation
         key: str = fmt.gettext(
             "Bars: typical low to high; one day in ten goes beyond a faded end. Blue: wet days."

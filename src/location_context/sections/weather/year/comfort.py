@@ -1,8 +1,8 @@
-"""The rule that makes a month comfortable, and its sentences.
+"""The rule that decides whether a month is comfortable, and sentences on the result.
 
-The highs of a comfortable month average 20 to 30 °C (68 to 86 °F, exactly), and at most 12 of its
-days are wet, two in five. If only means are known, they are 15 to 25 °C (59 to 77 °F), five kelvin
-less than highs, with at most 100 mm of rain.
+The highs of a comfortable month average 20 to 30 °C (exactly 68 to 86 °F), and at most 12 of its
+days (two in five) are wet. If only mean temperatures are known, they must be 15 to 25 °C (59 to 77
+°F), five kelvin below the limits for highs, with at most 100 mm of rain.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,9 +20,14 @@ LONG_RUN = 3  # months, shown as the first and the last
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """The limits of two fields, `warmth` and `rain`.
+    """The limits of temperature and rain that make a month comfortable.
 
-    Rain above its limit by `weight` counts as much as one kelvin outside the range.
+    Attributes:
+        warmth: the name of the temperature's column.
+        between: the lowest and the highest comfortable temperature in °C.
+        rain: the name of the rain's column.
+        at_most: the most rain, in the unit of that column.
+        weight: an excess of rain that counts as much as one kelvin outside `between`.
     """
 
     warmth: str
@@ -32,13 +37,17 @@ class Rule:
     weight: float
 
     def distance(self, columns: Columns) -> Floats:
-        """Return how far each month is from the rule, in kelvin; 0 meets it, NaN is unknown."""
+        """Return how far each month is from comfortable, in kelvin.
+
+        It is 0 for a comfortable month, and NaN if unknown. An excess of rain is converted to
+        kelvin.
+        """
         warmth, rain = np.round(columns[self.warmth], 1), np.round(columns[self.rain], 1)
         off = np.maximum(self.between[0] - warmth, warmth - self.between[1])
         return np.maximum(off, 0) + np.maximum(rain - self.at_most, 0) / self.weight
 
     def text(self, measure: Measure, fmt: Formatter) -> str:
-        """Return the rule as a sentence in the requested units."""
+        """Return the rule of comfort as a sentence in the requested units."""
         low, high = (fmt.number(measure.temperature(limit) or 0) for limit in self.between)
         degrees = f"{low}{EN_DASH}{high}{NO_BREAK}{measure.body.temperature}"
         degrees = fmt.bidi_isolate(degrees)
@@ -62,7 +71,10 @@ BY_MEAN = Rule(
 
 
 def sentence(months: Collection[int], closest: int | None, fmt: Formatter) -> str:
-    """Return a sentence with the comfortable months (1 to 12), or else with the closest month."""
+    """Return a sentence that names the comfortable months.
+
+    If there are none, it names `closest`, the month that comes closest. Months are 1 to 12.
+    """
     if len(months) == 12:
         return fmt.gettext("Comfortable all year round.")
     if months:
@@ -75,7 +87,10 @@ def sentence(months: Collection[int], closest: int | None, fmt: Formatter) -> st
 
 
 def in_words(months: Collection[int], fmt: Formatter) -> list[str]:
-    """Return the names of months; three or more in a row are one text, `May to September`."""
+    """Return the names of months (1 to 12).
+
+    Three or more consecutive months become one text, such as `May to September`.
+    """
     found = list[str]()
     for run in runs(months):
         names = [fmt.month_long(date(2027, month, 1)) for month in run]
@@ -85,7 +100,10 @@ def in_words(months: Collection[int], fmt: Formatter) -> list[str]:
 
 
 def runs(months: Collection[int]) -> Sequence[Sequence[int]]:
-    """Return the runs of consecutive months, ordered by first month; January follows December."""
+    """Group months (1 to 12) into runs of consecutive months, ordered by first month.
+
+    January follows December.
+    """
     found = list[list[int]]()
     for first in sorted(months):
         if (first - 2) % 12 + 1 not in months:

@@ -1,8 +1,8 @@
-"""The twelve typical months of a point in metric units, from stored data; nothing is fetched.
+"""The typical weather of the twelve months at a point, in metric units and without any fetch.
 
 Three sources are tried in this order: a climate store, a provider's stored months, the fallback
-grid. The first two hold the days of ten years; a month's statistics are over its own days. Only
-stored months include sunshine.
+grid. The first two have daily values of ten years; a month's statistics use its own days only. Of
+the three, only a provider's stored months include sunshine.
 """
 
 from calendar import monthrange
@@ -33,13 +33,16 @@ _PLACES = np.where(
 )
 _SUN = "sunshine_hours"
 _ROWS = [*climatology.HISTORY_ROWS, ROW[_SUN]]
-_SUNRISE = np.sin(np.radians(-0.833))  # the upper edge on the horizon, with refraction
+_SUNRISE = np.sin(np.radians(-0.833))  # the Sun's upper edge on the horizon, with refraction
 _TILT = np.sin(np.radians(23.44))
 
 
 @dataclass(frozen=True)
 class Normals:
-    """The months of a cell from one source: twelve values in each of `columns`."""
+    """The typical weather of the twelve months from one source, for a grid cell.
+
+    Each of `columns` has twelve values, from January on.
+    """
 
     source: Source
     provider: str
@@ -51,7 +54,7 @@ class Normals:
 
 
 def from_stores(stores: Iterable[ClimateStore], point: Point) -> Normals | None:
-    """Return the months of the first store that has the point; None if none has."""
+    """Return typical months from the first climate store that has the point; None if none has."""
     for store in stores:
         if (found := store.find(point)) is None:
             continue
@@ -68,7 +71,10 @@ def from_stores(stores: Iterable[ClimateStore], point: Point) -> Normals | None:
 
 
 async def from_archives(archives: Archives, query: Query) -> Normals | None:
-    """Return the months of the first archive that has all of them stored; None if none has."""
+    """Return typical months from the first archive that has all months of the year stored.
+
+    None if no archive has.
+    """
     for archive in archives.queries(replace(query, stay=YEAR)):
         try:
             found = await archive.years(None)
@@ -85,7 +91,7 @@ async def from_archives(archives: Archives, query: Query) -> Normals | None:
 
 
 def from_grid(grid: FallbackGrid, point: Point) -> Normals | None:
-    """Return the monthly means of the fallback grid; None where there is no grid."""
+    """Return typical months from the fallback grid's monthly means; None if there is no grid."""
     if (found := grid.months(point)) is None:
         return None
     (temperature, rain), cell = found
@@ -97,7 +103,7 @@ def from_grid(grid: FallbackGrid, point: Point) -> Normals | None:
 
 
 def fixed(point: Point, now: datetime) -> Normals:
-    """Return the months of made-up weather, for test keys."""
+    """Return typical months computed from made-up weather, for test keys."""
     years = climatology.latest(climatology.last_year(point.today(now)))
     values = fixed_weather.fixed_years(point.lat, years, 0, climatology.YEAR_PLACES)
     columns, grid = of_days(values[_ROWS]), Grid(point.lat, point.lng, None)
@@ -130,9 +136,10 @@ def of_days(days: Floats) -> Columns:
 
 
 def daylight(lat: float) -> Floats:
-    """Return each month's mean hours from sunrise to sunset, in 2027, which stands for any year.
+    """Return the mean hours from sunrise to sunset in each month, at a latitude.
 
-    The Sun's longitude at noon UTC comes from the Astronomical Almanac's low-precision formula.
+    They are those of 2027; other years differ little. The Sun's longitude at noon UTC comes from
+    the Astronomical Almanac's low-precision formula.
     """
     place = np.arange(climatology.YEAR_PLACES)
     day = place - (place > climatology.LEAP_PLACE) + (date(2027, 1, 1) - date(2000, 1, 1)).days

@@ -1,4 +1,4 @@
-"""The year's answer: twelve typical months, and those that a stated rule calls comfortable."""
+"""The body of the section `year`: twelve typical months, and which of them are comfortable."""
 
 from typing import Annotated, Literal
 
@@ -27,7 +27,10 @@ Month = Annotated[int, Meta(ge=1, le=12, description="Number of the month; 1 is 
 
 
 class TypicalMonth(msgspec.Struct, frozen=True, kw_only=True):
-    """A calendar month over all years; unknown values are null. Ranges are those of its days."""
+    """The typical weather of a calendar month, from all years; unknown values are null.
+
+    The ranges (p10 to p90) are for single days of the month, not for monthly means.
+    """
 
     month: Month
     temperature_max: Temperature
@@ -52,7 +55,7 @@ class TypicalMonth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TypicalYear(Applicable, frozen=True, kw_only=True, tag="year"):
-    """The typical weather of each month at a point."""
+    """The typical weather of each month at a point, and the comfortable months."""
 
     source: Source
     provider: Annotated[Text, Meta(description="Name of the data's provider.")]

@@ -23,7 +23,7 @@ from location_context.sections.weather.year.normals import Normals
 from location_context.sections.weather.year.response import TypicalMonth, TypicalYear
 from location_context.upstream.deadline import Deadline
 
-RETRY = timedelta(minutes=1)  # until a better source may be stored
+RETRY = timedelta(minutes=1)  # after this time a better source may be stored
 _TEXT = {  # the columns of its text
     "month": "month",
     "temperature_max": "high {units.temperature}",
@@ -43,7 +43,7 @@ _MEASURES = {  # how a month's fields are converted; the others are temperatures
 
 
 class Year(section.Section[TypicalYear]):
-    """The section `year`, from stored data alone: it calls no provider."""
+    """The section `year`: it answers from stored data alone and calls no provider."""
 
     name = "year"
     dated = False
@@ -68,14 +68,14 @@ class Year(section.Section[TypicalYear]):
 
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:
-        """Create the section; it reads the stored months of every registered archive provider."""
+        """Create the section with access to the stored months of all archive providers."""
         providers = registry.load(registry.ARCHIVE_PROVIDERS, ArchiveProvider)
         built = [provider.build(context) for provider in providers]
         repository = ArchiveRepository(context.stores["climate"], context.clock)
         return cls(context, Archives(built, repository, context.clock, context.shared_cache()))
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
-        """Return the typical months at the point."""
+        """Return the typical months at the point, or that no climate data is stored for it."""
         del deadline  # nothing is fetched
         point, now = query.point, self._clock()
         found = (
@@ -97,12 +97,12 @@ class Year(section.Section[TypicalYear]):
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return the months of made-up weather, as if they were stored."""
+        """Return typical months of made-up weather, for test keys."""
         del deadline, failing  # nothing is fetched
         return _body(query, normals.fixed(query.point, now), None)
 
     async def run(self) -> None:
-        """Record the use of stored months, so that they are not deleted as unused."""
+        """Write to the store which cells were used, so that they are not deleted as unused."""
         await self._archives.repository.retry_writes()
 
     async def close(self) -> None:
@@ -115,10 +115,10 @@ class Year(section.Section[TypicalYear]):
         return language.gettext("month by month")
 
     def updated_at(self, body: TypicalYear) -> None:
-        """Return None: `as_of` is the end of the last year."""
+        """Return None: no time of update is shown, since the data describe whole past years."""
 
     def text(self, body: TypicalYear) -> Iterator[str | section.TextTable]:
-        """Yield the comfortable months with their rule, the source, and a row for each month."""
+        """Yield lines for the terminal: comfortable months, their rule, the source, a table."""
         yield f"{body.sentence} {body.comfort_rule}"
         years = f", {body.years[0]} to {body.years[-1]}" if body.years else ""
         yield f"{body.source.replace('_', ' ')} ({body.provider}{years})"
@@ -138,7 +138,10 @@ class Year(section.Section[TypicalYear]):
 
 
 def _body(query: contract.Query, found: Normals, kelvin: float | None) -> TypicalYear:
-    """Return the answer in the requested units; `kelvin` corrects temperatures for height."""
+    """Return the answer's body in the requested units.
+
+    `kelvin` is added to temperatures to correct them to the point's elevation; None if unknown.
+    """
     measure, fmt, point = Measure(query.units), Formatter(query.language), query.point
     columns = {
         name: values + (kelvin or 0) if name.startswith("temperature") else values
@@ -170,7 +173,10 @@ def _body(query: contract.Query, found: Normals, kelvin: float | None) -> Typica
 
 
 def _month(columns: Columns, month: int, measure: Measure, comfortable: bool) -> TypicalMonth:
-    """Return a month (1 to 12) in the requested units; values that the source lacks are None."""
+    """Return one typical month (1 to 12) in the requested units.
+
+    Values that the source lacks are None.
+    """
     values: dict[str, Any] = dict.fromkeys(TypicalMonth.__struct_fields__)
     for name, column in columns.items():
         convert = getattr(measure, _MEASURES.get(name, "temperature"))

@@ -1,7 +1,6 @@
-"""The commands read, warm, doctor and setup."""
+"""The commands read, warm and setup."""
 
 import json
-import re
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
@@ -14,11 +13,8 @@ from location_context.sections.section import Section
 from location_context.stay import system_clock
 from location_context.upstream.host import Hosts
 from tests.fakes import open_holidays
-from tests.fakes.met_norway import PATH as MET_PATH
-from tests.fakes.met_norway import MetNorwayStandIn
 from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
 from tests.fakes.server import FakeRequest, FakeResponse, FakeServer
-from tests.sections.weather.conftest import write_grid
 from tests.web.commands import command
 
 IN_ORDER = [one.name for one in registry.load(registry.SECTIONS, Section)]
@@ -26,33 +22,25 @@ PARIS = ("--lat", "48.8566", "--lng", "2.3522")
 STAY = ("--start", "2030-12-30", "--end", "2031-01-03")
 
 
-@pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("commands")
-    command(folder, "setup", "--without-fallback")
-    write_grid(folder)
-    return folder
-
-
-def test_read_prints_a_section_without_a_server(data_dir: Path) -> None:
+def test_read_command_prints_a_section_without_a_server(data_dir: Path) -> None:
     answer = json.loads(command(data_dir, "read", "events", *PARIS, *STAY, "--json").stdout)
     assert answer["applicable"] is True
     assert answer["point"]["timezone"] == "Europe/Paris"
     assert any(event["category"] == "public_holiday" for event in answer["events"])
 
 
-def test_read_all_prints_each_section_by_name(data_dir: Path) -> None:
+def test_read_all_command_prints_every_section_under_its_name(data_dir: Path) -> None:
     answer = json.loads(command(data_dir, "read", "all", *PARIS, *STAY, "--json").stdout)
     assert list(answer) == IN_ORDER
     assert all(body["applicable"] for body in answer.values())
 
 
-def test_read_of_an_undated_section_needs_no_dates(data_dir: Path) -> None:
+def test_read_command_needs_no_dates_for_the_guide_section(data_dir: Path) -> None:
     answer = json.loads(command(data_dir, "read", "guide", *PARIS, "--json").stdout)
     assert len(answer["tiers"]) == 5
 
 
-def test_read_reports_errors_in_the_words_of_the_endpoints(data_dir: Path) -> None:
+def test_read_command_reports_the_same_error_messages_as_the_api(data_dir: Path) -> None:
     said = command(
         data_dir, "read", "weather", "--lat", "91", "--lng", "0", *STAY, fails=True
     ).stderr
@@ -62,7 +50,9 @@ def test_read_reports_errors_in_the_words_of_the_endpoints(data_dir: Path) -> No
     assert "Traceback" not in said
 
 
-def test_warm_reads_each_line_and_names_wrong_lines(data_dir: Path, tmp_path: Path) -> None:
+def test_warm_command_reads_each_line_and_names_invalid_lines(
+    data_dir: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "places.csv"
     file.write_text(
         "lat,lng,start,end,note\n"
@@ -91,7 +81,9 @@ def open_meteo_at(standin: OpenMeteo, **more: str) -> dict[str, str]:
     return {f"LOCATION_CONTEXT_{name}": value for name, value in {**given, **more}.items()}
 
 
-def test_warm_of_200_places_never_crowds_the_free_hosts(data_dir: Path, tmp_path: Path) -> None:
+def test_warm_command_with_200_places_keeps_the_concurrency_limit_of_free_access_hosts(
+    data_dir: Path, tmp_path: Path
+) -> None:
     standin = OpenMeteo(system_clock)
     standin.slow_seconds = 0.01
     file = tmp_path / "places.csv"
@@ -131,7 +123,9 @@ def paused(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return report
 
 
-def test_warm_waits_for_the_budget_and_resumes(tmp_path: Path, paused: list[float]) -> None:
+def test_warm_command_waits_for_the_call_budget_and_resumes(
+    tmp_path: Path, paused: list[float]
+) -> None:
     """A week over New Year costs about 99 units, and its elevation one; 200 a minute."""
     command(tmp_path, "setup", "--without-fallback")
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 7)
@@ -145,7 +139,7 @@ def test_warm_waits_for_the_budget_and_resumes(tmp_path: Path, paused: list[floa
         done = command(tmp_path, "warm", str(file), more=more)
         assert len(standin.calls(ARCHIVE)) == 7  # none was fetched twice
         assert sum(paused) > 60
-        assert re.search(r"the rest will take about \d+ (minutes|seconds)", done.stderr)
+        assert "the next attempt is in a minute" in " ".join(done.stderr.split())
         assert "7 of 7 places" in done.stderr
         request = len(standin.requests)
         again = command(tmp_path, "warm", str(file), "--json", more=more)
@@ -153,7 +147,9 @@ def test_warm_waits_for_the_budget_and_resumes(tmp_path: Path, paused: list[floa
     assert len(standin.requests) == request
 
 
-def test_warm_waits_for_a_budget_spent_by_failed_calls(tmp_path: Path, paused: list[float]) -> None:
+def test_warm_command_waits_for_a_call_budget_spent_by_failed_calls(
+    tmp_path: Path, paused: list[float]
+) -> None:
     command(tmp_path, "setup", "--without-fallback")
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 2)
     respond, failures = standin.server.respond, [FakeResponse(b"<p>A moment, please.</p>")] * 2
@@ -164,16 +160,16 @@ def test_warm_waits_for_a_budget_spent_by_failed_calls(tmp_path: Path, paused: l
         more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_BUDGET="200/minute")
         done = command(tmp_path, "warm", str(file), "--json", more=more)
     assert json.loads(done.stdout)["read"]["weather"] == {"complete": 2}
-    assert sum(paused) > 60
+    assert 60 in paused
 
 
-def test_warm_names_the_provider_that_fails(data_dir: Path, tmp_path: Path) -> None:
+def test_warm_command_names_the_provider_that_fails(data_dir: Path, tmp_path: Path) -> None:
     more = {"LOCATION_CONTEXT_OPEN_METEO_BUDGET": WIDE}
     said = command(data_dir, "warm", str(far_places(tmp_path, 1)), more=more, fails=True).stderr
     assert "open_meteo_archive: the connection failed" in " ".join(said.split())
 
 
-def test_warm_retries_failed_places_at_its_end(tmp_path: Path) -> None:
+def test_warm_command_retries_failed_places_at_the_end(tmp_path: Path) -> None:
     command(tmp_path, "setup", "--without-fallback")
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 3)
     respond, failures = standin.server.respond, [FakeResponse(b"<p>A moment, please.</p>")] * 2
@@ -191,7 +187,7 @@ def test_warm_retries_failed_places_at_its_end(tmp_path: Path) -> None:
     assert not failures
 
 
-def test_warm_shares_forecasts_and_school_holidays_with_other_processes(
+def test_warm_command_shares_forecasts_and_school_holidays_with_other_processes(
     tmp_path: Path,
 ) -> None:
     command(tmp_path, "setup", "--without-fallback")
@@ -213,7 +209,7 @@ def test_warm_shares_forecasts_and_school_holidays_with_other_processes(
         assert len(standin.calls(FORECAST)) == 1
 
 
-def test_warm_refuses_a_file_without_coordinates(data_dir: Path, tmp_path: Path) -> None:
+def test_warm_command_refuses_a_file_without_coordinates(data_dir: Path, tmp_path: Path) -> None:
     file = tmp_path / "junk.csv"
     for header, lacking in {"name": "lat and lng", "name,lat": "lng"}.items():
         file.write_text(f"{header}\nParis\n")
@@ -223,77 +219,6 @@ def test_warm_refuses_a_file_without_coordinates(data_dir: Path, tmp_path: Path)
     assert "cannot be read: No such file or directory" in " ".join(said.split())
 
 
-def test_doctor_accepts_a_set_up_directory_and_warns_of_missing_data(data_dir: Path) -> None:
-    findings = json.loads(command(data_dir, "doctor", "--json").stdout)
-    report = {finding["check"]: finding for finding in findings}
-    for check in ("settings", "data directory", "database", "keys", "dataset guide"):
-        assert report[check]["outcome"] == "ok", report[check]
-    assert report["provider open_meteo_forecast"]["outcome"] == "warning"
-    assert {report[f"section {n}"]["outcome"] for n in ("weather", "astronomy", "events")} == {"ok"}
-    notices = [finding["message"] for finding in findings if finding["check"] == "notice"]
-    assert any("sample guide" in notice for notice in notices)
-
-
-def findings_of_doctor(data_dir: Path, more: dict[str, str]) -> dict[str, dict[str, str]]:
-    """The findings by their checks; of several notices the later ones are numbered."""
-    report: dict[str, dict[str, str]] = {}
-    for finding in json.loads(command(data_dir, "doctor", "--json", more=more).stdout):
-        check = finding["check"]
-        report[f"{check} {len(report)}" if check in report else check] = finding
-    return report
-
-
-def test_doctor_names_a_plan_without_the_archive(data_dir: Path) -> None:
-    standin = OpenMeteo(system_clock)
-    standin.plan_has_archive = False
-    with standin.server.running():
-        more = open_meteo_at(standin, OPEN_METEO_API_KEY="standard-plan-key")
-        report = findings_of_doctor(data_dir, more)
-    assert report["provider open_meteo_forecast"]["outcome"] == "ok"
-    found = report["provider open_meteo_archive"]
-    assert found["outcome"] == "warning"
-    assert "upgrade the provider's plan" in found["message"]
-    assert "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL" in found["message"]
-    assert "the plan of this API key does not include it" in found["message"]
-    notices = [finding["message"] for check, finding in report.items() if "notice" in check]
-    assert any("Professional or the Enterprise plan" in notice for notice in notices)
-    assert "standard-plan-key" not in json.dumps(report)
-
-
-def test_doctor_reports_an_html_answer_of_met_norway(
-    data_dir: Path,
-) -> None:
-    standin, norway = OpenMeteo(system_clock), MetNorwayStandIn(system_clock)
-    norway.fault = FakeResponse(b"<!DOCTYPE html><title>Sign in to the network</title>")
-    with standin.server.running(), norway.server.running():
-        more = open_meteo_at(
-            standin, CONTACT="a@b.example", MET_NORWAY_URL=norway.server.url + MET_PATH
-        )
-        report = findings_of_doctor(data_dir, more)
-    found = report["provider met_norway"]
-    assert found["outcome"] == "warning"
-    assert "HTML page" in found["message"]
-    assert "LOCATION_CONTEXT_MET_NORWAY_URL" in found["message"]
-
-
-def test_doctor_lists_all_wrong_settings_and_fails(tmp_path: Path) -> None:
-    wrong = {
-        "LOCATION_CONTEXT_EVENTS_RADIUS": "far",
-        "LOCATION_CONTEXT_REDIS_URL": "http://secret@redis",
-    }
-    done = command(tmp_path, "doctor", "--json", more=wrong, fails=True)
-    findings = json.loads(done.stdout)
-    assert [finding["outcome"] for finding in findings] == ["failed"]
-    assert "EVENTS_RADIUS" in findings[0]["message"]
-    assert "REDIS_URL" in findings[0]["message"]
-    assert "secret@" not in done.stdout
-
-
-def test_doctor_names_setup_for_an_empty_directory(tmp_path: Path) -> None:
-    done = command(tmp_path / "nothing", "doctor", fails=True)
-    assert "location-context setup" in done.stdout
-
-
 def test_setup_does_not_bring_back_a_sample_guide_that_was_removed(tmp_path: Path) -> None:
     command(tmp_path, "setup", "--without-fallback")
     command(tmp_path, "guide", "remove")
@@ -301,7 +226,9 @@ def test_setup_does_not_bring_back_a_sample_guide_that_was_removed(tmp_path: Pat
     assert json.loads(command(tmp_path, "guide", "list", "--json").stdout) == []
 
 
-def test_setup_warns_of_a_failed_fallback_and_continues(tmp_path: Path) -> None:
+def test_setup_warns_and_continues_if_the_fallback_climate_grid_cannot_be_built(
+    tmp_path: Path,
+) -> None:
     nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
     done = command(tmp_path, "setup", "--json", more=nowhere)
     report = json.loads(done.stdout)
@@ -311,7 +238,9 @@ def test_setup_warns_of_a_failed_fallback_and_continues(tmp_path: Path) -> None:
     assert "/v1/pulse/astronomy?" in report["curl"]
 
 
-def test_setup_prints_the_key_once_a_curl_line_and_the_page(tmp_path: Path) -> None:
+def test_setup_prints_the_key_only_once_with_a_curl_command_and_the_url_of_the_builder(
+    tmp_path: Path,
+) -> None:
     options = ("--without-fallback", "--port", "8123", "--workers", "2", "--host", "0.0.0.0")
     first = command(tmp_path, "setup", *options).stdout
     assert first.count("lc_live_") == 2
