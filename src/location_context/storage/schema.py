@@ -95,8 +95,8 @@ def upgrade(connection: Connection) -> None:
 def convert(connection: Connection) -> None:
     """Convert a database from before the first release to the schema of the first release.
 
-    Events are stored by day instead of by levels and buckets. Triggers that counted rows are
-    dropped, and so is the table of observed days.
+    Each event gets the columns of its first and last day, which queries select by. The triggers
+    that counted rows and the table of observed days are dropped.
     """
     if connection.dialect.name == "sqlite":
         for name in ("insert", "update", "delete"):

@@ -42,7 +42,10 @@ _TURNS = [
 
 @dataclass(frozen=True)
 class Ring:
-    """A ring for a travel time, with its label: centre `x`, `y`, and `half` of its width."""
+    """A ring around the middle for a travel time, and the place of its label.
+
+    The label's centre is at `x`, `y`; `half` is half the label's width. All are in px of the map.
+    """
 
     kind: Way
     minutes: str
