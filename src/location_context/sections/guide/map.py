@@ -44,7 +44,7 @@ _TURNS = [
 class Ring:
     """A ring around the middle for a travel time, and the place of its label.
 
-    The label's centre is at `x`, `y`; `half` is half the label's width. All are in px of the map.
+    The label's centre is at `x`, `y`; `half` is half the label's width.
     """
 
     kind: Way
