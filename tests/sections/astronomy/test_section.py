@@ -19,7 +19,6 @@ from location_context.sections.astronomy.sky.ephemeris import (
 from location_context.sections.contract import Query
 from location_context.upstream.deadline import Deadline
 from tests.moved_clock import NOON, MovedClock
-from tests.patience import PATIENCE_SECONDS
 from tests.sections.astronomy.queries import query
 
 
@@ -104,30 +103,6 @@ async def test_request_for_an_uncached_month_times_out_but_the_month_is_still_co
         await section.read(wanted, Deadline.after(0.01))
     ephemeris.gate.set()
     assert isinstance((await section.read(wanted, Deadline.after(30))).body, AstronomyBody)
-
-
-async def test_background_task_computes_the_ephemeris_of_the_next_thirteen_months():
-    made = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    ephemeris = Ephemeris()
-    last = (2027, 12)
-    inner = ephemeris.month
-
-    def month(wanted: Month) -> MonthCache:
-        found = inner(wanted)
-        if wanted == last:
-            loop.call_soon_threadsafe(made.set)
-        return found
-
-    ephemeris.month = month  # signals the last month
-    section = Astronomy(ephemeris, MovedClock())
-    running = asyncio.create_task(section.run())
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        await made.wait()
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
-    start = datetime(2026, 11, 21, tzinfo=UTC).timestamp()
-    assert ephemeris.holds(start - 31 * 86400, datetime(2027, 12, 21, tzinfo=UTC).timestamp())
 
 
 async def test_stay_of_92_days_is_answered(reader):

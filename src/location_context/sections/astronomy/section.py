@@ -3,8 +3,7 @@
 Everything is computed from an installed ephemeris (tables of the positions of Sun, Moon and
 planets). A stay of at most 14 days whose months are in memory is computed in the event loop; a week
 takes about a millisecond. Other stays are computed on the section's worker thread, so that the
-event loop is not blocked. After the server has started, `run` computes the months from last month
-to thirteen months ahead.
+event loop is not blocked.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ from location_context.sections.astronomy.highlight_views import entries
 from location_context.sections.astronomy.highlights.eclipses import cached_eclipses
 from location_context.sections.astronomy.highlights.highlights import Highlights, titles
 from location_context.sections.astronomy.response import AstronomyBody
-from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
+from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.astronomy.sky.local_days import LocalDay, local_days
 from location_context.sections.card import Card, CardContext, Entry
 from location_context.sections.units import Measure
@@ -30,9 +29,7 @@ from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
 
 _FRESH = timedelta(days=1)
-_BEHIND, _AHEAD = timedelta(days=32), timedelta(days=397)
 _AT_ONCE_DAYS = 14  # longer stays are left to the worker
-_PAUSE_SECONDS, _AGAIN_SECONDS = 0.02, 86400.0
 _COLUMNS = ("date", "Sun", "rise", "set", "Moon", "rise", "set", "lit", "dark hours")
 ATTRIBUTION = [
     contract.Attribution(
@@ -112,17 +109,6 @@ class Astronomy(section.Section[AstronomyBody]):
                 days, point, self._ephemeris, self._eclipse_at, titles(query.language)
             ).all(),
         )
-
-    async def run(self) -> None:
-        """Load the sky of the coming months into memory, now and every day, until cancelled."""
-        loop = asyncio.get_running_loop()
-        while True:
-            now = self._clock()
-            span = (now - _BEHIND).timestamp(), (now + _AHEAD).timestamp()
-            for month in months_between(*span):
-                await loop.run_in_executor(self._worker, self._ephemeris.month, month)
-                await asyncio.sleep(_PAUSE_SECONDS)
-            await asyncio.sleep(_AGAIN_SECONDS)
 
     def label(self, language: Language) -> str:
         return language.pgettext("section", "sky")
