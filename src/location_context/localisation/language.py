@@ -28,11 +28,15 @@ _CHINESE = {"zh-cn": "zh-hans", "zh-sg": "zh-hans", "zh": "zh-hans"}
 
 @dataclass(frozen=True)
 class Language:
-    """A language with its formats and messages. Languages with the same `tag` are equal."""
+    """A language with its formats and messages. Languages with the same `tag` are equal.
+
+    Attributes:
+        read: returns the messages; only the first call reads the catalogue.
+    """
 
     tag: str
     locale: Locale = field(compare=False, repr=False)
-    translations: gettext.NullTranslations = field(compare=False, repr=False)
+    read: Callable[[], gettext.NullTranslations] = field(compare=False, repr=False)
 
     @property
     def direction(self) -> str:
@@ -45,13 +49,13 @@ class Language:
         return "" if self.locale.language in {"ja", "zh"} else " "
 
     def gettext(self, message: str) -> str:
-        return self.translations.gettext(message)
+        return self.read().gettext(message)
 
     def ngettext(self, one: str, many: str, count: int) -> str:
-        return self.translations.ngettext(one, many, count)
+        return self.read().ngettext(one, many, count)
 
     def pgettext(self, context: str, message: str) -> str:
-        return self.translations.pgettext(context, message)
+        return self.read().pgettext(context, message)
 
 
 class Languages:
@@ -114,7 +118,7 @@ class Languages:
         tag, read = self._catalogues[key]
         locale = _locale(requested, tag)
         region = f"-{locale.territory}" if locale.territory and "-" in requested else ""
-        return Language(tag + region, locale, read())
+        return Language(tag + region, locale, read)
 
 
 def _read(file: Path) -> gettext.GNUTranslations:

@@ -192,7 +192,7 @@ async def test_labels_of_the_operator_take_precedence_over_the_shipped_ones_in_e
 
 def with_language(given: Query, tag: str) -> Query:
     """The query in a language, whether or not it has a catalogue."""
-    language = type(given.language)(tag, given.language.locale, given.language.translations)
+    language = type(given.language)(tag, given.language.locale, given.language.read)
     return type(given)(given.point, given.stay, given.units, language)
 
 
