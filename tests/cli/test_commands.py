@@ -226,6 +226,12 @@ def test_setup_does_not_bring_back_a_sample_guide_that_was_removed(tmp_path: Pat
     assert json.loads(command(tmp_path, "guide", "list", "--json").stdout) == []
 
 
+def test_first_setup_imports_the_sample_guide_also_if_there_are_api_keys(tmp_path: Path) -> None:
+    command(tmp_path, "keys", "create", "mine")
+    report = json.loads(command(tmp_path, "setup", "--without-fallback", "--json").stdout)
+    assert report["guide_imported"] is True
+
+
 def test_setup_warns_and_continues_if_the_fallback_climate_grid_cannot_be_built(
     tmp_path: Path,
 ) -> None:

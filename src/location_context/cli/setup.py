@@ -27,6 +27,7 @@ from location_context.storage.access import open_api_keys
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlGuideStore
 
+FIRST_KEY = "first key"  # its name also tells that `setup` has run before
 WithoutFallback = Annotated[
     bool, typer.Option("--without-fallback", help="Skip building the fallback climate grid.")
 ]
@@ -77,7 +78,7 @@ async def _store(settings: Settings) -> tuple[bool, str | None]:
     """Fill the database; return whether the sample guide was imported, and the key if created."""
     async with await Database.open(settings) as database:
         keys = await open_api_keys(settings, database, system_clock)
-        is_first = not await keys.list()
+        is_first = all(key.name != FIRST_KEY for key in await keys.list())
         guides = SqlGuideStore(database)
         # later a sample guide is missing because it was removed
         imports = is_first and not await guides.active()
@@ -85,7 +86,7 @@ async def _store(settings: Settings) -> tuple[bool, str | None]:
             console.step("Importing the sample guide …")
             read_here = partial(read, country_at=Gazetteer.load().country)  # our own file
             await import_sample(Importer(guides, system_clock, read_here))
-        key = (await keys.create("first key")).secret if is_first else None
+        key = (await keys.create(FIRST_KEY)).secret if is_first else None
         return imports, key
 
 
