@@ -14,7 +14,6 @@ from location_context.errors import UpstreamUnavailable
 from location_context.exchange import Exchange
 from location_context.sections.contract import SectionResult
 from location_context.settings import Settings
-from location_context.widget.render import Renderer
 from tests.moved_clock import MovedClock
 from tests.serving import Served
 from tests.web.conftest import STAY, Client, served_client
@@ -246,22 +245,6 @@ def test_cached_response_still_depends_on_the_host_header_and_draining(own: Clie
         assert own.get(TIDES, STAY).headers["connection"] == "close"
     finally:
         own.served.app.draining = False
-
-
-def test_card_is_rendered_once_per_result_and_language(
-    own: Client, tides: Changing, monkeypatch
-) -> None:
-    rendered = []
-    render = Renderer.card
-    monkeypatch.setattr(Renderer, "card", lambda *given: rendered.append(given) or render(*given))
-    tides.lacking = "provider_unavailable"  # so that the response itself is not cached
-    changes = [{"utm_source": "a"}, {"utm_source": "b"}, {"place": "Casa"}, {"theme": "dark"}]
-    pages = [own.get(WIDGET, {**STAY, **change}).content for change in changes]
-    assert (len(set(pages)), len(rendered)) == (3, 1)
-    pages += [
-        own.get(WIDGET, {**STAY, **change}).content for change in ({"lang": "de"}, {"lat": "48.9"})
-    ]
-    assert (len(set(pages)), len(rendered)) == (5, 3)
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])

@@ -66,16 +66,6 @@ class SectionResults:
         """All results, those for the days within the horizon last; None for a missing result."""
         return [*self.by_section.values(), *self.forecast_parts.values()]
 
-    def digests_of(self, section: Section[Any]) -> tuple[str | None, ...] | None:
-        """Return the digests of the section's results, the key of its cached card.
-
-        Return None for stale results: their card states their age, so it must not be cached.
-        """
-        if any(body.stale for body in self.bodies_of(section)):
-            return None
-        results = (self.by_section[section], self.forecast_parts.get(section))
-        return tuple(result.digest if result else None for result in results)
-
 
 async def read(
     service: Service, cached: CachedSection, query: Query, deadline: Deadline

@@ -10,8 +10,7 @@ import re
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date
-from typing import Any, cast
+from typing import cast
 
 from starlette.responses import Response
 
@@ -34,7 +33,6 @@ from location_context.parameters import (
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.card import CardContext
 from location_context.sections.contract import Query
-from location_context.sections.section import Section
 from location_context.service import Service, chosen
 from location_context.upstream.deadline import Deadline
 from location_context.widget import calendar, content, embedding, oembed
@@ -47,7 +45,6 @@ from location_context.widget.static_card import StaticCard, read_and_draw
 PATH = "/v1/pulse"
 PICTURE_PATH = "/v1/pulse.svg"
 PNG_PATH = "/v1/pulse.png"
-MAX_CARDS_SIZE = 8_000_000  # characters: 400 pages
 MAX_REFUSALS = 64
 _ANY_ID = "req_" + "0" * 24
 _ACCENT = re.compile(r"#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
@@ -78,9 +75,6 @@ class Widget:
         self._service = service
         self._renderer = renderer
         self._painter = painter
-        self._cards = LRUCache[Hashable, content.RenderedCard](
-            MAX_CARDS_SIZE, lambda card: len(card.html)
-        )
         self._refusals = LRUCache[Hashable, Page](MAX_REFUSALS)  # `_ANY_ID` stands for the id
 
     async def respond(self, request: Exchange) -> Response:
@@ -176,8 +170,9 @@ class Widget:
     ) -> tuple[content.SectionResults, content.RenderedCard | None]:
         """Read one section, and render its card without waiting for other sections."""
         results = await content.read(self._service, cached, query, deadline)
-        today = query.point.today(self._service.clock())
-        return results, self._card(cached.section, results, fmt, parameters, today)
+        card = content.card(cached.section, results, fmt, self._service.clock())
+        render = self._renderer.brief if parameters.layout == "compact" else self._renderer.card
+        return results, render(cached.name, card, fmt) if card else None
 
     def _page(
         self,
@@ -222,30 +217,6 @@ class Widget:
             discovery=oembed.discovery(service.settings, parameters, title),
         )
         return self._renderer.page(shown, fmt, Appearance.of(parameters))
-
-    def _card(
-        self,
-        section: Section[Any],
-        results: content.SectionResults,
-        fmt: Formatter,
-        parameters: Parameters,
-        today: date,
-    ) -> content.RenderedCard | None:
-        """Return the section's card, from the cache or rendered now; None if it has none.
-
-        A card depends only on results, language, layout and today's date. So pages with different
-        names, themes and accents share it.
-        """
-        digests = results.digests_of(section)
-        key = (section.name, digests, fmt.language.tag, parameters.layout == "compact", today)
-        if digests and (held := self._cards.get(key)):
-            return held
-        card = content.card(section, results, fmt, self._service.clock())
-        render = self._renderer.brief if parameters.layout == "compact" else self._renderer.card
-        rendered = render(section.name, card, fmt) if card else None
-        if digests and rendered:
-            self._cards.put(key, rendered)
-        return rendered
 
 
 def _response(
