@@ -21,7 +21,6 @@ from location_context import __version__
 from location_context.exchange import Exchange, Route
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language, Languages
-from location_context.lru import LRUCache
 from location_context.parameters import DEFAULT_ACCENT, Parameters
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import CC_BY, Query
@@ -37,7 +36,6 @@ from location_context.widget.render import digest, read_file, template_environme
 from location_context.widget.static_card import read_and_draw
 
 PHONE = 390  # px; an iframe without the script gets its height at this width, the largest one
-MAX_EMPTY_PAGES = 32  # of 30 kB
 _PACKAGE = "location_context.widget.builder"
 _HIGHLIGHTED = re.compile(r'(</?(?:div|iframe|script)|(?<=height=")\d+)')
 _HIGHLIGHTED_MAIL = re.compile(r"(</?(?:a|img)\b)")
@@ -54,7 +52,6 @@ class Page:
 
     def __init__(self, service: Service, painter: Painter) -> None:
         self._service, self._painter = service, painter
-        self._empty = LRUCache[tuple[str, float], bytes](MAX_EMPTY_PAGES)
         self._style, self._script = _style(), read_file(f"{_PACKAGE}:builder.js")
         self._policy = "; ".join(
             (
@@ -89,16 +86,6 @@ class Page:
         return Response(body, headers=headers, media_type="text/html")
 
     async def _body(self, request: Exchange, language: Language) -> bytes:
-        """Return the page as bytes; without a query, reuse the page of a language for a minute."""
-        if request.query:
-            return await self._made(request, language)
-        key = language.tag, self._service.clock().timestamp() // 60
-        if (body := self._empty.get(key)) is None:
-            body = await self._made(request, language)
-            self._empty.put(key, body)
-        return body
-
-    async def _made(self, request: Exchange, language: Language) -> bytes:
         fmt = Formatter(language)
         state = await form.read(self._service, request.query, fmt)
         if state.parameters and state.parameters.language is None:
