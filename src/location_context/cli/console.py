@@ -4,13 +4,11 @@ If a command raises an `OperatorError`, `main` prints the message on stderr and 
 """
 
 import csv
-import gc
 import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -51,16 +49,6 @@ def settings(*, new: bool = False) -> Settings:
         if first := note_store(os.environ, folder, second=new):
             warn(f"Notice: {folder.absolute()} is a second data directory; the first is {first}")
     return settings
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Pause garbage collection while modules are imported, which saves a fifth of the time."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def emit(value: object, *text: RenderableType, json: bool) -> None:

@@ -50,8 +50,7 @@ class _Commands(TyperGroup):
 
 def load(name: str) -> Any:
     """Import a command's module; return the command with its options or subcommands."""
-    with console.uncollected():
-        module = import_module(f"location_context.cli.{MODULES.get(name, name)}")
+    module = import_module(f"location_context.cli.{MODULES.get(name, name)}")
     command = getattr(module, name)
     if not isinstance(command, typer.Typer):
         function, command = command, typer.Typer(add_completion=False)

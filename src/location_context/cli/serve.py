@@ -138,13 +138,12 @@ def _load(workers: int, parent: Connection | None = None) -> Any:
     gc.freeze()  # a collection would write to memory that all processes share
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the default until the event loop runs
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C: the parent ends its workers
-    with console.uncollected():
-        # imported here: the parent must not load the application
-        from location_context.app import Worker, serve_app  # noqa: PLC0415  see above
+    # imported here: the parent must not load the application
+    from location_context.app import Worker, serve_app  # noqa: PLC0415  see above
 
-        if parent is not None:
-            _open_first(parent)
-        return serve_app(Worker(workers, checked=True))  # checked by the first worker
+    if parent is not None:
+        _open_first(parent)
+    return serve_app(Worker(workers, checked=True))  # checked by the first worker
 
 
 def _open_first(parent: Connection) -> None:
