@@ -90,21 +90,6 @@ class FinishedResponse:
         varies: True if the response depends on Accept-Language.
     """
 
-    __slots__ = (
-        "_body",
-        "_control",
-        "_etag",
-        "_freshness",
-        "_headers",
-        "_left",
-        "_mode",
-        "_near",
-        "_on_304",
-        "_reusable_until",
-        "size",
-        "varies",
-    )  # fmt: skip
-
     def __init__(self, request: Exchange, response: Response, now: float) -> None:
         """Compress the handler's response and set its headers; `now` is in POSIX seconds."""
         headers, body = dict(response.raw_headers), bytes(response.body)
