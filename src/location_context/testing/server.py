@@ -60,7 +60,6 @@ class FakeServer:
     def __init__(self, respond: Respond) -> None:
         self.respond = respond
         self.requests: list[FakeRequest] = []
-        self.date: float | str | None = None  # its Date header: a POSIX time, a text, or now
         self.stopping = threading.Event()
         handler = type("Handler", (_Handler,), {"fake": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -70,10 +69,6 @@ class FakeServer:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def close(self) -> None:
-        """Release the port of a server that was never started."""
-        self._server.server_close()
 
     @contextmanager
     def running(self) -> "Iterator[FakeServer]":
@@ -102,10 +97,6 @@ class _Handler(BaseHTTPRequestHandler):
         request = FakeRequest(parts.path, first, headers, every, self.path)
         self.fake.requests.append(request)
         self._send(self.fake.respond(request))
-
-    def date_time_string(self, timestamp: float | None = None) -> str:
-        date = self.fake.date
-        return date if isinstance(date, str) else super().date_time_string(timestamp or date)
 
     def _send(self, answer: FakeResponse) -> None:
         if answer.fault == "hang":
