@@ -161,8 +161,6 @@ class Counter(Protocol):
         """Return random bytes that all processes share under this name, for at most two days."""
         ...
 
-    async def close(self) -> None: ...
-
 
 Kind: TypeAlias = OrderedDict[str, Windows]
 
@@ -230,9 +228,6 @@ class MemoryCounter:
             while len(self._secrets) > 2:
                 self._secrets.popitem(last=False)
         return self._secrets[name]
-
-    async def close(self) -> None:
-        self._kinds.clear()
 
     def __len__(self) -> int:
         return sum(len(kind) for kind in self._kinds.values())

@@ -187,4 +187,3 @@ async def open_authenticator(
         )
     finally:
         await usage.flush()
-        await counter.close()

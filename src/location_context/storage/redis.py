@@ -132,10 +132,6 @@ class RedisLink:
         await self.redis.connection_pool.disconnect()
 
 
-def _script(name: str) -> str:
-    return files("location_context.storage").joinpath(f"{name}.lua").read_text("utf-8")
-
-
 _REFUND_SCRIPT = """
 for i = 2, #ARGV, 2 do
   local held = redis.call('HMGET', KEYS[1], ARGV[i] .. ':used', ARGV[i] .. ':ends')
@@ -172,7 +168,8 @@ class RedisCounter:
         self._refused = False  # whether Redis refused to count the last requests
         self._local = MemoryCounter(lambda: datetime.fromtimestamp(self._now(), UTC))
         self._secret: tuple[str, bytes] = ("", b"")
-        self._consume_script = link.script(_script("quota"))
+        count = files("location_context.storage").joinpath("quota.lua").read_text("utf-8")
+        self._consume_script = link.script(count)
         self._refund_script = link.script(_REFUND_SCRIPT)
         self._waiting: Waiting = {}  # requests to be counted by the next call
         self._calls: asyncio.Task[None] | None = None
@@ -262,6 +259,3 @@ class RedisCounter:
             return await self._local.secret(name)
         self._secret = (name, bytes(stored))
         return self._secret[1]
-
-    async def close(self) -> None:
-        """Do nothing: the code that opened the link closes it."""
