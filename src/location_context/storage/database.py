@@ -81,9 +81,7 @@ class Database:
         self._lock = WriteLock(path.with_name(path.name + ".lock")) if path else None
         self._threads = ThreadPoolExecutor(THREADS[engine.dialect.name], "database")
         self._writer = ThreadPoolExecutor(1, "database-writer") if path else self._threads
-        self._jobs = set[_Job]()
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._jobs: dict[asyncio.Future[Any], _Job] = {}
 
     @classmethod
     async def open(cls, settings: Settings, *, read_whole: bool = False) -> Self:
@@ -133,7 +131,12 @@ class Database:
             OperatorError: a newer version, incompatible with this one, created the schema.
         """
         async with cls._connect(make_url(settings.database)) as database:
-            return await database.usable_revision()
+            if database._path and not database._path.exists():  # noqa: SLF001  of this class
+                return None
+            revision = await database.revision()
+            if revision is not None and not schema.pending(revision):
+                await database.read(schema.require_usable)
+            return revision
 
     @classmethod
     def _connect(cls, url: URL) -> Self:
@@ -239,9 +242,8 @@ class Database:
         if patience is not None:  # by a timer, since the caller may be cancelled before
             cutting = loop.call_later(patience, job.cut)
             running.add_done_callback(lambda _: cutting.cancel())
-        self._jobs.add(job)
-        self._idle.clear()
-        running.add_done_callback(lambda done: self._on_done(job, done))
+        self._jobs[running] = job
+        running.add_done_callback(self._on_done)
         try:
             await asyncio.wait({running}, timeout=patience)
         except asyncio.CancelledError:
@@ -254,12 +256,10 @@ class Database:
             )
         return running.result()
 
-    def _on_done(self, job: _Job, done: asyncio.Future[Any]) -> None:
+    def _on_done(self, done: asyncio.Future[Any]) -> None:
+        del self._jobs[done]
         if not done.cancelled():
             done.exception()  # marks it as retrieved: the caller may have been cancelled
-        self._jobs.discard(job)
-        if not self._jobs:
-            self._idle.set()
 
     def _transact(self, job: _Job, work: Callable[[Connection], T]) -> T:
         with (
@@ -288,19 +288,6 @@ class Database:
     async def revision(self) -> str | None:
         """Return the revision of the schema; None for a new database."""
         return await self.read(schema.current)
-
-    async def usable_revision(self) -> str | None:
-        """Return the revision of the schema; None for a new database.
-
-        Raises:
-            OperatorError: a newer version, incompatible with this one, created the schema.
-        """
-        if self._path and not self._path.exists():
-            return None
-        revision = await self.revision()
-        if revision is not None and not schema.pending(revision):
-            await self.read(schema.require_usable)
-        return revision
 
     async def migrate(self) -> None:
         """Migrate the schema to the newest revision, in one transaction."""
@@ -334,10 +321,9 @@ class Database:
 
     async def close(self) -> None:
         """Wait up to two seconds for running work, then close every connection."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_TIMEOUT):
-                await self._idle.wait()
-        for job in list(self._jobs):
+        if self._jobs:
+            await asyncio.wait(self._jobs, timeout=CLOSE_TIMEOUT)
+        for job in self._jobs.values():
             job.cut()
         for threads in (self._threads, self._writer):
             threads.shutdown(wait=False)
