@@ -73,7 +73,9 @@ def test_processes_share_a_budget():
 
 
 def wait_of(budget: Budget, units: float) -> float:
-    return budget.states(units)[0].free_in
+    (window,), now = budget.windows, budget.now()
+    window.forget(now)
+    return window.wait(now, units)
 
 
 @pytest.mark.parametrize("units", [1, 60, 61, 100, 5000])

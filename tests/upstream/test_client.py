@@ -236,7 +236,7 @@ async def test_retry_spends_the_budget_like_the_first_call(client, standin):
     with pytest.raises(ProviderUnreachable):
         await ask(provider, units=6)
     assert len(standin.requests) == 1
-    assert [one.used for one in provider.host.budgets()] == [6]
+    assert [one.used for one in provider.host.budget.states()] == [6]
 
 
 @pytest.mark.parametrize("public", [False, True])
@@ -247,7 +247,7 @@ async def test_failed_connection_spends_no_budget(client, public):
         closed = f"http://127.0.0.1:{free.getsockname()[1]}"
         with pytest.raises(ProviderUnreachable):
             await ask(upstream(client, closed, host=host), units=30, public=public)
-    assert [one.used for one in host.budget.states(public=public)] == [0, 0]
+    assert [one.spent for one in host.budget.windows] == [(0, 0), (0, 0)]
     assert host.budget.spent_share() == 0
 
 
@@ -257,7 +257,7 @@ async def test_calls_refused_during_a_breaker_probe_spend_no_budget(client, stan
     provider = upstream(client, standin.url, host=host, breaker=half_open())
     results = await asyncio.gather(*(ask(provider) for _ in range(4)), return_exceptions=True)
     assert [isinstance(result, ProviderBackoff) for result in results].count(True) == 3
-    assert [one.used for one in host.budgets()] == [1]
+    assert [one.used for one in host.budget.states()] == [1]
 
 
 def half_open() -> Breaker:
@@ -363,7 +363,7 @@ async def test_urls_of_one_host_share_its_budget_and_its_slots_and_its_pause(cli
     two = upstream(client, standin.url + "/two", host=host, limits=limits)
     await asyncio.gather(*(ask(each) for each in (one, two) for _ in range(4)))
     assert crowd.most == 1
-    assert [one.used for one in host.budgets()] == [8]
+    assert [one.used for one in host.budget.states()] == [8]
     standin.respond = lambda _: FakeResponse(status=429, headers={"Retry-After": "30"})
     await fail(one)
     with pytest.raises(ProviderBackoff, match="requested a pause"):

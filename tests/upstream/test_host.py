@@ -82,7 +82,7 @@ async def test_each_process_spaces_its_calls_by_its_share_of_the_rate_limit(proc
         began = clock()
         assert await asyncio.gather(*(host.spend(3, public=False) for _ in range(4))) == [True] * 4
         assert clock() - began == pytest.approx(3 * 0.025 * processes)
-    assert not host.budgets()
+    assert not host.budget.states()
 
 
 async def test_host_is_overloaded_if_the_next_free_call_slot_is_too_far_ahead():

@@ -121,7 +121,7 @@ async def test_process_reads_the_budget_spent_and_returned_by_other_processes(
     assert await one.spend(6, public=False)
     await one.give_back(2, public=False)
     await other.refresh()
-    assert [(state.used, state.left) for state in other.budgets()] == [(4, 6)]
+    assert [(state.used, state.left) for state in other.budget.states()] == [(4, 6)]
     assert await other.spend(6, public=False)
     assert not await one.spend(1, public=False)
 

@@ -366,7 +366,7 @@ def _budgets(client: ProviderClient) -> list[contract.BudgetState]:
             used=round(one.used, 1),
             free_at=now + timedelta(seconds=round(one.free_in)) if one.free_in else None,
         )
-        for one in client.host.budgets()
+        for one in client.host.budget.states()
     ]
 
 

@@ -40,7 +40,7 @@ class SpentUnits(msgspec.Struct, frozen=True):
 class WindowState:
     """The state of one limit of a budget: the units allowed in a window, and the units used.
 
-    `free_in` is the time in seconds until the requested units are available, 0 if they are now.
+    `free_in` is the time in seconds until a unit is available, 0 if one is now.
     """
 
     window: str
@@ -227,14 +227,11 @@ class Budget:
         self._current()
         return max((one.spent[0] / one.limit for one in self.windows), default=0.0)
 
-    def states(self, units: float = 1.0, *, public: bool = False) -> list[WindowState]:
-        """Return each window's state, with the time until `units` are available.
-
-        If `public`, the states are those of public traffic.
-        """
+    def states(self) -> list[WindowState]:
+        """Return each window's state, as far as this process knows it; `[]` without limits."""
         now = self._current()
         return [
-            WindowState(one.name, *one.part(public=public), one.wait(now, units, public=public))
+            WindowState(one.name, one.limit, one.spent[0], one.wait(now, 1.0))
             for one in self.windows
         ]
 

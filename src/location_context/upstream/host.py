@@ -8,13 +8,13 @@ calls. Units are counted in the database for all processes together (`storage.bu
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from location_context.upstream.budget import SECOND, Budget, Ledger, WindowState
+from location_context.upstream.budget import SECOND, Budget, Ledger
 
 MAX_TURN_SECONDS = 5.0  # longest time that a call waits until `Pace` lets it start
 REFRESH_SECONDS = 2.0  # between two reads of the units that other processes spent
@@ -117,10 +117,6 @@ class Host:
         """Update the budget with the units that other processes spent."""
         if self._ledger is not None and self.budget.windows:
             await self._ledger.refresh(self.budget)
-
-    def budgets(self) -> Sequence[WindowState]:
-        """Return the state of each limit on units, as this process knows it; empty if unlimited."""
-        return self.budget.states()
 
     def slot(self, *, public: bool) -> AbstractAsyncContextManager[None]:
         """Wait until one more call may be in flight, and count it until the block ends."""

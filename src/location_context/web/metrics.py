@@ -157,7 +157,7 @@ def measured(service: Service, app: Application, *, ready: bool) -> Iterator[Sam
     for calls in service.measured.calls.values():
         yield from _provider(calls)
     for host in service.hosts:
-        for state in host.budgets():
+        for state in host.budget.states():
             yield "provider_units_limit", (host.name, state.window), state.limit
             yield "provider_units_left", (host.name, state.window), state.left
     for outcome, count in service.measured.looked_up.items():

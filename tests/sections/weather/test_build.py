@@ -133,7 +133,7 @@ async def test_warm_command_fails_and_spends_no_budget_if_the_archive_host_is_un
     async with await Database.open(settings) as database:
         host = open_hosts(database).get("open_meteo", settings.limits("open_meteo"))
         await host.refresh()
-        assert [state.used for state in host.budgets()] == [0, 0, 0]
+        assert [state.used for state in host.budget.states()] == [0, 0, 0]
 
 
 async def test_warm_command_builds_grid_cells_and_prints_their_counts(weather, tmp_path):

@@ -69,7 +69,7 @@ async def test_sections_of_shared_hosts_share_concurrency_and_budget(weather, bu
     await asyncio.gather(*reads)
     assert weather.open_meteo.most_held <= FREE_AT_ONCE
     assert weather.open_meteo.refused_for_crowd == 0
-    spent = [one.used for one in open_meteo_host(hosts, weather.settings).budgets()]
+    spent = [one.used for one in open_meteo_host(hosts, weather.settings).budget.states()]
     assert spent == [pytest.approx(sum(weather.open_meteo.units))] * 3
 
 
@@ -243,7 +243,7 @@ async def test_call_budget_is_the_configured_one_or_a_workers_share_of_free_acce
     weather, changes, limits
 ):
     settings = msgspec.structs.replace(weather.settings, **changes)
-    assert {w.window: w.limit for w in open_meteo_host(Hosts(), settings).budgets()} == limits
+    assert {w.window: w.limit for w in open_meteo_host(Hosts(), settings).budget.states()} == limits
 
 
 async def test_open_meteo_customer_may_spend_more_call_units_a_minute_than_free_access(
