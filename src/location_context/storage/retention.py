@@ -9,7 +9,6 @@ import asyncio
 import random
 from datetime import timedelta
 
-import msgspec
 import structlog
 
 from location_context.access.usage import USAGE_DAYS
@@ -25,13 +24,6 @@ CLIMATE_RETENTION = timedelta(days=400)  # since the cell was last used
 EVENTS_RETENTION = timedelta(days=31)  # since they ended
 PASS_SECONDS = 86_400.0  # between two passes of a process
 START_SECONDS = 600.0  # longest random delay of the first pass, so that workers start apart
-
-
-class Deleted(msgspec.Struct):
-    """The numbers of rows that one pass deleted."""
-
-    climate_months: int = 0
-    events: int = 0
 
 
 class Retention:
@@ -51,8 +43,8 @@ class Retention:
                 structlog.get_logger().warning("retention_failed", why=error.message)
             await asyncio.sleep(PASS_SECONDS)
 
-    async def prune(self) -> Deleted:
-        """Delete all expired rows; log and return how many.
+    async def prune(self) -> dict[str, int]:
+        """Delete all expired rows; log and return the numbers of climate months and of events.
 
         Raises:
             StorageError: the database cannot be used; earlier batches stay deleted.
@@ -60,9 +52,9 @@ class Retention:
         database, now = self._database, self._clock()
         await delete_old(database, now.timestamp())
         await SqlUsageStore(database).prune(now.date() - timedelta(USAGE_DAYS - 1))
-        deleted = Deleted(
-            climate_months=await SqlClimateStore(database).prune(now.date() - CLIMATE_RETENTION),
-            events=await SqlEventStore(database).prune(now.date() - EVENTS_RETENTION),
-        )
-        structlog.get_logger().info("retention_done", **msgspec.structs.asdict(deleted))
+        deleted = {
+            "climate_months": await SqlClimateStore(database).prune(now.date() - CLIMATE_RETENTION),
+            "events": await SqlEventStore(database).prune(now.date() - EVENTS_RETENTION),
+        }
+        structlog.get_logger().info("retention_done", **deleted)
         return deleted
