@@ -70,11 +70,7 @@ def address(settings: Settings, given: Parameters) -> str:
 async def _handle(service: Service, listed: Sequence[CachedSection], request: Exchange) -> Response:
     given = parse(request.query, CALENDAR, service.languages, service.choices)
     language = given.language or service.languages.accept(request.accept_language)
-    point, now, fmt = (
-        service.gazetteer.point(given.lat, given.lng),
-        service.clock(),
-        Formatter(language),
-    )
+    point, now = service.gazetteer.point(given.lat, given.lng), service.clock()
     request.near = f"{point.lat:.1f},{point.lng:.1f}"
     stay = given.stay_from(point.today(now))
     query = Query(point, stay, given.units, language, given.guide, public=True)

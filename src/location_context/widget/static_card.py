@@ -87,14 +87,12 @@ class StaticCard:
     def _drawable(self, text: str) -> str:
         return self.typeface.drawable(text) if self.typeface else text
 
-    def paragraph(
-        self, text: str, style: str, most: float = INNER, x: float = MARGIN, anchor: str = ""
-    ) -> None:
+    def paragraph(self, text: str, style: str, most: float = INNER, x: float = MARGIN) -> None:
         """Draw a text in as many lines as it needs, and move `y` below them."""
         size, weight, _ = STYLES[style]
         text = self._drawable(text)
         for line in lines(text, size, most, bold=weight > 400):
-            self.line(line, style, x, anchor)
+            self.line(line, style, x)
             self.y += size * LEADING
 
     def icon(self, name: str, x: float, size: float = SMALL_ICON, tone: str = "quiet") -> None:
