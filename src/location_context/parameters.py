@@ -451,9 +451,7 @@ def parse(
     Raises:
         InvalidRequest: the first error, in the order that the module describes.
     """
-    pairs = decode(query)
-    given = _single(pairs, names)
-    reject_misspelt((name for name, _ in pairs), names)
+    given = values(query, names)
     points = _places(given, names)
     days = _days_from_today(given) if DAYS.name in names else None
     undated = days or START.name not in names or _needs_no_dates(given, choices)
@@ -480,9 +478,13 @@ def parse(
     )
 
 
-def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, str]:
-    """Return the values of the parameters in `names`; reject any name that occurs twice."""
-    given: dict[str, str] = {}
+def values(query: bytes, names: tuple[str, ...]) -> dict[str, str]:
+    """Return the texts of the parameters in `names`; reject repeated and misspelt names.
+
+    Raises:
+        InvalidRequest: the first error.
+    """
+    pairs, given = decode(query), dict[str, str]()
     for name, value in pairs:
         if name in given:
             raise errors.DuplicateParameter(
@@ -490,6 +492,7 @@ def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, s
             )
         if name in names:
             given[name] = value
+    _reject_misspelt((name for name, _ in pairs), names)
     return given
 
 
@@ -578,7 +581,7 @@ def _guide(text: str, known: Collection[str] | None) -> str:
     raise errors.InvalidGuide(f"guide is {shown(text)}; accepted: {listed}{more}.")
 
 
-def reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
+def _reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
     """Reject common aliases of known names, and names that differ from them by case or one edit.
 
     To resemble a known name of three letters, a name must begin with the same letter. So `rnd`

@@ -20,7 +20,7 @@ from starlette.responses import Response
 
 from location_context import errors
 from location_context.exchange import Exchange, Route
-from location_context.parameters import WIDGET, Parameters, decode, parse, reject_misspelt, shown
+from location_context.parameters import WIDGET, Parameters, parse, shown, values
 from location_context.sections.contract import Text, WebAddress
 from location_context.service import Service, chosen
 from location_context.settings import Settings
@@ -116,16 +116,7 @@ def discovery(settings: Settings, parameters: Parameters, title: str) -> Markup:
 
 def _request(query: bytes) -> dict[str, str]:
     """Return oEmbed's parameters; reject a missing `url` and an unsupported `format`."""
-    request: dict[str, str] = {}
-    pairs = decode(query)
-    for name, value in pairs:
-        if name in request:
-            raise errors.DuplicateParameter(
-                f"{name} was given more than once; accepted: each parameter once."
-            )
-        if name in NAMES:
-            request[name] = value
-    reject_misspelt((name for name, _ in pairs), NAMES)
+    request = values(query, NAMES)
     if (form := request.get("format")) and form != "json":
         raise errors.FormatNotImplemented(f"format is {shown(form)}; accepted: json.")
     if not request.get("url"):
