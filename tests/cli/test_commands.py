@@ -172,10 +172,9 @@ def test_warm_command_names_the_provider_that_fails(data_dir: Path, tmp_path: Pa
 def test_warm_command_retries_failed_places_at_the_end(tmp_path: Path) -> None:
     command(tmp_path, "setup", "--without-fallback")
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 3)
-    respond, failures = standin.server.respond, [FakeResponse(b"<p>A moment, please.</p>")] * 2
+    respond, failures = standin.server.respond, [FakeResponse(b"<p>A moment, please.</p>")]
 
     def respond_later(request: FakeRequest) -> FakeResponse:
-        """The place is read twice at once, and at the end a third time."""
         first = request.path == ARCHIVE and request.query["latitude"].startswith("30")
         return failures.pop() if first and failures else respond(request)
 

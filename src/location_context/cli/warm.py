@@ -43,7 +43,6 @@ MAX_CONCURRENT = 4
 READ_TIMEOUT = 60.0  # seconds for one place
 DEFAULT_DAYS = 7
 _SPENT_PAUSE = 60.0  # seconds before a call whose budget is spent; a minute is the usual window
-_FAILED_PAUSE = 1.0  # seconds before the second attempt after any other failure
 _MAX_LISTED = 20
 _INCOMPLETE = frozenset({"incomplete", "nothing"})
 File = Annotated[Path, typer.Argument(metavar="FILE", help="CSV with lat,lng[,start,end].")]
@@ -174,28 +173,21 @@ async def _complete(
 ) -> Mapping[str, str]:
     """Read all sections; return the kind of each answer (see `_kind`) by name.
 
-    Retry while a budget is spent if `wait`; retry once after any other failure.
+    Retry while a budget is spent if `wait`.
     """
     sections = [cached.section for cached in chosen(service.sections, ())]
-    again = True
     while True:
         refused = _budget_refusals(service)
         results = await read_all(sections, query, Deadline.after(READ_TIMEOUT))
         kinds = {name: _kind(result) for name, result in results.items()}
-        if _INCOMPLETE.isdisjoint(kinds.values()):
-            return kinds
         is_spent = _budget_refusals(service) > refused  # by this place or a concurrent one
-        if wait and is_spent:
-            progress.message(
-                "The call budget is spent; the next attempt is in a minute. Everything fetched so "
-                "far is stored, so you can stop this command and run it again later to continue."
-            )
-            await sleep(_SPENT_PAUSE)
-        elif again and not is_spent:
-            again = False
-            await sleep(_FAILED_PAUSE)
-        else:
+        if not (wait and is_spent) or _INCOMPLETE.isdisjoint(kinds.values()):
             return kinds
+        progress.message(
+            "The call budget is spent; the next attempt is in a minute. Everything fetched so far "
+            "is stored, so you can stop this command and run it again later to continue."
+        )
+        await sleep(_SPENT_PAUSE)
 
 
 def _budget_refusals(service: Service) -> int:
