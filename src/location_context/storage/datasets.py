@@ -23,6 +23,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    or_,
     select,
     text,
     update,
@@ -41,7 +42,6 @@ from location_context.storage.schema import (
 )
 from location_context.upstream.shared_cache import CacheRecord
 
-_RESTAURANTS_AT_ONCE, _MONTHS_AT_ONCE = 1000, 60  # rows in one statement
 _CELLS_AT_ONCE = 5  # deleted in one transaction; a cell has 120 months
 STORED_VERSIONS = 5  # the number of newest versions of a guide that are kept
 IMPORT_LOCK = 7_236_002  # advisory lock on PostgreSQL, so that imports run one at a time
@@ -178,15 +178,15 @@ def _insert(
     values = msgspec.structs.asdict(version)
     values["provenance"] = msgspec.json.encode(version.provenance).decode()
     connection.execute(insert(guide_versions).values(**values))
-    for start in range(0, len(restaurants), _RESTAURANTS_AT_ONCE):
-        rows = [
-            {
-                "version": version.number,
-                "id": restaurant.id,
-                "record": msgspec.json.encode(restaurant).decode(),
-            }
-            for restaurant in restaurants[start : start + _RESTAURANTS_AT_ONCE]
-        ]
+    rows = [
+        {
+            "version": version.number,
+            "id": restaurant.id,
+            "record": msgspec.json.encode(restaurant).decode(),
+        }
+        for restaurant in restaurants
+    ]
+    if rows:
         connection.execute(insert(guide_restaurants), rows)
 
 
@@ -267,9 +267,7 @@ class SqlClimateStore:
         """Store rows in one transaction; each replaces a stored row of its cell, month and year."""
         cells = {(row.source, row.cell): row.fetched_at.date() for row in rows}
         values = [msgspec.structs.asdict(row) for row in rows]
-        starts = range(0, len(values), _MONTHS_AT_ONCE)
-        parts = ((self._insert, values[start : start + _MONTHS_AT_ONCE]) for start in starts)
-        await self._database.execute((self._touch, _touches(cells)), *parts)
+        await self._database.execute((self._touch, _touches(cells)), (self._insert, values))
 
     async def touch(self, cells: Mapping[ArchiveCell, date]) -> None:
         """Record the day on which each cell was used, unless a later day is recorded already."""
@@ -341,9 +339,6 @@ def _to_grid(degrees: float) -> int:
     return round(degrees * 10_000)
 
 
-_ROWS_AT_ONCE = 500  # in one statement: SQLite takes 32,766 values
-
-
 class SqlAccuracyStore:
     """The `AccuracyStore` in SQLite or PostgreSQL: forecasts as issued, to be verified later."""
 
@@ -354,10 +349,8 @@ class SqlAccuracyStore:
         statement = self._database.insert(forecast_records).on_conflict_do_nothing()
         # all processes insert in the same order, which avoids deadlocks
         ordered = sorted(rows, key=lambda row: (row.provider, row.cell, row.issued_on))
-        values = [msgspec.structs.asdict(row) for row in ordered]
-        starts = range(0, len(values), _ROWS_AT_ONCE)
-        parts = ((statement, values[start : start + _ROWS_AT_ONCE]) for start in starts)
-        await self._database.execute(*parts)
+        if values := [msgspec.structs.asdict(row) for row in ordered]:
+            await self._database.execute((statement, values))
 
     async def load_forecasts(self, since: date) -> list[ForecastRow]:
         table = forecast_records.c
@@ -378,8 +371,5 @@ class SqlAccuracyStore:
 
     async def prune(self, oldest: date, dropped: Sequence[str]) -> None:
         table = forecast_records.c
-        parts = [dropped[n : n + _ROWS_AT_ONCE] for n in range(0, len(dropped), _ROWS_AT_ONCE)]
-        await self._database.execute(
-            (delete(forecast_records).where(table.issued_on < oldest), {}),
-            *((delete(forecast_records).where(table.cell.in_(cells)), {}) for cells in parts),
-        )
+        surplus = or_(table.issued_on < oldest, table.cell.in_(dropped))
+        await self._database.execute((delete(forecast_records).where(surplus), {}))

@@ -23,7 +23,7 @@ from location_context.storage.schema import event_calendars, events
 _BAND = 0.25  # degrees of latitude
 _MAX_COLUMNS = 10_000  # more than cells in any band
 _KM_PER_DEGREE = 111.195
-BATCH_ROWS = 2000  # rows in one INSERT; more rows than that are decoded in a thread
+MAX_DECODED = 2000  # rows; more are decoded in a thread
 
 _NEARBY = (
     select(events.c.record)
@@ -57,7 +57,7 @@ class SqlEventStore:
         found = await self._database.scalars(
             _NEARBY, cells=cells, start=days.start, end=days.end, most=limit
         )
-        if len(found) <= BATCH_ROWS:
+        if len(found) <= MAX_DECODED:
             return [_event.decode(record) for record in found]
         # in a thread, since decoding many events would delay other requests
         return await asyncio.to_thread(lambda: [_event.decode(record) for record in found])
@@ -73,7 +73,8 @@ class SqlEventStore:
         def work(connection: Connection) -> None:
             _delete(connection, calendar.id)
             connection.execute(insert(event_calendars).values(**_calendar_row(calendar)))
-            _insert(connection, rows)
+            if rows:
+                connection.execute(insert(events), rows)
 
         # in a thread, since encoding many events would delay requests
         rows = await asyncio.to_thread(_event_rows, calendar.id, new_events)
@@ -175,11 +176,6 @@ def _cell(event: ProviderEvent) -> int:
     if place and place.lat is not None and place.lng is not None:
         return cell_of(place.lat, place.lng)
     return country_cell(event.country or "")
-
-
-def _insert(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
-    for first in range(0, len(rows), BATCH_ROWS):
-        connection.execute(insert(events), list(rows[first : first + BATCH_ROWS]))
 
 
 def cell_of(lat: float, lng: float) -> int:

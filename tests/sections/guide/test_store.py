@@ -13,7 +13,7 @@ from tests.sections.guide.samples import METADATA, PROVENANCE, open_csv, open_ro
 from tests.sections.guide.subprocess_targets import import_and_die
 from tests.storage.subprocess_targets import child, plain
 
-STATEMENTS = 6  # of an import
+STATEMENTS = 5  # of an import
 
 
 @pytest.fixture
