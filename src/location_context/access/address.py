@@ -9,12 +9,11 @@ import hashlib
 import ipaddress
 import socket
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 
 import structlog
 
-from location_context.access.quota import DAY, Counter
-from location_context.stay import Clock, posix_seconds
+from location_context.access.quota import Counter
+from location_context.stay import Clock
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -107,21 +106,13 @@ class ClientPseudonymiser:
 
     def __init__(self, counter: Counter, clock: Clock) -> None:
         self._counter = counter
-        self._now = posix_seconds(clock)
-        self._day, self._name = -1.0, ""
+        self._clock = clock
 
     async def pseudonym(self, address: str) -> str:
         """Return the pseudonym of an address (IPv6: of its /64), the same until midnight UTC."""
-        if (day := self._now() // DAY) != self._day:
-            self._day, self._name = day, _name(day)
-        secret = await self._counter.secret(self._name)
+        secret = await self._counter.secret(f"address:{self._clock().date().isoformat()}")
         # as secure as HMAC here, in a tenth of the time
         return hashlib.blake2b(_client(address), key=secret, digest_size=16).hexdigest()
-
-
-def _name(day: float) -> str:
-    """Return the name under which the secret of a day (since 1970) is stored."""
-    return f"address:{datetime.fromtimestamp(day * DAY, UTC).date().isoformat()}"
 
 
 def _client(address: str) -> bytes:
