@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
 from location_context.settings import Settings
@@ -59,17 +59,12 @@ async def _end_with(parent: int) -> None:
 
 
 async def _drain(app: Application, settings: Settings) -> None:
-    at_least = settings.drain_at_least
-    await _until(lambda: _is_idle(app), at_least, max(at_least, DRAIN_AT_MOST))
-    os.kill(os.getpid(), signal.SIGINT)
-
-
-async def _until(reached: Callable[[], bool], at_least: float, at_most: float) -> None:
-    began = time.monotonic()
-    while (passed := time.monotonic() - began) < at_most:
-        if passed > at_least and reached():
-            return
+    began, at_least = time.monotonic(), settings.drain_at_least
+    while (passed := time.monotonic() - began) < max(at_least, DRAIN_AT_MOST):
+        if passed > at_least and _is_idle(app):
+            break
         await asyncio.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def _is_idle(app: Application) -> bool:
