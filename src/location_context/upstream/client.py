@@ -133,11 +133,8 @@ class ProviderClient:
     @property
     def is_in_plan(self) -> bool:
         """False if the provider last answered that our plan with it excludes this address."""
-        return not self._failed_by(errors.ProviderNotInPlan)
-
-    def _failed_by(self, kind: type[errors.ProviderError]) -> bool:
-        """Return True if the newest failure since the last success is of this kind."""
-        return self.last_error is not None and issubclass(self.last_error.kind, kind)
+        failure = self.last_error
+        return failure is None or not issubclass(failure.kind, errors.ProviderNotInPlan)
 
     @property
     def available(self) -> bool:

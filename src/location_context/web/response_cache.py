@@ -66,8 +66,6 @@ def etag_matches(if_none_match: bytes | None, etag: bytes) -> bool:
     """Return True if If-None-Match contains the ETag or `*` (weak comparison, RFC 9110)."""
     if if_none_match is None:
         return False
-    if if_none_match == etag:  # the usual case, faster than parsing
-        return True
     if if_none_match.strip() == b"*":
         return True
     return etag in _ENTITY_TAG.findall(if_none_match[:4000])
