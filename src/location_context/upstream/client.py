@@ -311,11 +311,7 @@ class ProviderClient:
             received.
         """
         get = partial(
-            self._http.get,
-            provider=self.name,
-            max_bytes=self._limits.max_bytes,
-            headers=headers,
-            timeout=None,  # `_call` limits the whole call
+            self._http.get, provider=self.name, max_bytes=self._limits.max_bytes, headers=headers
         )
         response = await get(url)
         for _ in range(self._limits.redirects):

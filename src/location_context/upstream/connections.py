@@ -83,7 +83,6 @@ class Connections:
         *,
         headers: Mapping[str, str],
         only_200: bool,
-        timeout: float | None,  # noqa: ASYNC109  of each single read, as in the library
         server_hostname: str | None,
     ) -> tuple[int, dict[str, str], bytes]:
         """Send a GET; return the status, headers by lower-case name, and the decompressed body.
@@ -94,7 +93,7 @@ class Connections:
             ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: no complete response was
             received.
         """
-        limits = aiohttp.ClientTimeout(sock_connect=CONNECT_TIMEOUT, sock_read=timeout)
+        limits = aiohttp.ClientTimeout(sock_connect=CONNECT_TIMEOUT)
         try:
             async with self._session.request(
                 "GET",

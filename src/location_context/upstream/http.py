@@ -14,7 +14,6 @@ from location_context.errors import ProviderResponseInvalid, ProviderStatusError
 T = TypeVar("T")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 DEFAULT_BACKOFF = 60.0  # seconds, for a 429 or 503 without Retry-After
-READ_TIMEOUT = 10.0  # seconds without data after which a call fails, if the caller sets no limit
 
 _PARSE_ERRORS = (
     AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError,
@@ -129,10 +128,11 @@ class HttpClient:
         *,
         headers: Mapping[str, str] | None = None,
         only_200: bool = False,
-        timeout: float | None = READ_TIMEOUT,  # noqa: ASYNC109  of each single read
         server_hostname: str | None = None,
     ) -> HttpResponse:
         """Return the response to one GET, whatever its status; redirects are not followed.
+
+        Only connecting has a time-out; the caller limits the whole call.
 
         Args:
             url: the address; a user name and password in it are sent as Basic authorization.
@@ -140,7 +140,6 @@ class HttpClient:
             max_bytes: the largest accepted body in bytes, both compressed and decompressed.
             headers: headers to send in addition to the User-Agent.
             only_200: True to read the body only if the status is 200.
-            timeout: seconds without data after which the call fails; None for no such limit.
             server_hostname: the host name to expect in the TLS certificate; needed if `url` has an
                 IP address in place of the name.
 
@@ -155,7 +154,6 @@ class HttpClient:
             max_bytes,
             headers=headers,
             only_200=only_200,
-            timeout=timeout,
             server_hostname=server_hostname,
         )
         return HttpResponse(provider, *received)
