@@ -99,7 +99,7 @@ def painter(folder: Path, *names: str) -> png.Painter:
     for font in FOUND:
         for file in font.files if font.family in names else ():
             shutil.copy(file, folder)
-    return png.Painter([str(folder)])
+    return png.Painter((str(folder),))
 
 
 def chosen(*tags: str):
@@ -111,15 +111,15 @@ def test_png_without_a_font_for_the_language_is_in_english(tmp_path):
     language, _ = asyncio.run(draws.typeface(chosen("ja", "en")))
     assert language.tag == "en"
     assert asyncio.run(draws.typeface_of(chosen("ja")[0])) is None
-    said = png.missing_letters(LANGUAGES_OF_ALL, [str(tmp_path)])
+    said = png.missing_letters(LANGUAGES_OF_ALL, (str(tmp_path),))
     assert said.startswith("No font has the letters of ar, ja, zh-Hans: /v1/pulse.png answers in")
     assert fonts.PACKAGES in said
 
 
 def test_png_without_any_font_is_not_available(tmp_path):
     with pytest.raises(png.NotAvailable, match="no font is installed"):
-        asyncio.run(png.Painter([str(tmp_path)]).typeface(chosen("ja", "en")))
-    assert "answers 501" in png.missing_letters(LANGUAGES_OF_ALL, [str(tmp_path)])
+        asyncio.run(png.Painter((str(tmp_path),)).typeface(chosen("ja", "en")))
+    assert "answers 501" in png.missing_letters(LANGUAGES_OF_ALL, (str(tmp_path),))
 
 
 def test_png_transliterates_letters_without_a_font_into_latin(tmp_path):

@@ -10,6 +10,7 @@ both the letters of a language and Latin ones, the picture is in English.
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from string import ascii_letters
 
@@ -74,8 +75,9 @@ class Typeface:
         return f'<tspan font-family="{escape(font.family)}">{escape(shown)}</tspan>'
 
 
-def find_fonts(folders: Sequence[str] = FOLDERS) -> Sequence[Font]:
-    """Return the installed fonts, preferred ones first. Call it in a thread: it reads files."""
+@cache
+def find_fonts(folders: tuple[str, ...] = FOLDERS) -> Sequence[Font]:
+    """Return the installed fonts, preferred ones first. Call it in a thread, as it reads files."""
     found = {
         path.stem: path
         for folder in folders

@@ -46,10 +46,8 @@ class Picture:
 class Painter:
     """Draws static cards as PNG with the fonts in the given folders."""
 
-    def __init__(self, folders: Sequence[str] = fonts.FOLDERS) -> None:
+    def __init__(self, folders: tuple[str, ...] = fonts.FOLDERS) -> None:
         self._folders = folders
-        self._found: Sequence[fonts.Font] | None = None
-        self._finding = asyncio.Lock()
         self._free = asyncio.Semaphore(AT_ONCE)
 
     async def typeface(self, languages: Sequence[Language]) -> tuple[Language, fonts.Typeface]:
@@ -60,11 +58,9 @@ class Painter:
         """
         if not is_installed():
             raise NotAvailable(NOT_INSTALLED)
-        async with self._finding:
-            if self._found is None:
-                self._found = await asyncio.to_thread(fonts.find_fonts, self._folders)
+        found = await asyncio.to_thread(fonts.find_fonts, self._folders)
         for language in languages:
-            if typeface := fonts.typeface(self._found, language):
+            if typeface := fonts.typeface(found, language):
                 return language, typeface
         raise NotAvailable(NO_FONTS)
 
@@ -102,7 +98,7 @@ def is_installed() -> bool:
     return all(find_spec(name) for name in ("resvg_py", "PIL", "fontTools"))
 
 
-def missing_letters(languages: Languages, folders: Sequence[str] = fonts.FOLDERS) -> str:
+def missing_letters(languages: Languages, folders: tuple[str, ...] = fonts.FOLDERS) -> str:
     """Return a warning with the languages that have no font; empty if all have one."""
     found = fonts.find_fonts(folders)
     chosen = [languages.choose(tag) for tag in languages.tags]
