@@ -66,7 +66,9 @@ def route(service: Service) -> Route:
     async def handle(request: Exchange) -> Response:
         given = parse(request.query, PULSE, service.languages, service.choices)
         deadline = Deadline(request.arrived_at + service.settings.json_deadline)
-        pulses = await _read(service, given, deadline)
+        shown = chosen(service.sections, given.sections)
+        reads = (read_pulse(shown, query, deadline) for query in queries(service, given))
+        pulses = await asyncio.gather(*reads)  # in the points' order
         results = [one for pulse in pulses for one in pulse.results.values()]
         if not results:
             raise without_answer(pulses)
@@ -99,13 +101,6 @@ def without_answer(pulses: Iterable[Pulse]) -> errors.UpstreamUnavailable:
     late = any("late" in pulse.missing.values() for pulse in pulses)
     why = "was ready in time" if late else "has data"
     return errors.UpstreamUnavailable(f"No section {why}, and no earlier result is stored.", 5)
-
-
-async def _read(service: Service, given: Parameters, deadline: Deadline) -> list[Pulse]:
-    """Read the chosen sections of all points concurrently; results are in the points' order."""
-    sections = chosen(service.sections, given.sections)
-    reads = (read_pulse(sections, query, deadline) for query in queries(service, given))
-    return await asyncio.gather(*reads)
 
 
 def queries(service: Service, given: Parameters) -> list[Query]:
