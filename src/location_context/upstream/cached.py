@@ -340,12 +340,10 @@ class Cached(Generic[K, V]):
             self._entries.put(key, entry)
         return entry if self._clock() < fresh_until else None
 
-    def _expires(self, entry: Entry[V]) -> datetime:
-        return entry.fresh_until if self._stale is None else entry.fetched_at + self._stale
-
     def _share(self, key: K, entry: Entry[V]) -> None:
         if self._sharing is None or not entry.complete:
             return
+        expires = entry.fresh_until if self._stale is None else entry.fetched_at + self._stale
         data = self._sharing.pack(entry.value, entry.fetched_at)
-        record = CacheRecord(*self._sharing.name(key), self._expires(entry), data)
+        record = CacheRecord(*self._sharing.name(key), expires, data)
         self._sharing.cache.save(record, stored=self._sharing.stored)

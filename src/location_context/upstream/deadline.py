@@ -84,7 +84,7 @@ class SingleFlight(Generic[T]):
         """Return the task that fetches `key`; start `fetch` as a task if none is under way."""
         task = self._tasks.get(key)
         if task is None or task.done():  # done, but its callback has not run yet
-            task = asyncio.ensure_future(_run(fetch))
+            task = asyncio.ensure_future(fetch())
             self._tasks[key] = task
             task.add_done_callback(lambda done: self._on_done(key, done))
         return task
@@ -152,7 +152,3 @@ class WriteBehind:
     def active(self) -> bool:
         """True while a call of `write` is scheduled or under way."""
         return bool(len(self._runs))
-
-
-async def _run(fetch: Callable[[], Awaitable[T]]) -> T:
-    return await fetch()
