@@ -7,23 +7,10 @@ counts on its own; it stores these counts as soon as the database answers again.
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
 
 import msgspec
 import structlog
-from sqlalchemy import (
-    Connection,
-    Executable,
-    and_,
-    bindparam,
-    delete,
-    func,
-    literal,
-    or_,
-    select,
-    text,
-    union_all,
-)
+from sqlalchemy import Connection, and_, delete, or_, select, text
 
 from location_context.errors import StorageError
 from location_context.storage.database import Database
@@ -92,16 +79,12 @@ class SqlLedger:
             budget.offset += now - budget.now()
         if unwritten:
             connection.execute(self._add, self._rows(unwritten))
-        now = budget.now()
-        values: dict[str, object] = {"host": self._host}
-        for number, window in enumerate(budget.windows):
-            values[f"seconds_{number}"] = window.seconds
-            values[f"oldest_{number}"] = window.oldest(now)
-        found = connection.execute(_sums(len(budget.windows)), values)
-        spent = {number: (units_, public_) for number, units_, public_ in found}
-        for number, window in enumerate(budget.windows):
-            if not window.allows(spent[number], units, public=public):
-                return False, self._load(connection, budget)
+        rows = self._load(connection, budget)
+        for window in budget.windows:
+            within = [row for row in rows if row.seconds == window.seconds]
+            spent = sum(row.units for row in within), sum(row.public_units for row in within)
+            if not window.allows(spent, units, public=public):
+                return False, rows
         connection.execute(self._add, self._rows(budget.rows(units, public=public)))
         return True, ()
 
@@ -135,25 +118,6 @@ class SqlLedger:
 
     def _rows(self, rows: Sequence[SpentUnits]) -> list[dict[str, object]]:
         return [{"host": self._host, **msgspec.structs.asdict(row)} for row in rows]
-
-
-@cache
-def _sums(windows: int) -> Executable:
-    """Return a query for the units spent in each window: number of the window, all, public."""
-    return union_all(
-        *(
-            select(
-                literal(number),
-                func.coalesce(func.sum(_columns.units), 0.0),
-                func.coalesce(func.sum(_columns.public_units), 0.0),
-            ).where(
-                _columns.host == bindparam("host"),
-                _columns.seconds == bindparam(f"seconds_{number}"),
-                _columns.bucket >= bindparam(f"oldest_{number}"),
-            )
-            for number in range(windows)
-        )
-    )
 
 
 async def delete_old(database: Database, now: float) -> int:
