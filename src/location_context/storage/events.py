@@ -23,7 +23,6 @@ from location_context.storage.schema import event_calendars, events
 _BAND = 0.25  # degrees of latitude
 _MAX_COLUMNS = 10_000  # more than cells in any band
 _KM_PER_DEGREE = 111.195
-MAX_DECODED = 2000  # rows; more are decoded in a thread
 
 _NEARBY = (
     select(events.c.record)
@@ -57,8 +56,6 @@ class SqlEventStore:
         found = await self._database.scalars(
             _NEARBY, cells=cells, start=days.start, end=days.end, most=limit
         )
-        if len(found) <= MAX_DECODED:
-            return [_event.decode(record) for record in found]
         # in a thread, since decoding many events would delay other requests
         return await asyncio.to_thread(lambda: [_event.decode(record) for record in found])
 
