@@ -30,7 +30,6 @@ class Exchange:
         cache: `response` for a cached response, else the worst `ReadKind` of its sections.
         code: the code of the error in the response.
         freshness: how long the response may be cached; None if it may not be cached.
-        digest: a hash of the body, for the ETag; None if the handler does not know it.
     """
 
     counted: RateLimitResult | None = None
@@ -40,7 +39,6 @@ class Exchange:
     cache: str | None = None
     code: str | None = None
     freshness: Freshness | None = None
-    digest: str | None = None
 
     def __init__(self, scope: Scope, receive: Receive, request_id: str) -> None:
         self.scope, self.receive = scope, receive

@@ -6,7 +6,6 @@ the widget, the time until which it is fresh, and whether data is missing. A bod
 notices that licences require, and the state of providers.
 """
 
-import hashlib
 from asyncio import Future
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -373,11 +372,6 @@ class SectionResult:
     def payload(self) -> bytes:
         """The body as JSON, encoded once."""
         return msgspec.json.encode(self.body)
-
-    @cached_property
-    def digest(self) -> str:
-        """A short hash of the payload, from which an ETag is made."""
-        return hashlib.blake2b(self.payload, digest_size=12).hexdigest()
 
 
 class DatedApplicable(Applicable, frozen=True, kw_only=True):

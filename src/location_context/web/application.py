@@ -273,7 +273,7 @@ def section_route(service: Service, section: CachedSection) -> Route:
         deadline = Deadline(request.arrived_at + service.settings.json_deadline)
         result = await section.read(query, deadline)
         request.mode = getattr(result.body, "mode", None)
-        request.cache, request.digest = query.read_as, result.digest
+        request.cache = query.read_as
         request.freshness = Freshness.of([result], "private")
         headers = {"Content-Language": language.tag, "Vary": "Authorization"}
         return Response(result.payload, 200, headers, media_type=JSON)

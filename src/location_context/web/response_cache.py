@@ -94,7 +94,8 @@ class FinishedResponse:
         coding = None
         if len(body) >= MIN_COMPRESSED and headers[b"content-type"] not in PACKED_ALREADY:
             coding = choose_coding(request.given.get(b"accept-encoding", b""))
-        digest = request.digest or hashlib.blake2b(body, digest_size=12).hexdigest()
+        policy = headers.get(b"content-security-policy", b"")  # not sent again with a 304
+        digest = hashlib.blake2b(body + policy, digest_size=12).hexdigest()
         if coding:
             digest = f"{digest}-{coding}"  # different bytes need a different ETag
             # responses that are not cached here, such as documentation, are compressed only once

@@ -5,7 +5,6 @@ like that of the SVG, so that the picture of a mail to many guests is drawn only
 """
 
 import asyncio
-import hashlib
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -37,10 +36,6 @@ class Picture:
     body: bytes
     policy: ClassVar[str] = "default-src 'none'"
     media_type: ClassVar[str] = "image/png"
-
-    @property
-    def digest(self) -> str:
-        return hashlib.blake2b(self.body, digest_size=12).hexdigest()
 
 
 class Painter:

@@ -109,7 +109,6 @@ class Widget:
             )
             results = content.joined(results for results, _ in found)
             page = self._page(parameters, query, results, [card for _, card in found], fmt)
-        request.digest = page.digest
         modes = (getattr(body, "mode", None) for body in results.bodies)
         request.mode = next((mode for mode in modes if mode), None)
         request.cache = query.read_as

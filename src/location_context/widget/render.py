@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib import resources
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -90,17 +90,9 @@ class Page:
     policy: str
     media_type: str = "text/html"
 
-    @cached_property
+    @property
     def body(self) -> bytes:
         return self.html.encode()
-
-    @cached_property
-    def digest(self) -> str:
-        """A short hash of page and policy, for the ETag.
-
-        It includes the policy because a client keeps the old policy after a 304.
-        """
-        return hashlib.blake2b(self.body + self.policy.encode(), digest_size=12).hexdigest()
 
 
 class Renderer:
