@@ -334,7 +334,7 @@ def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None
                 content = Content(
                     title=section.name, cards=[renderer.card(section.name, card, fmt)]
                 )
-                html = renderer.page(content, fmt, Appearance()).html
+                html = renderer.page(content, fmt, Appearance()).body.decode()
                 if f'id="h-{section.name}"' not in html:
                     problem = f"has no heading with the id h-{section.name}"
                     trial.note(place, f"the card in {language.tag} {problem}")

@@ -8,9 +8,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import ClassVar
 
 from location_context.errors import NotAvailable, ServiceOverloaded
 from location_context.localisation.language import Language, Languages
@@ -27,15 +25,6 @@ NO_FONTS = (
     "Pictures as PNG are not available: no font is installed on the server; the operator has to "
     f"install some, such as Debian's {fonts.PACKAGES}; /v1/pulse.svg is the same picture as SVG."
 )
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A PNG, with the attributes of a `Page` from which a response is made."""
-
-    body: bytes
-    policy: ClassVar[str] = "default-src 'none'"
-    media_type: ClassVar[str] = "image/png"
 
 
 class Painter:
@@ -66,7 +55,7 @@ class Painter:
         except NotAvailable:
             return None
 
-    async def draw(self, svg: str, typeface: fonts.Typeface) -> Picture:
+    async def draw(self, svg: bytes, typeface: fonts.Typeface) -> bytes:
         """Return a PNG of an SVG whose texts `typeface` has marked with their fonts."""
         files = [file for font in typeface.used for file in font.files]
         command = [sys.executable, "-m", MODULE, *files]
@@ -75,7 +64,7 @@ class Painter:
                 done = await asyncio.to_thread(
                     subprocess.run,
                     command,
-                    input=svg.encode(),
+                    input=svg,
                     capture_output=True,
                     timeout=TIMEOUT,
                     check=False,
@@ -85,7 +74,7 @@ class Painter:
         if done.returncode:
             last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
             raise RuntimeError(f"the picture could not be drawn: {last}")
-        return Picture(done.stdout)
+        return done.stdout
 
 
 def is_installed() -> bool:

@@ -38,7 +38,7 @@ from location_context.upstream.deadline import Deadline
 from location_context.widget import calendar, content, embedding, oembed
 from location_context.widget import stay as stay_card
 from location_context.widget.builder import page as builder
-from location_context.widget.png import Painter, Picture
+from location_context.widget.png import Painter
 from location_context.widget.render import FRAME_HEADERS, NEGOTIATED, Appearance, Page, Renderer
 from location_context.widget.static_card import StaticCard, read_and_draw
 
@@ -98,11 +98,12 @@ class Widget:
         query = Query(point, stay, parameters.units, language, parameters.guide, public=True)
         deadline = Deadline(request.arrived_at + service.settings.widget_deadline)
         fmt = Formatter(language)
-        page: Page | Picture
         if request.path != PATH:
             card, results = await read_and_draw(service, parameters, query, deadline, typeface)
-            drawn = self._renderer.picture(card, Appearance.of(parameters))
-            page = await self._painter.draw(drawn.html, typeface) if typeface else drawn
+            page = self._renderer.picture(card, Appearance.of(parameters))
+            if typeface:
+                drawn = await self._painter.draw(page.body, typeface)
+                page = Page(drawn, "default-src 'none'", "image/png")
         else:
             found = await asyncio.gather(
                 *(self._read_and_render(one, query, deadline, fmt, parameters) for one in sections)
@@ -135,7 +136,7 @@ class Widget:
         if (drawn := self._refusals.get(key)) is None:
             drawn = self._error_page(error, _ANY_ID, path, appearance, language)
             self._refusals.put(key, drawn)
-        page = replace(drawn, html=drawn.html.replace(_ANY_ID, request.id))
+        page = replace(drawn, body=drawn.body.replace(_ANY_ID.encode(), request.id.encode()))
         return _response(page, error.status, language, headers)
 
     def _error_page(
@@ -218,9 +219,7 @@ class Widget:
         return self._renderer.page(shown, fmt, Appearance.of(parameters))
 
 
-def _response(
-    page: Page | Picture, status: int, language: Language, headers: Mapping[str, str]
-) -> Response:
+def _response(page: Page, status: int, language: Language, headers: Mapping[str, str]) -> Response:
     common = {
         "Content-Language": language.tag,
         "Content-Security-Policy": page.policy,

@@ -84,15 +84,11 @@ class Appearance:
 
 @dataclass(frozen=True)
 class Page:
-    """A rendered page and its Content-Security-Policy."""
+    """A rendered page or picture and its Content-Security-Policy."""
 
-    html: str
+    body: bytes
     policy: str
     media_type: str = "text/html"
-
-    @property
-    def body(self) -> bytes:
-        return self.html.encode()
 
 
 class Renderer:
@@ -177,7 +173,7 @@ class Renderer:
             "base-uri 'none'; form-action 'none'; "
             f"frame-ancestors {self._ancestors}"
         )
-        return Page(html, policy)
+        return Page(html.encode(), policy)
 
     def picture(self, card: StaticCard, appearance: Appearance) -> Page:
         """Return a static card as SVG; if it will become a PNG, the theme `auto` means light."""
@@ -188,7 +184,7 @@ class Renderer:
         if card.typeface and card.typeface.rtl:
             style += "text{text-anchor:end}.e{text-anchor:start}"  # mirrors left-to-right lines
         policy = f"default-src 'none'; style-src {digest(style)}; frame-ancestors {self._ancestors}"
-        return Page(card.svg(style, self._icons), policy, "image/svg+xml")
+        return Page(card.svg(style, self._icons).encode(), policy, "image/svg+xml")
 
 
 @dataclass
