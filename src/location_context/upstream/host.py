@@ -236,8 +236,5 @@ class Breaker:
         """Count a failed call; open the breaker after `threshold` in a row or a failed trial."""
         self._failures += 1
         if self._failures >= self.threshold or self._opened:
-            self._open()
-
-    def _open(self) -> None:
-        self._until = time.monotonic() + min(self.longest, self.pause * 2**self._opened)
-        self._opened = min(self._opened + 1, 16)
+            self._until = time.monotonic() + min(self.longest, self.pause * 2**self._opened)
+            self._opened = min(self._opened + 1, 16)
