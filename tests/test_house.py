@@ -155,7 +155,7 @@ def test_no_function_is_longer_than_60_lines() -> None:
 # To raise a number is a decision: say why in the commit, and beside the number.
 LINES = {
     "access": 1150,  # requests counted by key and day; test keys; one that counts as several
-    "cli": 2600,  # `climate`: build, list, verify, map; `keys usage`; `copy`; guides, notices
+    "cli": 2500,  # `climate`: build, list, verify, map; `keys usage`; `copy`; guides, notices
     "gazetteer": 500,  # the name of a point's place
     "localisation": 550,  # names of months
     "sections": 1700,  # what all sections share; when the data of each were renewed; calendars
@@ -165,11 +165,11 @@ LINES = {
     "sections/weather": 7600,  # made-up weather; the section `year`; docstrings that define terms
     "sections/weather/climate": 1950,  # built from daily and hourly sources, stored and served
     "settings": 750,
-    "storage": 2750,  # requests counted by key; `copy` from SQLite to PostgreSQL
+    "storage": 2650,  # requests counted by key; `copy` from SQLite to PostgreSQL
     "testing": 600,
-    "upstream": 2200,
+    "upstream": 2150,
     "web": 3050,  # metrics, states; test keys; several sections in one call; agents, Markdown
-    "widget": 3550,  # days, joined; ways of dressing; PNG for mails; map links; the calendar
+    "widget": 3450,  # days, joined; ways of dressing; PNG for mails; map links; the calendar
     "": 1950,  # the modules of no room; `days`, dressing, `guide` and `points` with their errors
 }
 
