@@ -165,7 +165,7 @@ LINES = {
     "sections/weather": 7600,  # made-up weather; the section `year`; docstrings that define terms
     "sections/weather/climate": 1950,  # built from daily and hourly sources, stored and served
     "settings": 750,
-    "storage": 2650,  # requests counted by key; `copy` from SQLite to PostgreSQL
+    "storage": 2700,  # requests counted by key; `copy` to PostgreSQL; the schema before 0.1.0
     "testing": 600,
     "upstream": 2150,
     "web": 3050,  # metrics, states; test keys; several sections in one call; agents, Markdown
