@@ -222,7 +222,7 @@ def required_span(days: Sequence[LocalDay]) -> tuple[float, float]:
 def day_records(days: Sequence[LocalDay], point: Point, ephemeris: Ephemeris) -> list[Day]:
     start, end = days[0].start - _AROUND, days[-1].next_noon + _AROUND
     sky = ephemeris.sky(start, end)
-    horizon = Horizon.of(sky, point.lat, point.lng, days)
+    horizon = Horizon.of(sky, point.lat, point.lng)
     phases = Phases.of(days, sky, ephemeris.sky_events(*required_span(days)))
     return [
         Day(

@@ -9,7 +9,6 @@ Accuracy: times are within 0.2 s of those computed by skyfield; the tests also c
 almanacs. Refraction varies with the weather, which shifts a real sunrise by far more.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Self
@@ -18,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from location_context.sections.astronomy.sky.crossings import (
-    Crossings,
     Track,
     between,
     crossings,
@@ -34,7 +32,6 @@ EQUATOR_AU = 6378.137 / AU_KM
 FLATTENING = 1 / 298.257223563
 MOON_RADIUS_AU = 1737.4 / AU_KM
 REFRACTION = np.radians(34 / 60)
-_NEVER = -(2**62)
 SUN_RADIUS = np.radians(16 / 60)
 
 
@@ -122,19 +119,17 @@ class Horizon:
     """All times in a period at which the Sun, the Moon and planets cross an `AltitudeThreshold`.
 
     A row is a body and one of its thresholds, as in `_rows`; `tracks` has an entry for each row.
-    `firsts[row][up][day]` is the time of the first crossing on a day, downward (0) or upward (1).
     """
 
     sky: Sky
     tracks: list[Track]
     golden: Track  # up while the Sun is between -4° and +6°
     blue: Track  # up while the Sun is between -6° and -4°
-    firsts: list[list[list[int]]]
     sun_azimuths: dict[int, float]  # degrees, at each sunrise and sunset
     noon_altitudes: dict[int, float]  # degrees, at each transit of the Sun
 
     @classmethod
-    def of(cls, sky: Sky, lat: float, lng: float, days: Sequence[LocalDay]) -> Self:
+    def of(cls, sky: Sky, lat: float, lng: float) -> Self:
         seen = directions(sky, lat, lng)
         rows = _rows(seen)
         found = crossings(rows, grazing=True)
@@ -151,7 +146,6 @@ class Horizon:
             tracks,
             between(tracks[AltitudeThreshold.SUN_MINUS_4], tracks[AltitudeThreshold.SUN_PLUS_6]),
             between(tracks[AltitudeThreshold.SUN_MINUS_6], tracks[AltitudeThreshold.SUN_MINUS_4]),
-            _firsts(found, seconds, days, len(rows)),
             dict(zip(times[at_sun], azimuths[:rises], strict=True)),
             dict(zip(times[at_noon], altitudes[rises:], strict=True)),
         )
@@ -161,20 +155,7 @@ class Horizon:
 
         `line` is an `AltitudeThreshold`, plus the planet's index for planets.
         """
-        at = self.firsts[line][up][day.index]
-        return None if at == _NEVER else at
-
-
-def _firsts(
-    found: Crossings, seconds: Ints, days: Sequence[LocalDay], rows: int
-) -> list[list[list[int]]]:
-    starts = np.array([day.start for day in days])
-    day = np.searchsorted(starts, seconds, side="right") - 1
-    inside = np.flatnonzero((day >= 0) & (seconds < days[-1].end))[::-1]  # so the first wins
-    firsts = np.full((rows, 2, len(days)), _NEVER)
-    firsts[found.row[inside], found.up[inside].astype(np.intp), day[inside]] = seconds[inside]
-    table: list[list[list[int]]] = firsts.tolist()
-    return table
+        return self.tracks[line].first(up, day.start, day.end)
 
 
 def _rows(seen: Directions) -> Floats:
