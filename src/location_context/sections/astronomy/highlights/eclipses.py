@@ -142,7 +142,6 @@ class LunarEclipse:
     `umbral` and `penumbral` are the shares of the Moon's diameter in umbra and penumbra, by minute.
     """
 
-    kind: EclipseKind
     greatest: float
     umbral: Floats
     penumbral: Floats
@@ -174,8 +173,7 @@ def lunar_eclipse(ephemeris: Ephemeris, full_moon: float) -> LunarEclipse | None
     greatest = minutes.moment(lowest(away * away))
     if minutes.value(penumbral, greatest) <= 0:
         return None
-    kind = _lunar_kind(minutes.value(umbral, greatest))
-    return LunarEclipse(kind, greatest, umbral, penumbral, minutes)
+    return LunarEclipse(greatest, umbral, penumbral, minutes)
 
 
 def _shadow(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:

@@ -46,7 +46,7 @@ class Track:
     def spans(self, start: int, end: int, *, up: bool = True) -> list[tuple[int, int]]:
         """Return the spans (begin, end) within start..end above the line, or below if not `up`."""
         times, index = self.times, bisect_right(self.times, start)
-        inside = (self.ups[index - 1] if index else self.begins_up) is up
+        inside = self.is_up(start) is up
         found, begin = [], start
         while index < len(times) and times[index] < end:
             if inside and times[index] > begin:

@@ -118,11 +118,11 @@ class Shower:
     """One meteor shower: angles in degrees, `rate` in meteors an hour at the peak.
 
     `solar_longitude` is the Sun's at the peak. Right ascension and declination are the radiant's,
-    from which the meteors seem to come. `active` is the first and the last (month, day) with
-    meteors. `rise` and `decline` say how fast the rate changes before and after the peak: it is
-    `rate` * 10^(-slope * degrees of solar longitude from the peak). The slopes are from table 3b of
-    Jenniskens (1994), Astron. Astrophys. 287, 990; those of table 3c hold only on top of a
-    background. Neither table has the Draconids of a usual year; a slope of 1 is assumed for them.
+    from which the meteors seem to come. `rise` and `decline` say how fast the rate changes before
+    and after the peak: it is `rate` * 10^(-slope * degrees of solar longitude from the peak). The
+    slopes are from table 3b of Jenniskens (1994), Astron. Astrophys. 287, 990; those of table 3c
+    hold only on top of a background. Neither table has the Draconids of a usual year; a slope of 1
+    is assumed for them.
     """
 
     name: str
@@ -132,23 +132,22 @@ class Shower:
     rate: int
     rise: float
     decline: float
-    active: tuple[tuple[int, int], tuple[int, int]]
 
 
 SHOWERS = (
-    Shower("quadrantids", 283.15, 230.0, 49.0, 80, 1.8, 1.8, ((12, 28), (1, 12))),
-    Shower("lyrids", 32.32, 271.0, 34.0, 18, 0.22, 0.22, ((4, 14), (4, 30))),
-    Shower("eta_aquariids", 45.5, 338.0, -1.0, 50, 0.08, 0.08, ((4, 19), (5, 28))),
-    Shower("southern_delta_aquariids", 128.0, 340.0, -16.0, 25, 0.091, 0.091, ((7, 12), (8, 23))),
-    Shower("alpha_capricornids", 128.0, 307.0, -10.0, 5, 0.041, 0.041, ((7, 3), (8, 15))),
-    Shower("perseids", 140.0, 48.0, 58.0, 100, 0.2, 0.2, ((7, 17), (8, 24))),
-    Shower("draconids", 195.4, 262.0, 54.0, 5, 1, 1, ((10, 6), (10, 10))),
-    Shower("orionids", 208.0, 95.0, 16.0, 20, 0.12, 0.12, ((10, 2), (11, 7))),
-    Shower("southern_taurids", 223.0, 52.0, 15.0, 7, 0.026, 0.026, ((9, 20), (11, 20))),
-    Shower("northern_taurids", 230.0, 58.0, 22.0, 5, 0.026, 0.026, ((10, 20), (12, 10))),
-    Shower("leonids", 235.27, 152.0, 22.0, 10, 0.39, 0.39, ((11, 6), (11, 30))),
-    Shower("geminids", 262.2, 112.0, 33.0, 150, 0.39, 0.72, ((12, 4), (12, 20))),
-    Shower("ursids", 270.7, 217.0, 76.0, 10, 0.61, 0.61, ((12, 17), (12, 26))),
+    Shower("quadrantids", 283.15, 230.0, 49.0, 80, 1.8, 1.8),
+    Shower("lyrids", 32.32, 271.0, 34.0, 18, 0.22, 0.22),
+    Shower("eta_aquariids", 45.5, 338.0, -1.0, 50, 0.08, 0.08),
+    Shower("southern_delta_aquariids", 128.0, 340.0, -16.0, 25, 0.091, 0.091),
+    Shower("alpha_capricornids", 128.0, 307.0, -10.0, 5, 0.041, 0.041),
+    Shower("perseids", 140.0, 48.0, 58.0, 100, 0.2, 0.2),
+    Shower("draconids", 195.4, 262.0, 54.0, 5, 1, 1),
+    Shower("orionids", 208.0, 95.0, 16.0, 20, 0.12, 0.12),
+    Shower("southern_taurids", 223.0, 52.0, 15.0, 7, 0.026, 0.026),
+    Shower("northern_taurids", 230.0, 58.0, 22.0, 5, 0.026, 0.026),
+    Shower("leonids", 235.27, 152.0, 22.0, 10, 0.39, 0.39),
+    Shower("geminids", 262.2, 112.0, 33.0, 150, 0.39, 0.72),
+    Shower("ursids", 270.7, 217.0, 76.0, 10, 0.61, 0.61),
 )
 
 _TURNS: tuple[tuple[HighlightType, HighlightType], ...] = (  # where a row rises, where it falls

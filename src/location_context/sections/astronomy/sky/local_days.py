@@ -77,11 +77,7 @@ class LocalDay:
     next_noon: int
 
     def local(self, seconds: int | None) -> datetime | None:
-        if seconds is None:
-            return None
-        if seconds > MEAN_TIME_ENDS:  # a fast path, since this runs twenty times for each date
-            return datetime.fromtimestamp(seconds, self.zone)
-        return local_time(seconds, self.zone)
+        return None if seconds is None else local_time(seconds, self.zone)
 
     def moment(self, seconds: float) -> datetime:
         return local_time(round(seconds), self.zone)
