@@ -142,8 +142,8 @@ def ours(index: RestaurantIndex, lat: float, lng: float) -> list[tuple[int, list
     return [
         (
             tier.inside_radius,
-            [one.id for _, _, one in tier.inside],
-            tier.nearest_beyond[2].id if tier.nearest_beyond else None,
+            [one.id for _, one in tier.inside],
+            tier.nearest_beyond[1].id if tier.nearest_beyond else None,
         )
         for tier in index.query(lat, lng, RADII)
     ]

@@ -53,6 +53,6 @@ def as_expected(answer: Sequence[TierFound]) -> Expected:
     """What the index answered, in the same form."""
     return Expected(
         [tier.inside_radius for tier in answer],
-        [one.id for tier in answer for _, _, one in tier.inside],
-        [tier.nearest_beyond and tier.nearest_beyond[2].id for tier in answer],
+        [one.id for tier in answer for _, one in tier.inside],
+        [tier.nearest_beyond and tier.nearest_beyond[1].id for tier in answer],
     )

@@ -67,7 +67,7 @@ def test_restaurant_within_half_a_millimetre_of_the_radius_is_inside():
 def test_restaurants_at_one_spot_are_ordered_by_id():
     spot = [restaurant(n, lat=48.86, lng=2.36) for n in (5, 1, 9, 3)]
     found = RestaurantIndex(spot).query(48.85, 2.35, RADII)[2].inside
-    assert [one.id for _, _, one in found] == ["r00001", "r00003", "r00005", "r00009"]
+    assert [one.id for _, one in found] == ["r00001", "r00003", "r00005", "r00009"]
 
 
 def test_restaurants_over_the_list_limit_are_counted_and_top_tiers_are_listed_first():

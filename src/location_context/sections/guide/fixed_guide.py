@@ -26,7 +26,7 @@ def fixed_body(query: contract.Query, radii: Sequence[float]) -> GuideBody | Non
     if point.country is None:
         return None
     found = RestaurantIndex(_around(point)).query(point.lat, point.lng, radii)
-    ways = [estimate(km) for tier in found for km, _, _ in tier.inside]
+    ways = [estimate(km) for tier in found for km, _ in tier.inside]
     return Presenter(query, _VERSION, radii).body(found, ways, None)
 
 

@@ -128,12 +128,12 @@ class Presenter:
             count=found.inside_radius,
             nearest_beyond=beyond
             and response.NearestBeyond(
-                id=beyond[2].id, name=beyond[2].name, distance=self._distance(beyond[0])
+                id=beyond[1].id, name=beyond[1].name, distance=self._distance(beyond[0])
             ),
         )
 
     def _restaurant(self, found: Found, way: response.Travel) -> response.RestaurantBody:
-        (km, _, restaurant), point = found, self._query.point
+        (km, restaurant), point = found, self._query.point
         towards = bearing(point.lat, point.lng, restaurant.lat, restaurant.lng)
         own = msgspec.structs.asdict(restaurant) | {
             "cuisine": list(restaurant.cuisine),

@@ -88,7 +88,7 @@ class Router:
 
         Also return why all drives are estimated if OSRM failed, otherwise None.
         """
-        ways = [estimate(km) for km, _, _ in found]
+        ways = [estimate(km) for km, _ in found]
         drives = [n for n, way in enumerate(ways) if way.kind == "drive"]
         if not drives or not self.client.configured:
             return ways, None
@@ -104,7 +104,7 @@ class Router:
     async def _seconds(
         self, point: Point, found: Sequence[Found], deadline: Deadline, public: bool
     ) -> list[float | None]:
-        places = [(point.lng, point.lat), *((one.lng, one.lat) for _, _, one in found)]
+        places = [(point.lng, point.lat), *((one.lng, one.lat) for _, one in found)]
         path = "/table/v1/driving/" + ";".join(f"{lng:.6f},{lat:.6f}" for lng, lat in places)
 
         async def fetch() -> list[float | None]:
