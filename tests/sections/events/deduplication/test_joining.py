@@ -222,12 +222,6 @@ def test_merging_does_not_depend_on_the_order_of_events(rows, random):
 
 
 @given(_accounts)
-def test_merging_twice_changes_nothing(rows):
-    once = merge_duplicates(_some(rows))
-    assert merge_duplicates(once) == once
-
-
-@given(_accounts)
 def test_merging_loses_no_event_and_merges_at_most_one_event_of_each_provider(rows):
     seen = _some(rows)
     events = merge_duplicates(seen)

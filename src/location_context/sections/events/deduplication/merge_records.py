@@ -2,8 +2,7 @@
 
 The pairs that match best are joined first. Two groups are joined only if every record of one is a
 duplicate of every record of the other (complete linkage). Otherwise a chain of similar records
-could join two different events. Every merge starts from the providers' own records, so the order of
-records and repeated merges do not change the result.
+could join two different events. The order of records does not change the result.
 """
 
 from bisect import bisect_left, bisect_right
@@ -39,11 +38,9 @@ _PRIORITIES = ("calendars", "ticketmaster", "holidays", "open_holidays", "predic
 
 def merge_duplicates(events: Iterable[LocalEvent]) -> list[LocalEvent]:
     """Return the events with duplicates merged, sorted by `source_priority`."""
-    single = sorted(
-        (one for event in events for one in event.merged_from or (event,)), key=source_priority
-    )
-    scores = _duplicates(single)
-    return [merge_records([single[n] for n in group]) for group in _groups(len(single), scores)]
+    ordered = sorted(events, key=source_priority)
+    groups = _groups(len(ordered), _duplicates(ordered))
+    return [_merged([ordered[n] for n in group]) for group in groups]
 
 
 def _mark_repeated(records: Sequence[MatchRecord]) -> list[MatchRecord]:
@@ -156,17 +153,13 @@ def source_priority(event: LocalEvent) -> tuple[int, str, str]:
     return rank, source, event.details.id
 
 
-def merge_records(events: Sequence[LocalEvent]) -> LocalEvent:
-    """Merge duplicates into one event: the first by `source_priority`, completed by the others.
-
-    `merged_from` has the original records, so that the event can be merged again.
-    """
-    ordered = sorted(events, key=source_priority)
-    if len(ordered) == 1:
-        return ordered[0]
-    whole = reduce(_completed, ordered)
-    sources = tuple(dict.fromkeys(event.details.source for event in ordered))
-    return replace(whole, sources=sources, merged_from=tuple(ordered))
+def _merged(events: Sequence[LocalEvent]) -> LocalEvent:
+    """Merge duplicates, sorted by `source_priority`: the others complete the first."""
+    if len(events) == 1:
+        return events[0]
+    whole = reduce(_completed, events)
+    sources = tuple(dict.fromkeys(event.details.source for event in events))
+    return replace(whole, sources=sources, merged_from=tuple(events))
 
 
 def _completed(one: LocalEvent, other: LocalEvent) -> LocalEvent:
