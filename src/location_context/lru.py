@@ -1,7 +1,7 @@
 """LRUCache: a bounded cache that drops the least recently used value first."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, ItemsView
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -57,16 +57,9 @@ class LRUCache(Generic[K, V]):
             self.size -= self._size_of(value)
         return value
 
-    def items(self) -> ItemsView[K, V]:
-        """Return all entries, least recently used first, without marking them as used."""
-        return self._values.items()
-
     def clear(self) -> None:
         self._values.clear()
         self.size = 0
 
     def __contains__(self, key: K) -> bool:
         return key in self._values
-
-    def __len__(self) -> int:
-        return len(self._values)
