@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from types import MappingProxyType
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast, get_args
 from urllib.parse import unquote_to_bytes
 
 from location_context import errors
@@ -30,12 +30,7 @@ Background: TypeAlias = Literal["surface", "none"]
 Font: TypeAlias = Literal["system", "serif", "rounded"]
 Shown: TypeAlias = Literal["show", "none"]
 
-UNIT_SYSTEMS: tuple[UnitSystem, ...] = ("metric", "imperial")
-THEMES: tuple[Theme, ...] = ("light", "dark", "auto")
-LAYOUTS: tuple[Layout, ...] = ("full", "compact")
-BACKGROUNDS: tuple[Background, ...] = ("surface", "none")
-FONTS: tuple[Font, ...] = ("system", "serif", "rounded")
-TITLES: tuple[Shown, ...] = ("show", "none")
+UNIT_SYSTEMS: tuple[UnitSystem, ...] = get_args(UnitSystem)
 DEFAULT_ACCENT = "#0f766e"
 DEFAULT_RADIUS, MAX_RADIUS = 14, 24
 MAX_PLACE_LENGTH = 120
@@ -322,7 +317,7 @@ PLACE = Parameter(
 )
 THEME = _choice(
     "theme",
-    THEMES,
+    get_args(Theme),
     errors.InvalidTheme,
     "`auto` follows the visitor's system.",
 )
@@ -353,7 +348,7 @@ SECTIONS = Parameter(
 LAYOUT = replace(
     _choice(
         "layout",
-        LAYOUTS,
+        get_args(Layout),
         errors.InvalidLayout,
         "`compact` is a card of at most 720 px at a width of 500 px.",
     ),
@@ -361,13 +356,13 @@ LAYOUT = replace(
 )
 BACKGROUND = _choice(
     "background",
-    BACKGROUNDS,
+    get_args(Background),
     errors.InvalidBackground,
     "`none` lets the page behind the widget show between its cards.",
 )
 FONT = _choice(
     "font",
-    FONTS,
+    get_args(Font),
     errors.InvalidFont,
     "The style of font; the widget uses fonts of the visitor's system.",
 )
@@ -381,7 +376,7 @@ RADIUS = Parameter(
 )
 TITLE = _choice(
     "title",
-    TITLES,
+    get_args(Shown),
     errors.InvalidTitle,
     "`none` leaves out place and dates, for pages that show them already.",
 )

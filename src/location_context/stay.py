@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
-from typing import Protocol
+from typing import TypeAlias
 
 import msgspec
 
@@ -12,11 +12,8 @@ LAST_DATE = date(2050, 12, 31)
 LONGEST_DAYS = 92  # number of dates in the longest stay
 HORIZON_DAYS = 16  # number of dates that a forecast covers, today included
 
-
-class Clock(Protocol):
-    """A function that returns the current time with a zone; tests pass one that they can move."""
-
-    def __call__(self) -> datetime: ...
+# returns the current time with a zone; tests pass one that they can move
+Clock: TypeAlias = Callable[[], datetime]
 
 
 def system_clock() -> datetime:
