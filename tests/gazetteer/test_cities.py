@@ -83,5 +83,5 @@ def test_countries_found_at_geonames_coordinates_agree_with_geonames(gazetteer):
     ],
 )
 def test_nearest_city_is_found_far_from_any_settlement(lat, lng, name, country):
-    city = Cities.load().nearest(lat, lng)
+    city = Cities().nearest(lat, lng)
     assert (city.name, city.country) == (name, country)

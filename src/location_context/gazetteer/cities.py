@@ -10,7 +10,7 @@ import math
 import unicodedata
 from bisect import bisect_left, bisect_right
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -50,8 +50,9 @@ class Cities:
     each key's city. If the key is an alternate name, the bits of this number are inverted (`~`).
     """
 
-    def __init__(self, table: NDArray[Any]) -> None:
-        """Read the columns from `table`, which has one record with a field for each column."""
+    def __init__(self) -> None:
+        """Read the file of this package, which has one record with a field for each column."""
+        table = np.load(FILE, mmap_mode="r")
         column = {name: np.asarray(table[name][0]) for name in table.dtype.names or ()}
         self._lat, self._lng, self._by_lat = column["lat"], column["lng"], column["by_lat"]
         self._populations, self._countries = column["population"], column["country"]
@@ -62,11 +63,6 @@ class Cities:
         self._keys, self._key_ends = column["keys"], column["key_ends"]
         self._key_cities = column["key_cities"]
         self._widest = float(_radius(self._populations.max()))
-
-    @classmethod
-    def load(cls) -> Self:
-        """Return the table, read from the file that is part of this package."""
-        return cls(np.load(FILE, mmap_mode="r"))
 
     def nearest(self, lat: float, lng: float) -> City | None:
         """Return the city nearest to the point, in any country; None only if the table is empty."""

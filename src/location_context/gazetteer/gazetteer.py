@@ -45,7 +45,7 @@ class Gazetteer:
     @classmethod
     def load(cls) -> Self:
         """Return a gazetteer that uses this package's cities, and tzdata's table of countries."""
-        return cls(zones.zone_countries(), Cities.load())
+        return cls(zones.zone_countries(), Cities())
 
     def point(self, lat: float, lng: float) -> Point:
         """Return a `Point` with its time zone, country, region and city.

@@ -17,10 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from location_context.point import canonical
 
@@ -105,19 +103,15 @@ class Boundaries:
     ends at `ends[n]`. Each outline also has its zone and its bounding box.
     """
 
-    def __init__(self, table: NDArray[Any]) -> None:
-        """Read the columns from `table`, which has one record with a field for each column."""
+    def __init__(self) -> None:
+        """Read the file of this package, which has one record with a field for each column."""
+        table = np.load(FILE, mmap_mode="r")
         column = {name: np.asarray(table[name][0]) for name in table.dtype.names or ()}
         self._lng, self._lat, self._ends = column["lng"], column["lat"], column["ends"]
         self._west, self._east = column["west"], column["east"]
         self._south, self._north = column["south"], column["north"]
         self._zones_of = column["zone"]
         self._zones: list[str] = [name.decode() for name in column["zones"]]
-
-    @classmethod
-    def load(cls) -> Self:
-        """Return the boundaries, read from the file that is part of this package."""
-        return cls(np.load(FILE, mmap_mode="r"))
 
     def zone(self, lat: float, lng: float) -> str:
         """Return the time zone at a point, without the corrections of `correct`.
@@ -147,9 +141,7 @@ class Boundaries:
                 yield number
 
 
-@cache
-def _boundaries() -> Boundaries:
-    return Boundaries.load()
+_boundaries = cache(Boundaries)
 
 
 def zone_at(lat: float, lng: float) -> str:
