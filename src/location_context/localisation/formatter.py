@@ -110,11 +110,15 @@ class Formatter:
         return f"{self.number(value)}°"
 
     def temperatures(self, low: float, high: float) -> str:
-        """Return a range of temperatures such as `16–22°`; one number if both round to the same."""
+        """Return a range of temperatures such as `16–22°` or `-3° – 4°`.
+
+        If both round to the same, it is one number.
+        """
         if round(low) == round(high):
             return self.temperature(high)
         if low < 0:
-            return self.range_of(self.temperature(low), self.temperature(high))
+            dash = f"{NO_BREAK}{EN_DASH}{NO_BREAK}"
+            return f"{self.temperature(low)}{dash}{self.temperature(high)}"
         return f"{self.number(low)}{EN_DASH}{self.temperature(high)}"
 
     def temperatures_in_words(self, low: float, high: float) -> str:
@@ -145,11 +149,6 @@ class Formatter:
         A page needs these characters to prevent line breaks; JSON does not.
         """
         return text.replace(_WORD_JOINER, "").replace(NO_BREAK, " ")
-
-    @staticmethod
-    def range_of(one: str, other: str) -> str:
-        """Return two texts as a range, with spaces around the dash, such as `-3° – 4°`."""
-        return f"{one}{NO_BREAK}{EN_DASH}{NO_BREAK}{other}"
 
     def measure(self, value: float, unit: str, digits: int = 0) -> str:
         """Return a number with its unit, such as `28 mm`; `_UNITS` has the accepted units."""
