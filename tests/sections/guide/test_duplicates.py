@@ -107,8 +107,8 @@ offsets = st.floats(-0.002, 0.002)
     st.lists(st.tuples(offsets, offsets), max_size=12),
 )
 @settings(deadline=None)
-def test_spatial_grid_finds_exactly_the_points_within_its_distance_even_at_poles(centre, moves):
-    grid, put = SpatialGrid(0.08), list[tuple[float, float]]()
+def test_spatial_grid_finds_exactly_the_points_within_80_metres_even_at_poles(centre, moves):
+    grid, put = SpatialGrid(), list[tuple[float, float]]()
     for number, (north, east) in enumerate(moves):
         lat = max(-90.0, min(90.0, centre[0] + north))
         lng = (centre[1] + east + 180) % 360 - 180

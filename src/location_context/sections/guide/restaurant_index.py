@@ -45,7 +45,7 @@ class RestaurantIndex:
     def __init__(self, restaurants: Sequence[Restaurant]) -> None:
         self.size = len(restaurants)
         self._restaurants = sorted(restaurants, key=lambda one: (TIERS.index(one.tier), one.id))
-        self._vectors = [_vector(one.lat, one.lng) for one in self._restaurants]
+        self._vectors = [unit_vector(one.lat, one.lng) for one in self._restaurants]
         self._array = np.array(self._vectors, np.float64).reshape(-1, 3)
         counts = Counter(one.tier for one in restaurants)
         self._counts = [counts[tier] for tier in TIERS]
@@ -58,7 +58,7 @@ class RestaurantIndex:
         `radii` are in km, one for each tier; a restaurant at exactly the radius is inside. At most
         `limit` restaurants are returned in all tiers together.
         """
-        origin, first, answer = _vector(lat, lng), 0, []
+        origin, first, answer = unit_vector(lat, lng), 0, []
         cosines = self._array @ np.array(origin)
         for tier, count, radius in zip(TIERS, self._counts, radii, strict=True):
             of_tier = cosines[first : first + count]
@@ -85,7 +85,8 @@ class RestaurantIndex:
         return sorted(found, key=itemgetter(0))
 
 
-def _vector(lat: float, lng: float) -> Vector:
+def unit_vector(lat: float, lng: float) -> Vector:
+    """Return the direction from the Earth's centre to a point."""
     phi, theta = math.radians(lat), math.radians(lng)
     level = math.cos(phi)
     return level * math.cos(theta), level * math.sin(theta), math.sin(phi)

@@ -26,8 +26,9 @@ import msgspec
 
 from location_context.point import EARTH_RADIUS_KM
 from location_context.sections.guide.records import TIERS, Restaurant
+from location_context.sections.guide.restaurant_index import Vector, unit_vector
 
-SAME_PLACE_KM = 0.08
+_SAME_PLACE = 2 * math.sin(0.08 / 2 / EARTH_RADIUS_KM)  # 80 m between two unit vectors
 MAX_AT_ONE_PLACE = 100  # rows compared with each later row; a shopping centre has fewer
 _MIN_LETTERS_FOR_A_TYPO = 8
 _GENERIC_WORDS = {"restaurant", "ristorante", "restaurante", "restoran", "the"}
@@ -35,47 +36,39 @@ _NEIGHBOURS = tuple(itertools.product((-1, 0, 1), repeat=3))
 
 
 class SpatialGrid:
-    """A store of numbered points, to find those within a fixed distance of a position.
+    """A store of numbered points, to find those within 80 m of a position.
 
-    Space is divided into cubes as wide as the distance, so that only the 27 cubes around a point
-    are searched. Cells of latitude and longitude would narrow towards the poles. A cube ignores
-    points after its first `MAX_AT_ONE_PLACE`.
+    Space is divided into cubes as wide as that, so that only the 27 cubes around a point are
+    searched. Cells of latitude and longitude would narrow towards the poles. A cube ignores points
+    after its first `MAX_AT_ONE_PLACE`.
     """
 
-    def __init__(self, km: float) -> None:
-        self._chord = 2 * EARTH_RADIUS_KM * math.sin(km / 2 / EARTH_RADIUS_KM)
-        self._cubes: defaultdict[tuple[int, ...], list[tuple[int, tuple[float, ...]]]]
-        self._cubes = defaultdict(list)
+    def __init__(self) -> None:
+        self._cubes: defaultdict[tuple[int, ...], list[tuple[int, Vector]]] = defaultdict(list)
 
     def add(self, lat: float, lng: float, number: int) -> list[int]:
-        """Add a point under `number`; return the numbers of earlier points within the distance."""
+        """Add a point under `number`; return the numbers of earlier points within 80 m."""
         found = self.near(lat, lng)
-        vector = _vector(lat, lng)
-        cube = self._cubes[self._cube(vector)]
+        vector = unit_vector(lat, lng)
+        cube = self._cubes[_cube(vector)]
         if len(cube) < MAX_AT_ONE_PLACE:
             cube.append((number, vector))
         return found
 
     def near(self, lat: float, lng: float) -> list[int]:
-        """Return the numbers of the stored points within the fixed distance of a position."""
-        vector = _vector(lat, lng)
-        x, y, z = self._cube(vector)
+        """Return the numbers of the stored points within 80 m of a position."""
+        vector = unit_vector(lat, lng)
+        x, y, z = _cube(vector)
         return [
             number
             for dx, dy, dz in _NEIGHBOURS
             for number, other in self._cubes.get((x + dx, y + dy, z + dz), ())
-            if math.dist(vector, other) <= self._chord
+            if math.dist(vector, other) <= _SAME_PLACE
         ]
 
-    def _cube(self, vector: tuple[float, ...]) -> tuple[int, ...]:
-        return tuple(math.floor(part / self._chord) for part in vector)
 
-
-def _vector(lat: float, lng: float) -> tuple[float, ...]:
-    """Return the vector from the Earth's centre to a point: x, y and z in km."""
-    phi, theta = math.radians(lat), math.radians(lng)
-    level = EARTH_RADIUS_KM * math.cos(phi)
-    return level * math.cos(theta), level * math.sin(theta), EARTH_RADIUS_KM * math.sin(phi)
+def _cube(vector: Vector) -> tuple[int, ...]:
+    return tuple(math.floor(part / _SAME_PLACE) for part in vector)
 
 
 def page_key(restaurant: Restaurant) -> str | None:
@@ -151,7 +144,7 @@ def group_duplicates(restaurants: Sequence[Restaurant]) -> list[list[int]]:
 def _duplicate_pairs(restaurants: Sequence[Restaurant]) -> Iterator[tuple[int, int]]:
     pages: dict[str, int] = {}
     addresses: defaultdict[str, list[int]] = defaultdict(list)
-    grid = SpatialGrid(SAME_PLACE_KM)
+    grid = SpatialGrid()
     names = [fold(restaurant.name) for restaurant in restaurants]
     for index, restaurant in enumerate(restaurants):
         if key := page_key(restaurant):
@@ -190,10 +183,21 @@ def assign_ids(restaurants: Sequence[Restaurant], former: Sequence[Restaurant]) 
     A restaurant that was in the former version of the guide keeps its id.
     """
     ids = [_hash(key) for key in _identity_keys(restaurants)]
-    known, used = {r.id for r in former}, set(ids)
-    inheritance = _IdInheritance([r for r in former if r.id not in used])
+    known, used, grid = {r.id for r in former}, set(ids), SpatialGrid()
+    free = {number: r for number, r in enumerate(former) if r.id not in used}
+    names = {number: fold(r.name) for number, r in free.items()}
+    for number, restaurant in free.items():
+        grid.add(restaurant.lat, restaurant.lng, number)
+
+    def inherited(restaurant: Restaurant) -> str | None:
+        name = fold(restaurant.name)
+        for number in grid.near(restaurant.lat, restaurant.lng):
+            if number in free and nearly_same(names[number], name):
+                return free.pop(number).id
+        return None
+
     return [
-        msgspec.structs.replace(r, id=(None if i in known else inheritance.take(r)) or i)
+        msgspec.structs.replace(r, id=(None if i in known else inherited(r)) or i)
         for r, i in zip(restaurants, ids, strict=True)
     ]
 
@@ -223,26 +227,3 @@ def _identity_keys(restaurants: Sequence[Restaurant]) -> list[str]:
 def _hash(key: str) -> str:
     digest = hashlib.blake2b(key.encode(), digest_size=10).digest()
     return base64.b32encode(digest).decode().lower()
-
-
-class _IdInheritance:
-    """Restaurants of the former version whose ids no restaurant of the new version has.
-
-    Each of these ids can be taken once, by a restaurant with nearly the same name and place.
-    """
-
-    def __init__(self, former: Sequence[Restaurant]) -> None:
-        self._former = list(former)
-        self._names = [fold(r.name) for r in former]
-        self._grid = SpatialGrid(SAME_PLACE_KM)
-        self._taken: set[int] = set()
-        for index, restaurant in enumerate(former):
-            self._grid.add(restaurant.lat, restaurant.lng, index)
-
-    def take(self, restaurant: Restaurant) -> str | None:
-        name = fold(restaurant.name)
-        for index in self._grid.near(restaurant.lat, restaurant.lng):
-            if index not in self._taken and nearly_same(self._names[index], name):
-                self._taken.add(index)
-                return self._former[index].id
-        return None
