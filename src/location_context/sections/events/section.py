@@ -40,7 +40,6 @@ class Events(section.Section[EventsBody]):
     """The section `events`: holidays and events near the point during the stay."""
 
     name = "events"
-    _providers: Sequence[EventProvider] = ()  # for a section that is created without `__init__`
     dated = True
     response = EventsBody
     parameters = ("guide",)
