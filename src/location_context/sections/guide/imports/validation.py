@@ -8,10 +8,10 @@ names, but inside it once latitude and longitude are exchanged.
 import re
 import unicodedata
 from collections.abc import Callable
-from urllib.parse import urlsplit
 
 from babel import Locale
 
+from location_context.sections.addresses import web_address
 from location_context.sections.guide.imports.formats import Row, RowError
 from location_context.sections.guide.records import MAX_NOTE_LENGTH, TIERS, Restaurant, Tier
 
@@ -157,13 +157,7 @@ def _cuisine(raw: str) -> tuple[str, ...]:
 def _web_address(raw: str) -> str | None:
     """Return the text if it is an http or https address, else None."""
     address = (_text(raw) or "").replace(" ", "%20")
-    try:
-        parts = urlsplit(address)
-        sound = parts.scheme in {"http", "https"} and bool(parts.hostname)
-        _ = parts.port
-    except ValueError:
-        return None
-    return address if sound else None
+    return address if web_address(address) else None
 
 
 def _phone(raw: str) -> str | None:
