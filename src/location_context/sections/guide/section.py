@@ -137,22 +137,20 @@ class Guide(section.Section[GuideBody]):
             raise UpstreamUnavailable(message, 5) from failure
         return guide
 
-    async def refresh(self) -> bool:
+    async def refresh(self) -> None:
         """Load the active version of every guide from the database, if it changed.
-
-        Return True if this process now uses another version of any guide.
 
         Raises:
             StorageError: the database or a guide in it cannot be read; that guide is not switched.
         """
         async with self._loading:
             active = await self._store.active()
-            before = {name: guide.version for name, guide in self._guides.items()}
-            for name in before.keys() - active.keys():
+            versions = {name: guide.version for name, guide in self._guides.items()}
+            for name in versions.keys() - active.keys():
                 self._switch(name, None)
             failure: StorageError | None = None
             for name, version in active.items():
-                if before.get(name) != version:
+                if versions.get(name) != version:
                     try:
                         await self._load(version)
                     except StorageError as error:  # the other guides are still switched
@@ -160,9 +158,8 @@ class Guide(section.Section[GuideBody]):
             self.choices = {"guide": active.keys() - {""}}  # only now, when they can answer
             if failure:
                 raise failure
-            after = {name: guide.version for name, guide in self._guides.items()}
-            self._loaded = self._loaded or after == active
-            return after != before
+            versions = {name: guide.version for name, guide in self._guides.items()}
+            self._loaded = self._loaded or versions == active
 
     async def _load(self, version: GuideVersion) -> None:
         restaurants = await self._store.load(version.number)
