@@ -11,6 +11,7 @@ import pytest
 from location_context.errors import ProviderTimeout, StorageError, UpstreamUnavailable
 from location_context.localisation.language import Languages
 from location_context.point import Point
+from location_context.sections import cached_section
 from location_context.sections.cached_section import CachedSection
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
@@ -151,10 +152,11 @@ async def test_answer_of_a_section_without_dates_is_cached_for_all_dates(clock):
     assert harbour.reads == 1
 
 
-async def test_cache_does_not_exceed_its_memory_limit(clock):
+async def test_cache_does_not_exceed_its_memory_limit(clock, monkeypatch):
     """So many distinct points that each drops another: what Python allocated for them stays."""
     tides = FakeSection(clock, words="x" * 1000)
-    cached = CachedSection(tides, clock, max_bytes=1_000_000)
+    monkeypatch.setattr(cached_section, "MAX_BYTES", 1_000_000)
+    cached = CachedSection(tides, clock)
     tracemalloc.start()
     try:
         for number in range(1000):

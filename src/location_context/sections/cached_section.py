@@ -35,20 +35,14 @@ ENTRY_BYTES, BYTES_PER_JSON_BYTE = 2_000, 2.5
 
 
 class CachedSection:
-    """A section with a cache of its results, which takes up to `max_bytes` of memory.
+    """A section with a cache of its results, which takes up to `MAX_BYTES` of memory.
 
     Attributes:
         section: the section that answers and describes itself.
         reads: the number of results by `ReadKind`, the way in which they were obtained.
     """
 
-    def __init__(
-        self,
-        section: Section[Any],
-        clock: Clock,
-        *,
-        max_bytes: int = MAX_BYTES,
-    ) -> None:
+    def __init__(self, section: Section[Any], clock: Clock) -> None:
         self.section = section
         self._failed_at: datetime | None = None
         self.reads: dict[ReadKind, int] = dict.fromkeys(get_args(ReadKind), 0)
@@ -57,7 +51,7 @@ class CachedSection:
             clock,
             fresh=lambda _key, result, _fetched_at: result.fresh_until,
             stale=None,  # `_usable` sets the limit
-            max_size=max_bytes,
+            max_size=MAX_BYTES,
             size_of=lambda one: ENTRY_BYTES + int(BYTES_PER_JSON_BYTE * len(one.payload)),
             is_complete=lambda result: result.complete,
             retry_incomplete=INCOMPLETE_TTL,
