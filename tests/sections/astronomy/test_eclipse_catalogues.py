@@ -10,7 +10,8 @@ from skyfield.timelib import Time
 
 from location_context.sections.astronomy.highlights import eclipses
 from location_context.sections.astronomy.sky import ephemeris as ephemeris_module
-from location_context.sections.astronomy.sky.ephemeris import Ephemeris, Floats
+from location_context.sections.astronomy.sky.crossings import Floats
+from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.astronomy.sky.local_days import tt_ahead
 from tests.sections.astronomy import catalogues
 from tests.sections.astronomy.queries import at, seconds_apart

@@ -16,15 +16,13 @@ from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from numpy.typing import NDArray
 
 from location_context.localisation.formatter import Formatter
 from location_context.sections.astronomy.response import Day
+from location_context.sections.astronomy.sky.crossings import Floats, Ints
 from location_context.sections.astronomy.sky.ephemeris import MOON, SUN, Ephemeris
-from location_context.sections.astronomy.sky.horizon import Directions, Ints, directions
+from location_context.sections.astronomy.sky.horizon import Directions, directions
 from location_context.sections.contract import PointBody
-
-Floats = NDArray[np.float64]
 
 WIDTH, HEIGHT, FOOT, HEAD = 320.0, 72.0, 3.0, 8.0
 _SHARES = np.arange(49) / 48  # of the time that is drawn

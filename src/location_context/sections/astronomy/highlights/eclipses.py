@@ -19,11 +19,11 @@ from functools import lru_cache
 from typing import Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from location_context.sections.astronomy.response import EclipseKind
 from location_context.sections.astronomy.sky import horizon
 from location_context.sections.astronomy.sky.crossings import (
+    Floats,
     Track,
     both,
     crossings,
@@ -40,8 +40,6 @@ from location_context.sections.astronomy.sky.ephemeris import (
     SkyEvent,
 )
 
-Floats = NDArray[np.float64]
-
 SUN_AU = 696000.0 / AU_KM
 MOON_AU = 0.2725076 * horizon.EQUATOR_AU
 MOON_INNER_AU = 0.272281 * horizon.EQUATOR_AU
@@ -50,9 +48,8 @@ _MINUTE = 60.0
 _MINUTES = int(2 * AROUND / _MINUTE) + 1
 _REACH = 4 * STEP
 _AIR = 1.02
-_CACHED = (
-    60  # new and full moons; one in five has an eclipse, which keeps its month of 0.5 MB in memory
-)
+# new and full moons; one in five has an eclipse, which keeps its month of 0.5 MB in memory
+_CACHED = 60
 _MEAN_EARTH = 0.998340  # the Earth's radius at 45°, in equatorial radii
 
 

@@ -28,7 +28,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 from skyfield.api import load
 from skyfield.framelib import ecliptic_frame
 from skyfield.jpllib import SpiceKernel
@@ -38,9 +37,7 @@ from skyfield.timelib import Time
 from location_context.lru import LRUCache
 from location_context.sections.astronomy.response import HighlightType, PlanetName
 from location_context.sections.astronomy.sky import local_days
-from location_context.sections.astronomy.sky.crossings import crossings
-
-Floats = NDArray[np.float64]
+from location_context.sections.astronomy.sky.crossings import Floats, crossings
 
 SUN, MOON = 0, 1
 PLANETS: tuple[PlanetName, ...] = ("mercury", "venus", "mars", "jupiter", "saturn")

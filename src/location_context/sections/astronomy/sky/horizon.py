@@ -14,9 +14,9 @@ from enum import IntEnum
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from location_context.sections.astronomy.sky.crossings import (
+    Floats,
     Track,
     between,
     crossings,
@@ -24,9 +24,6 @@ from location_context.sections.astronomy.sky.crossings import (
 )
 from location_context.sections.astronomy.sky.ephemeris import AU_KM, MOON, STEP, SUN, Sky
 from location_context.sections.astronomy.sky.local_days import LocalDay
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 EQUATOR_AU = 6378.137 / AU_KM
 FLATTENING = 1 / 298.257223563
