@@ -71,7 +71,7 @@ class GuideVersion(msgspec.Struct, frozen=True, kw_only=True):
     """One imported version of a guide; `name` is empty for the guide without a name.
 
     `number` is unique over all guides. `replaces` is the number of the version that was active
-    before; `GuideStore.rollback` returns to it.
+    before, to which the command `guide rollback` returns.
     """
 
     number: int
@@ -90,10 +90,6 @@ class GuideStore(Protocol):
         """Return the active version of each guide by its name; must be quick: called every 2 s."""
         ...
 
-    async def versions(self) -> list[GuideVersion]:
-        """Return all stored versions, newest first."""
-        ...
-
     async def load(self, number: int) -> list[Restaurant]:
         """Return the restaurants of a version; an empty list if the version was deleted.
 
@@ -110,12 +106,4 @@ class GuideStore(Protocol):
         name: str = "",
     ) -> GuideVersion:
         """Store a new version of the guide `name` and make it active, in one transaction."""
-        ...
-
-    async def rollback(self, name: str = "") -> GuideVersion:
-        """Return to the previous version: reactivate the one that the active version replaced.
-
-        Raises:
-            OperatorError: there is no such version.
-        """
         ...
