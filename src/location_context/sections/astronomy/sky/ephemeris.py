@@ -315,18 +315,13 @@ class Ephemeris:
         earth = self._kernel["earth"].at(t)
         positions, magnitudes = [], []
         for name in _TARGETS:
-            _let_others_go_on()
+            time.sleep(0)  # releases Python's lock, for which the event loop would wait 5 ms
             seen = earth.observe(self._kernel[name])
-            _let_others_go_on()
+            time.sleep(0)
             positions.append(np.einsum("ijt,jt->it", t.M, seen.apparent().xyz.au))
             if name in _TARGETS[2:]:
                 magnitudes.append(planetary_magnitude(seen))
         return np.array(positions), np.array(magnitudes)
-
-
-def _let_others_go_on() -> None:
-    """Release Python's global lock (GIL): the event loop would otherwise wait 5 ms for it."""
-    time.sleep(0)
 
 
 def _obliquity(t: Time) -> Floats:
