@@ -2,13 +2,11 @@
 
 import asyncio
 import math
-import zlib
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 
-import msgspec
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -68,12 +66,6 @@ VALUES = st.one_of(DECIMALS, st.floats(width=32), st.just(math.nan))
 async def test_every_value_of_a_month_survives_packing(values):
     row = MonthRow.pack("a", "b", replace(month(2021, 2), values=values))
     assert np.array_equal(row.unpack().values, values, equal_nan=True)
-
-
-async def test_archive_months_stored_by_older_versions_are_read():
-    old = zlib.compress(month(2021, 2).values.tobytes(), 1)
-    row = msgspec.structs.replace(MonthRow.pack("a", "cell", month(2021, 2)), data=old)
-    assert np.array_equal(row.unpack().values, month(2021, 2).values, equal_nan=True)
 
 
 async def test_archive_month_of_random_values_takes_at_most_2150_bytes_in_sqlite(sqlite_settings):

@@ -86,9 +86,7 @@ CONDITION_CODES: Mapping[Condition, tuple[int, ...]] = {
 }
 _CONDITION_OF = {code: name for name, codes in CONDITION_CODES.items() for code in codes}
 
-_PACKED = (
-    b"\x01"  # first byte of packed data; unlike the first byte of older versions' zlib streams
-)
+_PACKED = b"\x01"  # first byte of packed data
 _UNITS = np.array([1, 1, 10, 100, 3600])  # factors that make a field whole; index 0: none does
 _MAX_COUNT, _UNKNOWN = 2**30, -(2**31)
 
@@ -268,16 +266,12 @@ def _pack(values: NDArray[np.float32]) -> bytes:
 def _unpack(data: bytes, shape: tuple[int, int]) -> NDArray[np.float32]:
     """Return the values that `_pack` compressed.
 
-    Data of older versions, which are compressed plain floats, are accepted too.
-
     Raises:
         zlib.error, ValueError, IndexError: the data are damaged or of another shape.
     """
-    size = 4 * math.prod(shape)
-    if not data.startswith(_PACKED):
-        return np.frombuffer(inflate(data, size), np.float32).reshape(shape)
     units = np.frombuffer(data, np.uint8, shape[0], len(_PACKED))
-    by_weight = np.frombuffer(inflate(data[len(_PACKED) + shape[0] :], size), np.uint8)
+    inflated = inflate(data[len(_PACKED) + shape[0] :], 4 * math.prod(shape))
+    by_weight = np.frombuffer(inflated, np.uint8)
     folded = np.ascontiguousarray(by_weight.reshape(4, -1).T).view("<u4").reshape(shape)
     steps = (folded >> 1).view("<i4") ^ -(folded & 1).view("<i4")
     whole = np.cumsum(steps, axis=1, dtype="<i4")
