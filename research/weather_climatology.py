@@ -196,7 +196,7 @@ def climate_of(series: Series, stay: Stay, error: tuple[float, float]) -> Weathe
     find = cache(lambda year, month: series.month(year, month, date(stay.start.year, 1, 1)))
     values = windows(stay, years, find)
     return WeatherSeries(
-        mode="climatology", kind="reanalysis", provider="", model=None, attribution=(),
+        kind="reanalysis", provider="", model=None, attribution=(),
         columns=climatology.summarise(values), ttl=timedelta(1), as_of=None, years=years,
         history=climatology.history(stay, years, values), representativeness=error,
     )  # fmt: skip

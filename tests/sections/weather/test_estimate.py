@@ -32,7 +32,7 @@ def forecast(days: int, **columns) -> WeatherSeries:
     unknown = dict.fromkeys(FORECAST_FIELDS, np.full(days, np.nan))
     given_ = {name: np.broadcast_to(np.asarray(one, float), days) for name, one in columns.items()}
     return WeatherSeries(
-        mode="forecast", kind="forecast", provider="Skyline", model=None, attribution=(),
+        kind="forecast", provider="Skyline", model=None, attribution=(),
         columns=unknown | given_, ttl=timedelta(hours=1), as_of=NOW, grid=Grid(48.9, 2.4, 80.0),
     )  # fmt: skip
 

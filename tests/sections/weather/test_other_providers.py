@@ -79,7 +79,7 @@ def test_fields_that_a_forecast_lacks_are_null_and_the_rest_is_answered(missing,
     now = datetime(2026, 11, 21, 12, tzinfo=UTC)
     forecast = Forecast(NEAR.start, columns, Grid(48.9, 2.4, 80.0), now, now + timedelta(hours=1))
     series = WeatherSeries(
-        mode="forecast", kind="forecast", provider="Sparse", model=None, attribution=(),
+        kind="forecast", provider="Sparse", model=None, attribution=(),
         columns=forecast.on_stay(NEAR), ttl=timedelta(hours=1), as_of=now, grid=forecast.grid,
     )  # fmt: skip
     lead = estimate.leads(NEAR, TODAY, TODAY)

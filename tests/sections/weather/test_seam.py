@@ -113,15 +113,14 @@ class Place:
 
 
 def _series(
-    mode: str, columns: dict[str, np.ndarray], place: Place, grid: int, product: Product = "raw"
+    kind: str, columns: dict[str, np.ndarray], place: Place, grid: int, product: Product = "raw"
 ) -> WeatherSeries:
     """At the height of the forecast's grid (1) or the archive's (2)."""
     lat, lng = place.point.lat, place.point.lng
     return WeatherSeries(
-        mode=mode, kind="forecast" if mode == "forecast" else "reanalysis", provider="Skyline",
-        model=None, columns=columns, attribution=(), ttl=DAY, as_of=_noon(place.today),
-        years=range(2016, 2026), grid=Grid(lat, lng, place.heights[grid]), product=product,
-        representativeness=None if mode == "forecast" else ERROR,
+        kind=kind, provider="Skyline", model=None, columns=columns, attribution=(), ttl=DAY,
+        as_of=_noon(place.today), years=range(2016, 2026), grid=Grid(lat, lng, place.heights[grid]),
+        product=product, representativeness=None if kind == "forecast" else ERROR,
     )  # fmt: skip
 
 
@@ -140,7 +139,7 @@ def answers(
     near = Stay(place.today, place.today + (HORIZON_DAYS - 1) * DAY)
     far = Stay(near.end, near.end + AFTER * DAY)
     typical, beyond = (
-        _series("climatology", {name: one[part] for name, one in columns.items()}, place, 2)
+        _series("reanalysis", {name: one[part] for name, one in columns.items()}, place, 2)
         for part in (slice(HORIZON_DAYS), slice(HORIZON_DAYS - 1, None))
     )
     issued = place.forecast(random, product)

@@ -83,7 +83,6 @@ class FallbackGrid:
         columns["temperature_mean"] = _in_season(months[0], stay)
         columns["precipitation_sum"] = _in_season(months[1] / MONTH_DAYS, stay)
         return WeatherSeries(
-            mode="climatology",
             kind="monthly_mean",
             provider=NAME,
             model=MODEL,

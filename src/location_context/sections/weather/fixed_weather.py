@@ -35,7 +35,6 @@ def fixed_series(query: Query, now: datetime, *, failing: bool) -> WeatherSeries
     days = np.arange(stay.days) + stay.start.toordinal()
     issued_at = datetime.combine(now.astimezone(UTC), time(), UTC)
     return WeatherSeries(
-        mode="forecast",
         kind="forecast",
         provider=NAME,
         model=None,
@@ -55,7 +54,6 @@ def _climatology(query: Query, years: Sequence[int]) -> WeatherSeries:
     first, width = int(own[0]) - PAD_DAYS, int(own[-1] - own[0]) + 1 + 2 * PAD_DAYS
     values = fixed_years(query.point.lat, years, first, width)
     return WeatherSeries(
-        mode="climatology",
         kind="reanalysis",
         provider=NAME,
         model=None,

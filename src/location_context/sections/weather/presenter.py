@@ -86,7 +86,7 @@ class Presenter:
             stale=series.stale,
             degraded_reason=self._degraded_reason(),
             attribution=[*series.attribution, *dem, *contract.point_notices(point)],
-            mode=series.mode,
+            mode="forecast" if series.kind == "forecast" else "climatology",
             forecast_until=horizon(self._today),
             days=self._days(),
             summary=self._summary(),

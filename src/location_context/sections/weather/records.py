@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from location_context.point import Point
 from location_context.sections.contract import Attribution, DegradedReason
-from location_context.sections.weather.response import Condition, Kind, Mode, Spread, YearBody
+from location_context.sections.weather.response import Condition, Kind, Spread, YearBody
 from location_context.upstream.shared_cache import inflate
 
 Product = Literal["raw", "damped"]  # the kind of a forecast; see `ForecastProvider.product`
@@ -344,7 +344,6 @@ class WeatherSeries:
         stale, degraded_reason: as in the answer.
     """
 
-    mode: Mode
     kind: Kind
     provider: str
     model: str | None

@@ -74,7 +74,6 @@ class ClimateStore:
         by_year = layout.unpack(days, manifest.history).transpose(2, 1, 0)
         years = manifest.year_list
         return WeatherSeries(
-            mode="climatology",
             kind="reanalysis",
             provider=manifest.title,
             model=manifest.model,

@@ -287,7 +287,6 @@ class ArchiveQuery:
         `values` are the daily values from `climatology.windows`.
         """
         return WeatherSeries(
-            mode="climatology",
             kind="reanalysis",
             provider=self.provider.title,
             model=self.provider.model,

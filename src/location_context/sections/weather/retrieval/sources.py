@@ -175,7 +175,6 @@ class Forecasts:
     ) -> WeatherSeries:
         """Return a provider's forecast for the stay's dates, NaN where it has no values."""
         return WeatherSeries(
-            mode="forecast",
             kind="forecast",
             provider=provider.title,
             model=provider.model,
@@ -301,7 +300,7 @@ class Sources:
         the reason.
         """
         matters = series.grid is not None and series.grid.elevation is not None
-        if not matters and series.mode == "climatology":
+        if not matters and series.kind != "forecast":
             return await self.elevations.stored(query.point), None
         soon = deadline.at_most(ELEVATION_WAIT if matters else ELEVATION_LOOKUP)
         try:
