@@ -105,31 +105,6 @@ def test_damaged_grid_counts_as_missing(tmp_path, damage):
     assert not FallbackGrid(tmp_path).exists
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda name, field: None if "month07" in name else field,
-        lambda _, field: field[:-1],
-        lambda _, field: field * np.nan,
-        lambda name, field: field + 1000 if "1510" in name else field,
-    ],
-)
-def test_unexpected_content_of_the_itur_package_is_refused_and_the_old_grid_is_kept(
-    tmp_path, change
-):
-    write_grid(tmp_path)
-    before = (tmp_path / FILE).read_bytes()
-    with pytest.raises(OperatorError):
-        grid.write(grid.extract(package(tmp_path / "itur.whl", change), quiet)[0], tmp_path / FILE)
-    assert (tmp_path / FILE).read_bytes() == before
-
-
-def test_file_that_is_not_a_python_package_is_refused(tmp_path):
-    (tmp_path / "itur.whl").write_bytes(b"PK not really")
-    with pytest.raises(OperatorError):
-        grid.extract(tmp_path / "itur.whl", quiet)
-
-
 def test_interrupted_write_leaves_the_old_grid_and_no_other_file(tmp_path, monkeypatch):
     write_grid(tmp_path)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from location_context.sections.weather import fallback_grid
 from location_context.sections.weather.climate.layout import CELL_FIELDS, UNKNOWN, Grid, Packed
 from location_context.settings.data_dir import TERRAIN_FILE
 
@@ -19,12 +20,7 @@ PER_DEGREE = 12
 
 def read(data_dir: Path) -> Packed | None:
     """Return the terrain, mapped into memory; None if the file is missing or has another shape."""
-    try:
-        terrain = np.load(data_dir / TERRAIN_FILE, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return None
-    is_whole = terrain.shape == SHAPE and terrain.dtype == np.int16
-    return np.asarray(terrain) if is_whole else None
+    return fallback_grid.read(data_dir / TERRAIN_FILE, SHAPE)
 
 
 def describe(terrain: Packed | None, grid: Grid) -> Packed:
