@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import msgspec
@@ -147,14 +146,9 @@ def plausible(names: tuple[str, ...], values: Floats) -> Floats:
     A value is implausible if it is outside the limits of its field. `values` has a row for each
     field in `names`.
     """
-    low, high = _limits(names)
+    low, high = np.array([FIELDS[name][:2] for name in names]).T[..., None]
     with np.errstate(invalid="ignore"):
         return np.where((values >= low) & (values <= high), values, np.nan)
-
-
-@lru_cache(maxsize=64)
-def _limits(names: tuple[str, ...]) -> Floats:
-    return np.array([FIELDS[name][:2] for name in names]).T[..., None]
 
 
 def condition_of(code: float) -> Condition | None:

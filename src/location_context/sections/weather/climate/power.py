@@ -19,7 +19,6 @@ from location_context.sections.weather.climate.sources import ClimateSource, ope
 from location_context.sections.weather.providers import base
 from location_context.sections.weather.providers.nasa_power import (
     FOR_CODES,
-    MISSING_BELOW,
     TABLE,
     NasaPower,
     code_without,
@@ -84,7 +83,6 @@ class Power(ClimateSource):
             factor, offset = base.UNITS[native.unit]
             read = self._dataset[native.path].isel(window).transpose("lat", "lon", "time").values
             column = read.reshape(len(values), -1).astype(float)
-            column[~(column > MISSING_BELOW)] = np.nan
             values[:, ROW[name], known] = records.plausible((name,), column * factor + offset)
         if "weather_code" in self.fields:
             columns = {name: values[:, ROW[name]] for name in FOR_CODES}

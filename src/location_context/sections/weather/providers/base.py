@@ -10,8 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import lru_cache
-from itertools import chain
 from typing import Any, NamedTuple, Self, TypeGuard
 
 import msgspec
@@ -29,7 +27,6 @@ FORECAST_DEGREES = 0.1  # the grid of the finer models that a forecast combines
 MAX_DAYS = 6000  # in one response: ten years with their pads are 3,700
 MAX_NUMBER = 1e9  # a JSON integer may have 400 digits
 LOWEST, HIGHEST = -430, 9000  # m: the shore of the Dead Sea, and above Mount Everest
-_NUMBERS = list[float | None]  # types that become an array without conversion
 
 # Factor and offset that convert a provider's value into our unit.
 UNITS: Mapping[str, tuple[float, float]] = {
@@ -118,29 +115,15 @@ def read_columns(
         raise ValueError("a column has another number of values than of dates")
     columns = np.full((len(fields), length), np.nan)
     if given:
-        factors, offsets = _scales(tuple(table[name].unit for name in given))
-        numbers = read_numbers(list(chain.from_iterable(given.values())))
-        values = numbers.reshape(len(given), len(dates)) * factors + offsets
+        factors, offsets = np.array([UNITS[table[name].unit] for name in given]).T[..., None]
+        numbers = [
+            [value if is_number(value) else math.nan for value in column]
+            for column in given.values()
+        ]
+        values = np.array(numbers, float) * factors + offsets
         rows, days = [position[name] for name in given], [day - first for day in ordinals]
         columns[np.ix_(rows, days)] = records.plausible(tuple(given), values)
     return date.fromordinal(first), dict(zip(fields, columns, strict=True))
-
-
-@lru_cache(maxsize=64)
-def _scales(units: tuple[str, ...]) -> records.Floats:
-    """Return the factor and the offset that convert values in each of these units to our unit."""
-    return np.array([UNITS[unit] for unit in units]).T[..., None]
-
-
-def read_numbers(values: Sequence[Any]) -> records.Floats:
-    """Return an array of the values; those that are not numbers (`is_number`) are NaN."""
-    try:
-        plain = msgspec.convert(values, _NUMBERS)
-    except msgspec.ValidationError:
-        plain = [value if is_number(value) else None for value in values]
-    numbers = np.fromiter(plain, float, len(plain))  # None is NaN
-    numbers[~(np.abs(numbers) < MAX_NUMBER)] = math.nan
-    return numbers
 
 
 @dataclass(frozen=True)
