@@ -23,7 +23,7 @@ import numpy as np
 
 from location_context.sections.weather import climatology, estimate
 from location_context.sections.weather.calibration import Calibration
-from location_context.sections.weather.climatology import in_year, windows
+from location_context.sections.weather.climatology import windows
 from location_context.sections.weather.providers.nasa_power import NasaPower
 from location_context.sections.weather.records import (
     ARCHIVE_FIELDS,
@@ -120,6 +120,14 @@ class Score:
             "brier_ratio": self.brier / self.raw_brier,
             "days": self.judged,
         }
+
+
+def in_year(day: date, year: int) -> date:
+    """Return the same date in another year; 28 February if that year has no 29th."""
+    try:
+        return day.replace(year=year)
+    except ValueError:
+        return date(year, 2, 28)
 
 
 def judge(series: Series, year: int, month: int, score: Score) -> None:

@@ -14,7 +14,6 @@ from location_context.sections.weather import climatology
 from location_context.sections.weather.climatology import (
     MEMBERSHIP,
     history,
-    in_year,
     last_year,
     missing,
     months_of,
@@ -159,7 +158,7 @@ def test_months_of_a_stay_cover_its_climatology_window_in_every_year(start, days
     stay = Stay(start, start + timedelta(days - 1))
     touched = months_of(stay, year)
     spans = [month_span(*month) for month in touched]
-    first = in_year(stay.start, year) - timedelta(PAD_DAYS)
+    first = weather_climatology.in_year(stay.start, year) - timedelta(PAD_DAYS)
     last = first + timedelta(days - 1 + 2 * PAD_DAYS)
     assert spans[0][0] <= first
     assert spans[-1][1] >= last - timedelta(1)  # a leap day may move the end by one

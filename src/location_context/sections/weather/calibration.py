@@ -20,7 +20,7 @@ the lead grows. The coefficients are in `calibration.json`, fitted by
 """
 
 import math
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Literal, NamedTuple
 
@@ -137,9 +137,11 @@ class Calibration(msgspec.Struct, frozen=True):
     rain: Rain
 
     @staticmethod
+    @cache
     def load() -> "Calibration":
         """Return the coefficients that come with the package; the file is read only once."""
-        return _load()
+        data = files(__package__).joinpath("calibration.json").read_bytes()
+        return msgspec.json.decode(data, type=Calibration)
 
     def temperature(  # noqa: PLR0913, PLR0917  the quantities of one formula
         self,
@@ -177,7 +179,7 @@ class Calibration(msgspec.Struct, frozen=True):
 
         Used where no typical weather of past years is stored. `lead` is the number of days ahead.
         """
-        skill = self._skill(variable)
+        skill: Skill = getattr(self, variable)
         sd = np.full_like(forecast, skill.general_sd)
         weight, spread = self._weight_and_spread(variable, sd, lead, product)
         if (
@@ -226,14 +228,10 @@ class Calibration(msgspec.Struct, frozen=True):
         )
         return p90
 
-    def _skill(self, variable: Variable) -> Skill:
-        skill: Skill = getattr(self, variable)
-        return skill
-
     def _weight_and_spread(
         self, variable: Variable, sd: Floats, lead: Floats, product: Product
     ) -> tuple[Floats, Floats]:
-        skill = self._skill(variable)
+        skill: Skill = getattr(self, variable)
         share = skill.at(lead, self.horizon)
         with np.errstate(divide="ignore", over="ignore"):  # a σ of 0 keeps to the climatology
             noise = np.minimum((skill.noise / sd) ** 2, MOST_NOISE)
@@ -244,12 +242,6 @@ class Calibration(msgspec.Struct, frozen=True):
         weight = share**damped.exponent / (1 + (damped.weight_noise**2 * noise) ** 2)
         explained = share**2 / (1 + damped.spread_noise**2 * noise / 2) ** 2
         return weight, sd * np.sqrt(1 - explained)
-
-
-@lru_cache(maxsize=1)
-def _load() -> Calibration:
-    data = files(__package__).joinpath("calibration.json").read_bytes()
-    return msgspec.json.decode(data, type=Calibration)
 
 
 def _factorial(values: Floats) -> Floats:

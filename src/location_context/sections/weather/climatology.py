@@ -103,12 +103,6 @@ def _windows(rows: Floats) -> Floats:
     return np.moveaxis(sliding_window_view(rows, WIDTH, axis=-1), -3, -2)
 
 
-def _pooled(rows: Floats) -> Floats:
-    """Return the values of the 31 days centred on each date in all years: dates x samples."""
-    windows = _windows(rows)
-    return windows.reshape(len(windows), -1)
-
-
 def quantiles(pooled: Floats, *levels: float) -> list[Floats]:
     """Return the quantiles of the known values in the last axis, an array for each level (0 to 1).
 
@@ -143,7 +137,8 @@ def summarise(values: Floats) -> Columns:
         columns[f"{name}_p10"], columns[f"{name}_p90"] = low[place], high[place]
     rain = values[ROW["precipitation_sum"]]
     columns["precipitation_probability"] = wet_day_probability(rain)
-    [columns["precipitation_sum_p90"]] = quantiles(_pooled(rain), 0.9)
+    pools = _windows(rain)
+    [columns["precipitation_sum_p90"]] = quantiles(pools.reshape(len(pools), -1), 0.9)
     columns["wind_direction_dominant"] = _wind(values)
     columns["weather_code"] = _codes(values[ROW["weather_code"]])
     return columns
@@ -225,14 +220,6 @@ def last_year(today: date) -> int:
     """Return the latest year whose data are complete in the archives."""
     year = today.year - 1
     return year if (today - date(year, 12, 31)).days >= SETTLED_DAYS else year - 1
-
-
-def in_year(day: date, year: int) -> date:
-    """Return the same date in another year; 28 February if that year has no 29th."""
-    try:
-        return day.replace(year=year)
-    except ValueError:
-        return date(year, 2, 28)
 
 
 def months_of(stay: Stay, year: int) -> list[tuple[int, int]]:

@@ -39,7 +39,9 @@ def judge(series: weather_climatology.Series, year: int, score: weather_climatol
     place = [int(climatology.places(Stay(day, day))[0]) for day in days]
     columns = {scale.name: unpacked[place, row] for row, scale in enumerate(scales)}
     truth = np.stack([series.of(day) for day in days], axis=1)
-    raw = np.stack([[series.of(climatology.in_year(day, y)) for y in years] for day in days])
+    raw = np.stack(
+        [[series.of(weather_climatology.in_year(day, y)) for y in years] for day in days]
+    )
     for row, name in enumerate(FIELDS[:2]):
         low, high = columns[f"{name}_p10"], columns[f"{name}_p90"]
         score.inside += int(((truth[row] >= low) & (truth[row] <= high)).sum())
