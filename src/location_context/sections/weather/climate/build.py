@@ -101,13 +101,6 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
-class TileArrays(msgspec.Struct):
-    """The computed arrays of one tile: the statistics and the history of its cells."""
-
-    stats: Packed
-    history: Packed
-
-
 def open_source(name: str, location: str | None) -> ClimateSource:
     """Open the climate source with this entry-point name, at a location.
 
@@ -126,8 +119,8 @@ def _source_of(job: Job) -> ClimateSource:
     return open_source(job.source, job.location)
 
 
-def compute(job: Job, tile: Tile, cells: tuple[int, ...], pause: float) -> TileArrays:
-    """Read a tile from the source, and return the arrays of its wanted cells.
+def compute(job: Job, tile: Tile, cells: tuple[int, ...], pause: float) -> tuple[Packed, Packed]:
+    """Read a tile from the source, and return statistics and history of its wanted cells.
 
     This is the task that a Dask worker runs. `cells` are the indices of the wanted cells in the
     tile. `pause` is the wait in seconds before the source is read; it is not 0 if the tile failed
@@ -139,7 +132,7 @@ def compute(job: Job, tile: Tile, cells: tuple[int, ...], pause: float) -> TileA
     values = source.read(tile, first, last)
     if len(cells) < len(values):
         values = values[list(cells)]
-    return TileArrays(*build_tile(values, first, job.years, source.fields))
+    return build_tile(values, first, job.years, source.fields)
 
 
 def days_of(years: range) -> tuple[date, date]:
@@ -305,7 +298,7 @@ class Build:
             tile = waiting.pop(future.key)
             tries[tile] += 1
             if future.status == "finished":
-                self._write(tile, future.result())
+                self._write(tile, *future.result())
                 progress.done += 1
                 progress.cells += len(self._cells[tile])
                 progress.left -= len(self._cells[tile])
@@ -322,15 +315,15 @@ class Build:
             report(progress)
         return progress
 
-    def _write(self, tile: Tile, result: TileArrays) -> None:
+    def _write(self, tile: Tile, stats: Packed, history: Packed) -> None:
         """Write a tile's arrays into the store's files, then record that the tile is done."""
         first = self._first_slot[tile]
         slots = slice(first, first + len(self._cells[tile]))
-        self.arrays.stats[slots], self.arrays.history[slots] = result.stats, result.history
+        self.arrays.stats[slots], self.arrays.history[slots] = stats, history
         for array in (self.arrays.stats, self.arrays.history):
             assert isinstance(array, np.memmap)
             array.flush()
-        sha256 = sum_of(result.stats, result.history)
+        sha256 = sum_of(stats, history)
         with (self.part / DONE).open("ab") as file:
             file.write(b"\n" + msgspec.json.encode((tile, sha256)))  # a line may be torn
             file.flush()

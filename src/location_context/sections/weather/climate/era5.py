@@ -331,10 +331,9 @@ def open_dataset(location: str) -> Any:
     """
     if "://" in location or Path(location).is_dir():
         return open_zarr(location)
+    xarray = needed("xarray")
     try:
-        return needed("xarray").open_dataset(location, engine="netcdf4", decode_timedelta=False)
-    except OperatorError:
-        raise
+        return xarray.open_dataset(location, engine="netcdf4", decode_timedelta=False)
     except Exception as error:  # whatever a library or a codec raises
         why = f"{type(error).__name__}: {error}"
         raise OperatorError(f"{location} cannot be read as NetCDF: {why}"[:400]) from error

@@ -1,6 +1,6 @@
 """Maps of a climate store for one month: typical highs, wet days, or the range of the highs."""
 
-from calendar import monthrange
+from calendar import month_name, monthrange
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
@@ -11,17 +11,13 @@ import numpy as np
 from location_context.errors import OperatorError
 from location_context.sections.weather import climatology
 from location_context.sections.weather.climate import layout
+from location_context.sections.weather.climate.sources import needed
 from location_context.sections.weather.climate.store import ClimateStore
 from location_context.sections.weather.records import Floats
 from location_context.stay import Stay
 
-MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
 SIZE_INCHES, DOTS_PER_INCH = (12.0, 6.9), 130
 SLOTS_AT_ONCE = 20_000  # 20 MB of a month
-NEEDS_EXTRA = 'A map needs the extra climate: pip install "location-context[climate]"'
 
 
 class Drawn(NamedTuple):
@@ -88,21 +84,15 @@ def draw(store: ClimateStore, month: int, field: str, path: Path) -> None:
     Raises:
         OperatorError: the extra `climate` is not installed, or the file cannot be written.
     """
-    try:
-        from matplotlib import rc_context  # noqa: PLC0415  the extra's, for maps alone
-        from matplotlib.colors import BoundaryNorm  # noqa: PLC0415  likewise
-        from matplotlib.figure import Figure  # noqa: PLC0415  likewise
-    except ImportError:
-        raise OperatorError(NEEDS_EXTRA) from None
     drawn, manifest = FIELDS[field], store.manifest
     grid, values = manifest.grid, month_values(store, month, field)
-    figure = Figure(figsize=SIZE_INCHES, layout="constrained")
+    figure = needed("matplotlib.figure").Figure(figsize=SIZE_INCHES, layout="constrained")
     whole = grid.spans_globe
     axes: Any = figure.add_subplot(projection="mollweide" if whole else None)
     unit = np.radians if whole else np.asarray
     edges_lng = grid.west + (np.arange(grid.columns + 1) - 0.5) * grid.lng_step
     edges_lat = grid.south + (np.arange(grid.rows + 1) - 0.5) * grid.lat_step
-    norm = BoundaryNorm(drawn.levels, 256, extend="both")
+    norm = needed("matplotlib.colors").BoundaryNorm(drawn.levels, 256, extend="both")
     mesh = axes.pcolormesh(
         unit(np.clip(edges_lng, -180, 180) if whole else edges_lng),
         unit(np.clip(edges_lat, -90, 90)),
@@ -114,13 +104,14 @@ def draw(store: ClimateStore, month: int, field: str, path: Path) -> None:
         axes.set_xticklabels([])
     axes.tick_params(labelsize=8, colors="#55626d")
     years = f"{manifest.years[0]} to {manifest.years[1]}"
-    figure.suptitle(f"{drawn.title} · {MONTHS[month - 1]}, {years}", fontsize=15)
+    figure.suptitle(f"{drawn.title} · {month_name[month]}, {years}", fontsize=15)
     bar = figure.colorbar(mesh, ax=axes, orientation="horizontal", shrink=0.7, aspect=45, pad=0.04)
     bar.ax.tick_params(labelsize=9)
     source = f"Data: {manifest.title}, {manifest.model}"
     bar.set_label(source, fontsize=8, color="#55626d", labelpad=6)
+    text_as_text = {"svg.fonttype": "none"}  # not as outlines
     try:
-        with rc_context({"svg.fonttype": "none"}):  # keep text as text, not as outlines
+        with needed("matplotlib").rc_context(text_as_text):
             figure.savefig(path, dpi=DOTS_PER_INCH, facecolor="white")
     except (OSError, ValueError) as error:
         raise OperatorError(f"The map cannot be written to {path}: {error}") from None

@@ -112,10 +112,9 @@ def open_zarr(location: str) -> Any:
         )
     else:
         store = storage.LocalStore(location, read_only=True)
+    xarray = needed("xarray")
     try:
-        return needed("xarray").open_dataset(store, engine="zarr", chunks=None, mask_and_scale=True)
-    except OperatorError:
-        raise
+        return xarray.open_dataset(store, engine="zarr", chunks=None, mask_and_scale=True)
     except Exception as error:  # whatever a store, a codec or a server raises
         raise OperatorError(
             f"{location} cannot be read as Zarr: {type(error).__name__}: {error}"[:400]
