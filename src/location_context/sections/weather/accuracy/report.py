@@ -33,19 +33,14 @@ class Errors(NamedTuple):
 
     Attributes:
         pairs: the number of forecasts that have an observed value.
-        mean, absolute, squared: the means of the errors, of their absolute values and of their
-            squares; NaN if there are no pairs.
+        mean, absolute, rmse: the means of the errors and of their absolute values, and the root of
+            the mean of their squares; NaN if there are no pairs.
     """
 
     pairs: NDArray[np.int_]
     mean: Floats
     absolute: Floats
-    squared: Floats
-
-    @property
-    def rmse(self) -> Floats:
-        root: Floats = np.sqrt(self.squared)
-        return root
+    rmse: Floats
 
 
 def errors(forecast: Floats, observed: Floats) -> Errors:
@@ -58,20 +53,19 @@ def errors(forecast: Floats, observed: Floats) -> Errors:
         np.isfinite(wrong).sum(axis=0),
         _mean(wrong),
         _mean(np.abs(wrong)),
-        _mean(wrong**2),
+        np.sqrt(_mean(wrong**2)),
     )
 
 
-def coverage(low: Floats, high: Floats, observed: Floats) -> tuple[NDArray[np.int_], Floats]:
-    """Return how often the observed value was between `low` and `high`, by days ahead.
+def coverage(low: Floats, high: Floats, observed: Floats) -> Floats:
+    """Return the share (0 to 1) of observed values between `low` and `high`, by days ahead.
 
-    All arguments are arrays of rows x days ahead. The results are the number of pairs without NaN,
-    and the share (0 to 1) of these that was inside.
+    All arguments are arrays of rows x days ahead; pairs with NaN are left out.
     """
     with np.errstate(invalid="ignore"):
         inside = ((low <= observed) & (observed <= high)).astype(float)
     known = np.isfinite(low) & np.isfinite(high) & np.isfinite(observed)
-    return known.sum(axis=0), _mean(np.where(known, inside, np.nan))
+    return _mean(np.where(known, inside, np.nan))
 
 
 def brier(chance: Floats, wet: Floats) -> tuple[NDArray[np.int_], Floats]:
@@ -259,10 +253,9 @@ def _temperature_scores(
     best = errors(given[name], observed)
     issued = errors(given[f"issued_{name}"], observed)
     typical = errors(given[f"typical_{name}"], observed)
-    _, inside = coverage(given[f"{name}_p10"], given[f"{name}_p90"], observed)
     columns = {
         "pairs": best.pairs,
-        "coverage": inside,
+        "coverage": coverage(given[f"{name}_p10"], given[f"{name}_p90"], observed),
         "mean_error": best.mean,
         "mae": best.absolute,
         "rmse": best.rmse,

@@ -11,6 +11,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from itertools import groupby
 
 import numpy as np
 import structlog
@@ -246,8 +247,6 @@ class Recorder:
 
 def by_month(stay: Stay) -> Iterator[Stay]:
     """Split a stay by calendar months: yield the part that lies in each month."""
-    first = stay.start
-    while first <= stay.end:
-        after = date(first.year + first.month // 12, first.month % 12 + 1, 1)
-        yield Stay(first, min(stay.end, after - timedelta(1)))
-        first = after
+    for _, dates in groupby(stay.dates(), lambda day: (day.year, day.month)):
+        days = list(dates)
+        yield Stay(days[0], days[-1])

@@ -27,14 +27,13 @@ from location_context.sections.weather.records import (
     copy_days,
     month_span,
 )
-from location_context.sections.weather.retrieval.archives import Archives
+from location_context.sections.weather.retrieval.archives import Archives, has_spare_budget
 from location_context.stay import Clock
 
 LAG_DAYS = 6
 FETCH_EVERY = timedelta(days=5)
 RETRY_AFTER = timedelta(days=1)  # after a failure of the archive
 GIVE_UP_DAYS = 30
-BUSY_SHARE = 0.5  # spent of a window of the budget: the rest is for guests
 OBSERVED = [ROW["temperature_max"], ROW["temperature_min"], ROW["precipitation_sum"]]
 
 
@@ -120,9 +119,7 @@ class Verification:
             StorageError: the store cannot be read.
         """
         archive = self.archive
-        if archive is None or not archive.client.available:
-            return False
-        if archive.client.host.budget.spent_share() > BUSY_SHARE:
+        if archive is None or not has_spare_budget(archive):
             return False
         now = self._clock()
         latest_first = sorted(cells.items(), key=lambda item: item[1].last, reverse=True)

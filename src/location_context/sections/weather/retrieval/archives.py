@@ -321,7 +321,8 @@ class Prefetch:
             A future that is done once the fetch has succeeded or failed; None if the queue, the
             budget or a recent fetch of the cell forbids a new fetch.
         """
-        archive = next(filter(_may_prefetch, self._archives.queries(query)), None)
+        archives = self._archives.queries(query)
+        archive = next((one for one in archives if has_spare_budget(one.provider)), None)
         if archive is None:
             return None
         wanted = climatology.months_to_horizon(query.dates, archive.today)
@@ -347,7 +348,7 @@ class Prefetch:
 
     async def _fetch(self, archive: ArchiveQuery, wanted: Sequence[YearMonth]) -> timedelta:
         """Fetch those wanted months that are missing; return the wait before the next try."""
-        if not _may_prefetch(archive):
+        if not has_spare_budget(archive.provider):
             return AGAIN_AFTER_REFUSAL
         try:
             if await self._archives.load(archive.query) is not None:
@@ -370,9 +371,9 @@ class Prefetch:
         await self._fetches.close()
 
 
-def _may_prefetch(archive: ArchiveQuery) -> bool:
+def has_spare_budget(provider: ArchiveProvider) -> bool:
     """Return True if the provider can be called and at most half of its budget is spent."""
-    client = archive.provider.client
+    client = provider.client
     return client.available and client.host.budget.spent_share() <= BUDGET_SHARE
 
 
@@ -434,7 +435,9 @@ class ArchiveBuilder:
                 months = await self.archive.fetch_months(cell, missing, today, public=False)
             except errors.ProviderBackoff as backoff:
                 self.say(f"Waiting: {backoff.message}")
-                await self.pause(self._seconds(backoff))
+                until = backoff.until
+                left = (until - self.clock()).total_seconds() if until else PAUSE_SECONDS
+                await self.pause(max(1.0, left))
             except errors.ProviderError as error:
                 attempts += 1
                 self.say(error.message)
@@ -451,11 +454,6 @@ class ArchiveBuilder:
                 await self.repository.flush()
                 return True
         return False
-
-    def _seconds(self, backoff: errors.ProviderBackoff) -> float:
-        if backoff.until is None:
-            return PAUSE_SECONDS
-        return max(1.0, (backoff.until - self.clock()).total_seconds())
 
 
 def all_months(today: date) -> list[YearMonth]:
