@@ -106,7 +106,9 @@ def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: date
     `whole` is the answer for the whole stay. If the stay extends beyond the forecast horizon,
     `near` is the answer for its part within the horizon, else None.
     """
-    shown = _Days(whole, _straddling(whole, near), fmt)
+    if whole.mode == "forecast" or (near and near.mode == "climatology"):
+        near = None  # all days are of the same kind
+    shown = _Days(whole, near, fmt)
     today = now.astimezone(ZoneInfo(whole.point.timezone)).date()
     found = dangers(shown.forecast, today, whole.units, fmt)
     return Card(
@@ -134,7 +136,12 @@ class _Days:
 
     @cached_property
     def parts(self) -> list[tuple[str, list[Day]]]:
-        return _parts(self.whole, self.near)
+        """The stay's parts in order: pairs of a kind (`forecast` or `typical`) and its days."""
+        whole, near = self.whole, self.near
+        if near is None:
+            return [("forecast" if whole.mode == "forecast" else "typical", whole.days)]
+        far = [day for day in whole.days if day.date > near.stay.end]
+        return [("forecast", near.days), ("typical", far)]
 
     @property
     def all(self) -> list[Day]:
@@ -481,24 +488,6 @@ def _kind(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
     if whole.basis.kind == "monthly_mean" or not years:
         return fmt.gettext("Monthly average")
     return fmt.gettext("Typical · {years}").format(years=fmt.years(years))
-
-
-def _straddling(whole: WeatherBody, near: WeatherBody | None) -> WeatherBody | None:
-    """Return `near` if the stay is partly forecast and partly typical, else None."""
-    return near if near and near.mode == "forecast" and whole.mode == "climatology" else None
-
-
-def _parts(whole: WeatherBody, near: WeatherBody | None) -> list[tuple[str, list[Day]]]:
-    """Return the stay's parts in order: pairs of a kind (`forecast` or `typical`) and its days.
-
-    There are two parts if `near`, the forecast for the first part, is not None.
-    """
-    if near is None:
-        kind = "forecast" if whole.mode == "forecast" else "typical"
-        return [(kind, list(whole.days))]
-    last = near.stay.end
-    far = [day for day in whole.days if day.date > last]
-    return [("forecast", list(near.days)), ("typical", far)]
 
 
 def stale_note(body: WeatherBody, fmt: Formatter) -> str:
