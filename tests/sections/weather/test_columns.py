@@ -3,10 +3,9 @@
 import math
 from datetime import date, timedelta
 
-import msgspec
 import numpy as np
 import pytest
-from hypothesis import example, given, reject
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from location_context.sections.weather.providers.base import UNITS, Native, is_number, read_columns
@@ -59,19 +58,6 @@ def test_reading_a_whole_column_equals_reading_each_value_alone(given_columns):
             expected[place] = value_of(name, value)
         np.testing.assert_array_equal(got, expected)
         assert np.array_equal(np.signbit(got), np.signbit(expected))
-
-
-@given(st.lists(values, min_size=1, max_size=9))
-def test_numbers_of_json_are_read_like_python_numbers(column):
-    try:
-        text = msgspec.json.encode(column)
-    except (OverflowError, msgspec.MsgspecError):
-        reject()  # too few that can be written would fail
-    decoded = msgspec.json.decode(text)
-    dates = [FIRST + timedelta(n) for n in range(len(column))]
-    _, read = read_columns({"code": decoded}, dates, TABLE, ["weather_code"])
-    expected = [value_of("weather_code", value) for value in decoded]
-    np.testing.assert_array_equal(read["weather_code"], expected)
 
 
 @pytest.mark.parametrize(
