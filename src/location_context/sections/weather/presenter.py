@@ -110,24 +110,22 @@ class Presenter:
         return contract.foremost((self._series.degraded_reason, self._reason))
 
     def _days(self) -> list[Day]:
-        shown = {name: self._converted(name, self._columns[name]) for name in _COLUMNS}
-        codes = self._columns["weather_code"]
-        del shown["weather_code"]  # a code is shown only if a condition belongs to it
+        names = [name for name in _COLUMNS if name != "weather_code"]
+        rows, codes = self._rows(self._columns, names, 0.0), self._columns["weather_code"]
         issued, typical = self._issued(), self._typical()
         language = self._query.language
         days = []
         for place, day in enumerate(self._stay.dates()):
             condition = records.condition_of(codes[place])
-            values = {name: column[place] for name, column in shown.items()}
             days.append(
                 Day(
                     date=day,
                     condition=condition,
-                    weather_code=int(codes[place]) if condition else None,
+                    weather_code=int(codes[place]) if condition else None,  # else none to show
                     summary=condition_text(condition, language) if condition else None,
                     issued=issued[place],
                     typical=typical[place],
-                    **values,
+                    **rows[place],
                 )
             )
         return days
@@ -155,12 +153,12 @@ class Presenter:
         `columns` has the values of the fields in `names`. `kelvin` is added to correct temperatures
         to the point's elevation.
         """
-        shown = [self._converted(name, _corrected(name, columns[name], kelvin)) for name in names]
+        shown = []
+        for name in names:
+            convert: Convert = getattr(self._measure, _field(name).measure)
+            values = _corrected(name, columns[name], kelvin)
+            shown.append([convert(value) for value in values.tolist()])
         return [dict(zip(names, row, strict=True)) for row in zip(*shown, strict=True)]
-
-    def _converted(self, name: str, values: Floats) -> list[float | None]:
-        convert: Convert = getattr(self._measure, _field(name).measure)
-        return [convert(value) for value in values.tolist()]
 
     def _summary(self) -> Summary:
         measure = self._measure
