@@ -111,7 +111,8 @@ class Presenter:
 
     def _days(self) -> list[Day]:
         names = [name for name in _COLUMNS if name != "weather_code"]
-        rows, codes = self._rows(self._columns, names, 0.0), self._columns["weather_code"]
+        rows = self._rows(self._columns, names, 0.0)
+        codes = self._columns["weather_code"]  # shown only if a condition belongs to it
         issued, typical = self._issued(), self._typical()
         language = self._query.language
         days = []
@@ -121,7 +122,7 @@ class Presenter:
                 Day(
                     date=day,
                     condition=condition,
-                    weather_code=int(codes[place]) if condition else None,  # else none to show
+                    weather_code=int(codes[place]) if condition else None,
                     summary=condition_text(condition, language) if condition else None,
                     issued=issued[place],
                     typical=typical[place],

@@ -11,10 +11,12 @@ import pytest
 
 from location_context.errors import StorageError
 from location_context.sections.weather.accuracy.report import make_report
-from location_context.sections.weather.accuracy.verification import OBSERVED, months_around
+from location_context.sections.weather.accuracy.verification import OBSERVED
+from location_context.sections.weather.climatology import months_of
 from location_context.sections.weather.providers.base import months_from
 from location_context.sections.weather.records import ARCHIVE_FIELDS, Grid, MonthRow
 from location_context.settings import Settings
+from location_context.stay import Stay
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlAccuracyStore, SqlClimateStore
 from tests.moved_clock import NOON, MovedClock
@@ -70,7 +72,8 @@ def stored_scores(folder: Path) -> Settings:
                 count = days.values.shape[1]
                 block = np.full((len(ARCHIVE_FIELDS), count), np.nan)
                 block[OBSERVED] = days.values
-                wanted = months_around(days.first, days.first + timedelta(count - 1))
+                stay = Stay(days.first, days.first + timedelta(count - 1))
+                wanted = months_of(stay, stay.start.year)
                 grid = Grid(0.0, 0.0, days.elevation)
                 months = months_from(wanted, [(days.first, block)], grid, NOON)
                 packed = [MonthRow.pack(SOURCE, key, month) for month in months]

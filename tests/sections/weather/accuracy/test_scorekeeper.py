@@ -1,7 +1,6 @@
 """The scorekeeper stores forecasts, verifies them, and fails without any effect on answers."""
 
 import asyncio
-import itertools
 from datetime import date, timedelta
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 
 from location_context.sections.weather.accuracy import scorekeeper
 from location_context.sections.weather.accuracy.records import unpack_forecasts
-from location_context.sections.weather.accuracy.verification import ObservedDays, months_around
+from location_context.sections.weather.accuracy.verification import ObservedDays
 from location_context.sections.weather.records import ARCHIVE_FIELDS, Cell, Grid, Month, month_span
 from location_context.storage.datasets import SqlAccuracyStore
 from tests.fakes.failing_store import FailingStore
@@ -204,18 +203,6 @@ async def test_forecast_to_be_scored_is_computed_after_the_answer(sqlite_scoring
     assert not worked
     await scoring.keeper.flush()
     assert worked
-
-
-def test_months_requested_for_verification_cover_the_days_needed_and_few_others(clock):
-    for ahead, length in itertools.product(range(0, 400, 3), (1, 10, 31, 120)):
-        first = clock().date() + timedelta(ahead)
-        last = first + timedelta(length - 1)
-        spans = [month_span(*month) for month in months_around(first, last)]
-        assert spans[0][0] <= first
-        assert last <= spans[-1][1]
-        for before, after in itertools.pairwise(spans):
-            assert after[0] <= before[1] + timedelta(1)
-        assert len(spans) <= 1 + length // 30
 
 
 def test_gap_in_newer_archive_data_does_not_erase_known_days(clock):

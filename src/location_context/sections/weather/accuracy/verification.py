@@ -16,6 +16,7 @@ import structlog
 
 from location_context import errors
 from location_context.point import Point
+from location_context.sections.weather import climatology
 from location_context.sections.weather.accuracy.records import LEADS, RETENTION_DAYS, CellExtent
 from location_context.sections.weather.providers.base import ArchiveProvider
 from location_context.sections.weather.records import (
@@ -23,12 +24,10 @@ from location_context.sections.weather.records import (
     Cell,
     Floats,
     Month,
-    YearMonth,
     copy_days,
-    month_span,
 )
 from location_context.sections.weather.retrieval.archives import Archives, has_spare_budget
-from location_context.stay import Clock
+from location_context.stay import Clock, Stay
 
 LAG_DAYS = 6
 FETCH_EVERY = timedelta(days=5)
@@ -158,7 +157,8 @@ class Verification:
         return [first + timedelta(int(n)) for n in np.flatnonzero(~np.isfinite(high + low))]
 
     async def _fetch(self, archive: ArchiveProvider, cell: Cell, unknown: Sequence[date]) -> None:
-        now, wanted = self._clock(), months_around(unknown[0], unknown[-1])
+        now = self._clock()
+        wanted = climatology.months_of(Stay(unknown[0], unknown[-1]), unknown[0].year)
         try:
             months = await archive.fetch_months(cell, wanted, now.date(), public=False)
         except errors.ProviderError as error:
@@ -168,23 +168,6 @@ class Verification:
             self._next_at[cell.key] = now + FETCH_EVERY
             self._repository.put(archive.source, cell.key, months)
             await self._repository.flush()
-
-
-def months_around(first: date, last: date) -> list[YearMonth]:
-    """Return the fewest months to fetch so that they cover all days from `first` to `last`.
-
-    A fetched month also contains the 15 days before it and the 15 days after it.
-    """
-    wanted: list[YearMonth] = []
-    day = first
-    while day <= last:
-        month = (day.year, day.month)
-        after = (day.year + day.month // 12, day.month % 12 + 1)
-        if month_span(*after)[0] <= day:  # fewer days that are not needed
-            month = after
-        wanted.append(month)
-        day = month_span(*month)[1] + timedelta(1)
-    return wanted
 
 
 def archive_cell(archive: ArchiveProvider, key: str) -> Cell:
