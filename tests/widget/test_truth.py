@@ -368,7 +368,7 @@ def test_shown_typical_day_is_the_mean_of_the_climatology_days(stays):
         seen += 1
         days, count = one.days, len(one.days)
         highs = [day.temperature_max for day in days]
-        assert abs(degrees(view.high)[0] - sum(highs) / count) <= 0.5 + 1e-6
+        assert abs(degrees(view.row.high)[0] - sum(highs) / count) <= 0.5 + 1e-6
         ends = [
             sum(getattr(day, name) for day in days) / count
             for name in ("temperature_max_p10", "temperature_max_p90")

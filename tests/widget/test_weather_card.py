@@ -139,7 +139,7 @@ def test_monthly_average_shows_no_daily_values(gazetteer):
     card = weather_card.card(monthly, None, WORDS, NOW)
     assert card.timeline.badge == "Monthly average"
     assert card.facts[0].caption == "on average, day and night"
-    assert (card.view.low, card.view.range, card.view.span) == ("", "", None)
+    assert (card.view.row.low, card.view.range, card.view.row.span) == ("", "", None)
     assert card.folds == []
 
 

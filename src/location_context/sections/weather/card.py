@@ -374,11 +374,8 @@ class _Days:
             hours = fmt.ngettext("{hours} hour", "{hours} hours", round(sun))
             facts.append((hours.format(hours=fmt.number(round(sun))), fmt.gettext("of sun a day")))
         return TypicalDay(
-            spoken=row.spoken,
-            low=row.low,
-            high=row.high,
+            row=row,
             range=text.format(range=fmt.temperatures(*tenths)) if tenths else "",
-            span=row.span,
             drops=None if chance is None else round(chance / 10),
             facts=facts,
         )
@@ -424,18 +421,13 @@ class TypicalDay:
     """One typical day of the stay, which the template shows in place of a row for each day.
 
     Attributes:
-        spoken: the content as one sentence for screen readers.
-        span: the positions on the temperature scale, in percent, at which the bar and its faded
-            part begin and end; None if unknown.
+        row: the mean values of all days.
         drops: the number of wet days in ten, drawn as full drops; None if unknown.
         facts: pairs of a number and its meaning.
     """
 
-    spoken: str
-    low: str
-    high: str
+    row: Row
     range: str
-    span: tuple[float, ...] | None
     drops: int | None
     facts: Sequence[tuple[str, str]]
 
