@@ -98,9 +98,6 @@ class Progress:
         return self.left / self.cells_a_second if self.cells else None
 
 
-Report = Callable[[Progress], None]
-
-
 def open_source(name: str, location: str | None) -> ClimateSource:
     """Open the climate source with this entry-point name, at a location.
 
@@ -262,7 +259,7 @@ class Build:
             found[tile] = sha256
         return found
 
-    def run(self, client: Any, report: Report) -> Progress:
+    def run(self, client: Any, report: Callable[[Progress], None]) -> Progress:
         """Build all tiles that are not done yet, and return the progress.
 
         A tile that fails three times is skipped.

@@ -252,12 +252,15 @@ class ArchiveQuery:
     async def _gather(self, years: Sequence[int], deadline: Deadline | None) -> bool:
         """Load the stay's months of these years from memory or store, and fetch missing months.
 
-        If `deadline` is None, nothing is fetched; return False if months are missing then.
+        If the stay begins within the forecast horizon, the same call fetches all further months
+        that forecasts in the cell need. If `deadline` is None, nothing is fetched; return False if
+        months are missing then.
         """
         wanted = [month for year in years for month in climatology.months_of(self.stay, year)]
         repository, source = self._archives.repository, self.provider.source
-        along = self._months_along() if deadline is not None else []
-        of_all = [*wanted, *along]
+        of_all = list(wanted)
+        if deadline is not None and self.stay.start <= horizon(self.today):
+            of_all += climatology.months_to_horizon(self.stay, self.today)
         self._months |= await repository.get(source, self.cell.key, of_all)
         absent = [month for month in wanted if month not in self._months]
         if absent and deadline is not None:
@@ -265,14 +268,6 @@ class ArchiveQuery:
             await self._archives.fetch_months(self, missing, deadline)
             self._months |= await repository.get(source, self.cell.key, absent)
         return not absent or deadline is not None
-
-    def _months_along(self) -> list[YearMonth]:
-        """Return further months that forecasts in the cell need, to fetch them in the same call.
-
-        The list is empty if the stay begins after the forecast horizon.
-        """
-        is_near = self.stay.start <= horizon(self.today)
-        return climatology.months_to_horizon(self.stay, self.today) if is_near else []
 
     def _holds(self, year: int) -> bool:
         return all(month in self._months for month in climatology.months_of(self.stay, year))
