@@ -73,21 +73,19 @@ def given_columns(series: WeatherSeries, kelvin: float) -> Columns:
             elevation.
     """
     given, issued = series.columns, series.issued or series.columns
-    typical = series.typical.columns if series.typical is not None else {}
-    columns = {"issued_chance": issued.get(CHANCE), "chance": given.get(CHANCE)}
-    columns["typical_chance"] = typical.get(CHANCE)
+    unknown = np.full(len(given[CHANCE]), np.nan)
+    columns = dict.fromkeys(FORECAST_COLUMNS, unknown)
+    columns |= {"issued_chance": issued[CHANCE], "chance": given[CHANCE]}
     for short in ("max", "min"):
         name = f"temperature_{short}"
-        columns[short], columns[f"issued_{short}"] = given.get(name), issued.get(name)
+        columns |= {f"issued_{short}": issued[name], short: given[name]}
         for end in ("p10", "p90"):
-            columns[f"{short}_{end}"] = given.get(f"{name}_{end}")
-        if name in typical:
-            columns[f"typical_{short}"] = typical[name] + kelvin
-    unknown = np.full(len(given["temperature_max"]), np.nan)
-    return {
-        name: unknown if (values := columns.get(name)) is None else values
-        for name in FORECAST_COLUMNS
-    }
+            columns[f"{short}_{end}"] = given.get(f"{name}_{end}", unknown)
+        if series.typical is not None:
+            columns[f"typical_{short}"] = series.typical.columns[name] + kelvin
+    if series.typical is not None:
+        columns["typical_chance"] = series.typical.columns[CHANCE]
+    return columns
 
 
 def unpack_forecasts(rows: Sequence[ForecastRow]) -> Mapping[str, Floats]:

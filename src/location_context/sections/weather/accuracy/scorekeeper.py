@@ -61,7 +61,7 @@ class Scorekeeper:
         self._store = store
         self._clock = clock
         self._verification = Verification(archives, clock)
-        self._cells: dict[str, CellExtent] | None = None  # those with a place, once read
+        self._cells: dict[str, date] | None = None  # with a place: their last day of issue
         self._seen: LRUCache[FirstForecast, bool] = LRUCache(MAX_REMEMBERED)
         self._waiting: dict[FirstForecast, tuple[float | None, GetColumns]] = {}
         self._writes = WriteBehind(self._write)
@@ -100,18 +100,16 @@ class Scorekeeper:
         """
         if self._cells is None:
             try:
-                self._cells = await self._store.cells()
+                extents = await self._store.cells()
             except StorageError as error:
                 structlog.get_logger().warning("score_not_read", why=error.message)
                 return False
-        extent = self._cells.get(cell)
-        if extent is None:
-            taken = sum(one.last >= today - timedelta(IDLE_DAYS) for one in self._cells.values())
+            self._cells = {key: one.last for key, one in extents.items()}
+        if cell not in self._cells:
+            taken = sum(last >= today - timedelta(IDLE_DAYS) for last in self._cells.values())
             if taken >= SCORED_CELLS:
                 return False
-            extent = CellExtent(today, today, 0)
-        last = max(extent.last, today)
-        self._cells[cell] = CellExtent(extent.first, last, extent.rows + 1)
+        self._cells[cell] = today
         return True
 
     async def _write(self) -> bool:
@@ -193,8 +191,9 @@ class Scorekeeper:
         ranked = sorted(cells, key=lambda key: (cells[key].last >= idle, cells[key].rows))
         dropped = ranked[:-SCORED_CELLS]
         await self._store.prune(oldest, dropped)
-        self._cells = {key: cells[key] for key in ranked[len(dropped) :]}
-        return self._cells
+        kept = {key: cells[key] for key in ranked[len(dropped) :]}
+        self._cells = {key: one.last for key, one in kept.items()}
+        return kept
 
     async def flush(self) -> None:
         """Write the recorded forecasts to the store now; a failure is only logged."""
