@@ -51,15 +51,13 @@ class Presenter:
         series: WeatherSeries,
         elevation: float | None,
         today: date,
-        degraded_reason: DegradedReason | None = None,
     ) -> None:
-        """Set the input; `degraded_reason` is the reason why a needed elevation is missing."""
+        """Set the input; `elevation` is the point's in m, None if unknown."""
         self._query = query
         self._stay = query.dates
         self._series = series
         self._elevation = elevation
         self._today = today
-        self._reason = degraded_reason
         self._measure = Measure(query.units)
         self._kelvin = series.grid.correction(elevation) if series.grid else None
         unknown = np.full(self._stay.days, math.nan)  # values that a provider lacks are null
@@ -107,7 +105,7 @@ class Presenter:
             return "forecast_unavailable"
         if self._series.kind == "monthly_mean":
             return "archive_unavailable"
-        return contract.foremost((self._series.degraded_reason, self._reason))
+        return self._series.degraded_reason
 
     def _days(self) -> list[Day]:
         names = [name for name in _COLUMNS if name != "weather_code"]

@@ -122,8 +122,9 @@ class Weather(section.Section[WeatherBody]):
         if found is None:
             sentence = "No weather provider answered, and no fallback grid is there."
             raise UpstreamUnavailable(sentence, 30)
-        series = self._estimator.estimate(query, found.series, found.elevation)
-        body = Presenter(query, series, found.elevation, today, found.reason).body()
+        chosen, elevation = found
+        series = self._estimator.estimate(query, chosen, elevation)
+        body = Presenter(query, series, elevation, today).body()
         lasts = contract.lasts(body.degraded_reason, stale=body.stale)
         fresh_until = self._fresh_until(query, series, lasts=lasts)
         return contract.SectionResult(body, fresh_until, awaits=self._prefetched(query, series))

@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -23,7 +23,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from location_context.errors import ProviderError
-from location_context.sections.contract import DegradedReason, Query, degraded_by
+from location_context.sections.contract import DegradedReason, Query, degraded_by, foremost
 from location_context.sections.section import SectionContext
 from location_context.sections.weather.climate.store import ClimateStores
 from location_context.sections.weather.fallback_grid import FallbackGrid
@@ -144,7 +144,7 @@ class Forecasts:
             return forecast
 
         entry = await self.cache.get_fresh(key, fetch, deadline, public=public)
-        return self._series(provider, query, entry.value, stale=False)
+        return self._series(provider, query, entry.value)
 
     async def _stale(self, provider: ForecastProvider, query: Query) -> WeatherSeries | None:
         """Return a provider's cached forecast of the stay, even if it is no longer fresh.
@@ -152,14 +152,15 @@ class Forecasts:
         None if none is cached, or if it ends too early for the stay.
         """
         entry = self.cache.peek(self._key(provider, query))
-        return None if entry is None else self._series(provider, query, entry.value, stale=True)
+        series = self._series(provider, query, entry.value) if entry else None
+        return replace(series, stale=True) if series else None
 
     def _series(
-        self, provider: ForecastProvider, query: Query, forecast: Forecast, *, stale: bool
+        self, provider: ForecastProvider, query: Query, forecast: Forecast
     ) -> WeatherSeries | None:
         """Return a provider's forecast for the stay's dates; None if it ends too early."""
         stay, now = query.dates, self.clock()
-        series = self.part_of(provider, query, forecast, stale=stale)
+        series = self.part_of(provider, query, forecast)
         columns = series.columns
         known = np.isfinite(columns["temperature_max"]) & np.isfinite(columns["temperature_min"])
         if not known.any():
@@ -171,7 +172,7 @@ class Forecasts:
         return series
 
     def part_of(
-        self, provider: ForecastProvider, query: Query, forecast: Forecast, *, stale: bool = False
+        self, provider: ForecastProvider, query: Query, forecast: Forecast
     ) -> WeatherSeries:
         """Return a provider's forecast for the stay's dates, NaN where it has no values."""
         return WeatherSeries(
@@ -185,7 +186,6 @@ class Forecasts:
             issued_at=forecast.issued_at,
             grid=forecast.grid,
             product=provider.product,
-            stale=stale,
         )
 
 
@@ -203,21 +203,6 @@ def _fresh_until(key: Key, forecast: Forecast, fetched_at: datetime) -> datetime
 def _unpack(data: bytes) -> tuple[Forecast, datetime]:
     forecast = Forecast.unpack(data)
     return forecast, forecast.fetched_at
-
-
-@dataclass(frozen=True)
-class Found:
-    """The best available weather for a stay, with the point's elevation.
-
-    Attributes:
-        series: the weather from the chosen source.
-        elevation: the point's elevation in m; None if it is not known.
-        reason: the reason why a needed elevation is not known; None if it is known or not needed.
-    """
-
-    series: WeatherSeries
-    elevation: float | None
-    reason: DegradedReason | None
 
 
 class Sources:
@@ -252,13 +237,20 @@ class Sources:
         self.clients.insert(1, self.elevations.client)  # next to the forecast of the same server
         self.clients += [provider.client for provider in archive_providers]
 
-    async def fetch(self, query: Query, deadline: Deadline) -> Found | None:
-        """Return the best weather available by the deadline, with the point's elevation.
+    async def fetch(
+        self, query: Query, deadline: Deadline
+    ) -> tuple[WeatherSeries, float | None] | None:
+        """Return the best weather available by the deadline, and the point's elevation in m.
 
-        None if no source has any weather.
+        The elevation is None if it is not known; if it is needed, the `degraded_reason` of the
+        weather says why. Return None if no source has any weather.
         """
         series = await self._choose(query, deadline)
-        return Found(series, *await self._elevation(query, series, deadline)) if series else None
+        if series is None:
+            return None
+        elevation, missing = await self._elevation(query, series, deadline)
+        reason = foremost((series.degraded_reason, missing))
+        return replace(series, degraded_reason=reason), elevation
 
     async def _choose(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
         """Return the weather from the best source that answers by the deadline, else None."""
