@@ -55,12 +55,6 @@ async def test_variables_that_the_self_hosted_server_did_not_sync_are_null(weath
     assert all(day.precipitation_probability is None for day in body.days)
 
 
-async def test_rain_that_was_not_synced_is_unknown_and_not_dry(weather, own):
-    weather.open_meteo.unsynced = {"precipitation_sum", "precipitation_hours"}
-    body = (await weather.read(query(NEAR), section=own)).body
-    assert {(day.precipitation_sum, day.precipitation_hours) for day in body.days} == {(None, None)}
-
-
 async def test_met_norway_alone_answers_without_being_degraded(weather, build_section):
     section = build_section(open_meteo_forecast_url="", open_meteo_archive_url="")
     body = (await weather.read(query(NEAR), section=section)).body

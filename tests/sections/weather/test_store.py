@@ -86,14 +86,6 @@ async def test_archive_month_of_random_values_takes_at_most_2150_bytes_in_sqlite
     assert (path.stat().st_size - before) / len(rows) <= 2150
 
 
-async def test_month_fetched_again_replaces_the_old_one(database):
-    store = SqlClimateStore(database)
-    for value in (1.0, 2.0):
-        await store.save([MonthRow.pack("a", "cell", month(2020, 2, value))])
-    (row,) = await store.load("a", "cell", [2])
-    assert row.unpack().values[1, 1] == 2.0
-
-
 async def test_stored_month_count_is_correct_after_adding_renewing_and_deleting(database):
     store, later = SqlClimateStore(database), datetime(2026, 11, 22, 12, tzinfo=UTC)
     assert await store.extent() == (0, None)
