@@ -116,7 +116,7 @@ class OpenMeteoClient:
         try:
             return await self._client.get_json(
                 {**place, "daily": self._daily, "timezone": zone, **more},
-                lambda body: parse(_checked(body)),
+                parse,
                 headers=self._headers,
                 units=weight(self._daily.count(",") + 1, days),
                 public=public,
@@ -129,28 +129,11 @@ class OpenMeteoClient:
         return await self.get(cell, more, parse, days, public=public)
 
 
-def _checked(body: Any) -> Any:
-    """Return the body unchanged, or raise ProviderResponseInvalid if it reports an error.
-
-    If Open-Meteo notices an error late, the status of its answer is still 200.
-    """
-    if isinstance(body, dict) and body.get("error"):
-        raise ProviderResponseInvalid(NAME, "answered with an error")
-    return body
-
-
 def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Columns]:
-    """Return the first date in an answer, and the daily values of each field from that date on.
-
-    Raises:
-        ProviderResponseInvalid: dates or columns are not as expected.
-    """
-    try:
-        block = body["daily"]
-        dates = [date.fromisoformat(day) for day in block["time"]]
-        first, columns = read_columns(block, dates, TABLE, fields)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise ProviderResponseInvalid(NAME, "the answer does not have days and columns") from None
+    """Return the first date in an answer, and the daily values of each field from that date on."""
+    block = body["daily"]
+    dates = [date.fromisoformat(day) for day in block["time"]]
+    first, columns = read_columns(block, dates, TABLE, fields)
     # Open-Meteo sends 0, not null, where it has no precipitation data
     columns["precipitation_hours"][np.isnan(columns["precipitation_sum"])] = math.nan
     return first, columns
