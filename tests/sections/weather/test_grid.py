@@ -22,18 +22,16 @@ TERRAIN = np.zeros((2164, 4324))
 TERRAIN[500:600, 2000:2100] = 700.4  # m, in the north
 
 
-def package(path, change=None):
+def package(path, months=range(1, 13)):
     """A package of the same layout, made up: temperature by latitude and month, rain by both."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for month in range(1, 13):
+        for month in months:
             kelvin = 273.15 + 25 - np.abs(LAT)[:, None] * 0.5 + month + 0 * LNG
             rain = np.abs(FINE_LAT)[:, None] + 10 * month + FINE_LNG * 0
             for name, field in (
                 (f"itur/data/1510/v1_t_month{month:02}.npz", kelvin),
                 (f"itur/data/837/v7_mt_month{month:02}.npz", rain),
             ):
-                if change and (field := change(name, field)) is None:
-                    continue
                 held = io.BytesIO()
                 np.savez(held, field)
                 archive.writestr(name, held.getvalue())
@@ -120,10 +118,7 @@ def test_interrupted_write_leaves_the_old_grid_and_no_other_file(tmp_path, monke
 def test_package_with_another_hash_is_refused_by_pip(tmp_path, monkeypatch):
     folder = tmp_path / "links"
     folder.mkdir()
-    package(
-        folder / "itur-0.4.0-py2.py3-none-any.whl",
-        lambda name, field: field if "month01" in name else None,
-    )
+    package(folder / "itur-0.4.0-py2.py3-none-any.whl", months=[1])
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     (tmp_path / "into").mkdir()
