@@ -140,15 +140,11 @@ class Grid:
         return (self.elevation - elevation) * LAPSE_K_PER_M
 
 
-def plausible(names: tuple[str, ...], values: Floats) -> Floats:
-    """Return `values` with NaN in place of implausible values.
-
-    A value is implausible if it is outside the limits of its field. `values` has a row for each
-    field in `names`.
-    """
-    low, high = np.array([FIELDS[name][:2] for name in names]).T[..., None]
+def plausible(name: str, values: Floats) -> Floats:
+    """Return the values of a field, with NaN in place of those outside the field's limits."""
+    field = FIELDS[name]
     with np.errstate(invalid="ignore"):
-        return np.where((values >= low) & (values <= high), values, np.nan)
+        return np.where((values >= field.lowest) & (values <= field.highest), values, np.nan)
 
 
 def condition_of(code: float) -> Condition | None:

@@ -83,7 +83,7 @@ class Power(ClimateSource):
             factor, offset = base.UNITS[native.unit]
             read = self._dataset[native.path].isel(window).transpose("lat", "lon", "time").values
             column = read.reshape(len(values), -1).astype(float)
-            values[:, ROW[name], known] = records.plausible((name,), column * factor + offset)
+            values[:, ROW[name], known] = records.plausible(name, column * factor + offset)
         if "weather_code" in self.fields:
             columns = {name: values[:, ROW[name]] for name in FOR_CODES}
             values[:, ROW["weather_code"]] = code_without(columns)

@@ -105,25 +105,18 @@ def read_columns(
     length = max(ordinals) - first + 1
     if length > MAX_DAYS:
         raise ValueError("the dates lie too far apart")
-    position = {name: row for row, name in enumerate(fields)}
-    given = {
-        name: values
-        for name, (path, _) in table.items()
-        if name in position and (values := native.get(path)) is not None
-    }
-    if not all(isinstance(one, list) and len(one) == len(dates) for one in given.values()):
-        raise ValueError("a column has another number of values than of dates")
-    columns = np.full((len(fields), length), np.nan)
-    if given:
-        factors, offsets = np.array([UNITS[table[name].unit] for name in given]).T[..., None]
-        numbers = [
-            [value if is_number(value) else math.nan for value in column]
-            for column in given.values()
-        ]
-        values = np.array(numbers, float) * factors + offsets
-        rows, days = [position[name] for name in given], [day - first for day in ordinals]
-        columns[np.ix_(rows, days)] = records.plausible(tuple(given), values)
-    return date.fromordinal(first), dict(zip(fields, columns, strict=True))
+    days = [day - first for day in ordinals]
+    columns = {name: np.full(length, np.nan) for name in fields}
+    for name, (path, unit) in table.items():
+        column = native.get(path)
+        if name not in columns or column is None:
+            continue
+        if not isinstance(column, list) or len(column) != len(dates):
+            raise ValueError("a column has another number of values than of dates")
+        factor, offset = UNITS[unit]
+        numbers = np.array([value if is_number(value) else math.nan for value in column], float)
+        columns[name][days] = records.plausible(name, numbers * factor + offset)
+    return date.fromordinal(first), columns
 
 
 @dataclass(frozen=True)
