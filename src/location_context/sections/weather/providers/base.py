@@ -114,9 +114,18 @@ def read_columns(
         if not isinstance(column, list) or len(column) != len(dates):
             raise ValueError("a column has another number of values than of dates")
         factor, offset = UNITS[unit]
-        numbers = np.array([value if is_number(value) else math.nan for value in column], float)
-        columns[name][days] = records.plausible(name, numbers * factor + offset)
+        columns[name][days] = records.plausible(name, _numbers(column) * factor + offset)
     return date.fromordinal(first), columns
+
+
+def _numbers(column: Sequence[Any]) -> records.Floats:
+    """Return the values as an array; those that are not numbers (`is_number`) are NaN."""
+    try:
+        # four times as fast as asking each of the 55,000 values of ten years
+        numbers = np.array(msgspec.convert(column, list[float | None]), float)  # None becomes NaN
+    except msgspec.ValidationError:
+        numbers = np.array([value if is_number(value) else math.nan for value in column], float)
+    return np.where(np.abs(numbers) < MAX_NUMBER, numbers, math.nan)
 
 
 @dataclass(frozen=True)
