@@ -135,7 +135,7 @@ class Supervisor(MPServer):
 
 def _load(workers: int, parent: Connection | None = None) -> Any:
     """Return the application, in a worker; the first worker opens everything and reports before."""
-    gc.freeze()  # a collection would write to memory that all processes share
+    gc.disable()  # until all is imported, which leaves no garbage
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the default until the event loop runs
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C: the parent ends its workers
     # imported here: the parent must not load the application
@@ -143,7 +143,10 @@ def _load(workers: int, parent: Connection | None = None) -> Any:
 
     if parent is not None:
         _open_first(parent)
-    return serve_app(Worker(workers, checked=True))  # checked by the first worker
+    application = serve_app(Worker(workers, checked=True))  # checked by the first worker
+    gc.freeze()  # a collection would write to memory that all processes share
+    gc.enable()
+    return application
 
 
 def _open_first(parent: Connection) -> None:
