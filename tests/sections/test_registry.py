@@ -67,7 +67,11 @@ def test_section_of_another_package_is_sorted_by_its_order_number(install):
         ("import no_such_part", "Tides", "No module named 'no_such_part'"),
         ("", "Tides", "has no attribute 'Tides'"),
         ("class Tides: name = 'tides'", "Tides", "is not a subclass of"),
-        (CODE.replace('"tides", True', '"other", True'), "Tides", "the `name` 'other'"),
+        (
+            CODE.replace('"tides", True', '"other", True'),
+            "Tides",
+            "a class whose `name` is 'other'",
+        ),
     ],
 )
 def test_package_that_cannot_be_loaded_is_named_with_its_error(install, code, target, message):

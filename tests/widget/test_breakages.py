@@ -170,7 +170,7 @@ def test_lazy_loader_that_renames_src_leaves_the_widget_empty(service, opened):
     assert_symptoms(page)
 
 
-def test_accordion_of_the_host_page_cuts_off_part_of_the_widget(service, opened):
+def test_accordion_with_a_fixed_height_cuts_off_part_of_the_widget(service, opened):
     cause, mend = quoted(row(ACCORDION).cause)[0], quoted(row(ACCORDION).mend)[0]
     frame, script = snippet(service.url)
     page = opened(style(".box { display: none }"), as_tall(frame, 300) + script).page

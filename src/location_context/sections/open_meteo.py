@@ -1,8 +1,9 @@
 """Open-Meteo's hosts and their limits, which all sections that call Open-Meteo share.
 
 The free hosts run one request of a client address at a time, and queue four more. A sixth gets a
-429 until one of the five ends. The free hosts also limit units by minute, hour and day. Customers
-have no such limits, and 256 of their requests are queued. Source: the code of Open-Meteo's server.
+429 until one of the five ends. The free hosts also limit the units (what a request costs, by its
+variables and days) of each minute, hour and day. Customers have no such limits, and 256 of their
+requests are queued. Source: the code of Open-Meteo's server.
 """
 
 from collections.abc import Callable, Sequence

@@ -75,7 +75,9 @@ def _loaded(point: EntryPoint, kind: type[Kind]) -> type[Kind]:
         raise OperatorError(f"{_where(point)} is not a subclass of {what}.")
     if getattr(loaded, "name", None) != point.name:
         name = getattr(loaded, "name", None)
-        raise OperatorError(f"{_where(point)} has the `name` {name!r}; both names must be equal.")
+        raise OperatorError(
+            f"{_where(point)} loads a class whose `name` is {name!r}; it must be {point.name!r}."
+        )
     return loaded
 
 

@@ -201,7 +201,7 @@ YEARS, CALM = [19.0, 21.0] * 5, [19.5, 20.5] * 5
         (24.0, CALM, 1.7, 4.0),
     ],
 )
-def test_stay_is_unusual_if_it_exceeds_past_variation_and_the_grid_cell_error(
+def test_stay_is_unusual_if_its_anomaly_exceeds_past_variation_and_the_grid_cell_error(
     now, means, error, unusual
 ):
     assert estimate.unusual(now, 20.0, history(means), error) == (

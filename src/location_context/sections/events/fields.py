@@ -188,7 +188,7 @@ def required_text(value: object) -> str:
     """
     text = single_line(value, MAX_TITLE_LENGTH) if isinstance(value, str | int) else None
     if text is None:
-        raise ValueError("a required text is missing")
+        raise ValueError("the title or the id is missing")
     return text
 
 

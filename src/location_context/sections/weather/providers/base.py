@@ -104,7 +104,9 @@ def read_columns(
     first = min(ordinals)
     length = max(ordinals) - first + 1
     if length > MAX_DAYS:
-        raise ValueError("the dates lie too far apart")
+        raise ValueError(
+            f"the first and last date of the answer are more than {MAX_DAYS:,} days apart"
+        )
     days = [day - first for day in ordinals]
     columns = {name: np.full(length, np.nan) for name in fields}
     for name, (path, unit) in table.items():

@@ -148,9 +148,10 @@ class ArchiveRepository:
         self._writes.start()
 
     async def _write(self) -> bool:
-        """Write the waiting months, elevations and uses; return True if more were added meanwhile.
+        """Write what waits to be stored; return True if more was added meanwhile.
 
-        Months and elevations that could not be written are kept for the next attempt.
+        These are months, elevations, and the days on which cells were last used. Months and
+        elevations that could not be written are kept for the next attempt.
         """
         months, elevations = list(self._pending_months), dict(self._pending_elevations)
         touches, self._pending_touches = self._pending_touches, {}  # noted again in a week
@@ -187,6 +188,6 @@ class ArchiveRepository:
             await self.flush()
 
     async def flush(self) -> None:
-        """Write the waiting months, elevations and uses now; a failure is only logged."""
+        """Write what waits to be stored now; a failure is only logged."""
         if self.pending or self._pending_touches or self._writes.active:
             await self._writes.flush()
