@@ -1,6 +1,7 @@
 """Cached: fresh, stale and partial values, one fetch for all, and keyed traffic's due."""
 
 import asyncio
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -280,3 +281,14 @@ async def test_failing_shared_store_causes_a_fetch_instead_of_an_error():
     source = made(clock, sharing=sharing(SharedCache(store, clock)))
     assert (await source.get("key", provider.whole, soon())).value == "answer 1"
     await source.close()
+
+
+async def test_value_that_no_other_process_could_read_is_not_packed():
+    clock, provider, packed = MovedClock(), Provider(), list[str]()
+    ways = sharing(SharedCache(Store(), clock))
+    for stored in (True, False):  # the second is for Redis alone, and there is none
+        way = replace(ways, stored=stored, pack=lambda value, _: packed.append(value) or b"")
+        source = made(clock, sharing=way)
+        await source.get("key", provider.whole, soon())
+        await source.close()
+    assert packed == ["answer 1"]

@@ -341,9 +341,10 @@ class Cached(Generic[K, V]):
         return entry if self._clock() < fresh_until else None
 
     def _share(self, key: K, entry: Entry[V]) -> None:
-        if self._sharing is None or not entry.complete:
+        sharing = self._sharing
+        if sharing is None or not entry.complete or not sharing.cache.saves(stored=sharing.stored):
             return
         expires = entry.fresh_until if self._stale is None else entry.fetched_at + self._stale
-        data = self._sharing.pack(entry.value, entry.fetched_at)
-        record = CacheRecord(*self._sharing.name(key), expires, data)
-        self._sharing.cache.save(record, stored=self._sharing.stored)
+        data = sharing.pack(entry.value, entry.fetched_at)
+        record = CacheRecord(*sharing.name(key), expires, data)
+        sharing.cache.save(record, stored=sharing.stored)

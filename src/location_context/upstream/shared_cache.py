@@ -133,6 +133,10 @@ class SharedCache:
                 records, self._unshared = self._unshared, []
                 await self._shared.save(records, self._clock())
 
+    def saves(self, *, stored: bool) -> bool:
+        """Return True if `save` would write a record anywhere."""
+        return self._shared is not None or (stored and self._store is not None)
+
     def save(self, record: CacheRecord, *, stored: bool = True) -> None:
         """Schedule a record for the next write to the database (only if `stored`) and to Redis.
 
