@@ -60,8 +60,7 @@ class Series:
                 day = date(int(row["YEAR"]), 1, 1) + timedelta(int(row["DOY"]) - 1)
                 self.days[day] = tuple(float(row[name]) for name in COLUMNS.values())
                 self.place = (float(row["LAT"]), float(row["LON"]))
-        rows = np.array(list(self.days.values())).T
-        self.values = np.stack([plausible(*row) for row in zip(COLUMNS, rows, strict=True)])
+        self.values = plausible(tuple(COLUMNS), np.array(list(self.days.values())).T)
         self.first = min(self.days)
 
     def month(self, year: int, month: int, hidden_from: date) -> Month:

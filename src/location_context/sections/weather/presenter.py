@@ -154,7 +154,7 @@ class Presenter:
         """
         shown = []
         for name in names:
-            convert: Convert = getattr(self._measure, records.FIELDS[_field(name)].measure)
+            convert: Convert = getattr(self._measure, _field(name).measure)
             values = _corrected(name, columns[name], kelvin)
             shown.append([convert(value) for value in values.tolist()])
         return [dict(zip(names, row, strict=True)) for row in zip(*shown, strict=True)]
@@ -250,9 +250,9 @@ class Presenter:
         ]
 
 
-def _field(column: str) -> str:
-    """Return the name of a column's field, without the suffix `_p10` or `_p90`."""
-    return column.removesuffix("_p10").removesuffix("_p90")
+def _field(column: str) -> records.Field:
+    """Return the limits and the unit of a column; a suffix `_p10` or `_p90` is ignored."""
+    return records.FIELDS[column.removesuffix("_p10").removesuffix("_p90")]
 
 
 def _corrected(name: str, values: Floats, kelvin: float | None) -> Floats:
@@ -261,9 +261,11 @@ def _corrected(name: str, values: Floats, kelvin: float | None) -> Floats:
     Temperatures that become implausible are NaN.
     """
     field = _field(name)
-    if not kelvin or records.FIELDS[field].measure != "temperature":
+    if not kelvin or field.measure != "temperature":
         return values
-    return records.plausible(field, values + kelvin)
+    moved = values + kelvin
+    with np.errstate(invalid="ignore"):
+        return np.where((moved >= field.lowest) & (moved <= field.highest), moved, np.nan)
 
 
 def _total(values: Floats) -> float:

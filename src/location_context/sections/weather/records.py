@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import msgspec
@@ -140,11 +141,20 @@ class Grid:
         return (self.elevation - elevation) * LAPSE_K_PER_M
 
 
-def plausible(name: str, values: Floats) -> Floats:
-    """Return the values of a field, with NaN in place of those outside the field's limits."""
-    field = FIELDS[name]
+def plausible(names: tuple[str, ...], values: Floats) -> Floats:
+    """Return `values` with NaN in place of implausible values.
+
+    A value is implausible if it is outside the limits of its field. `values` has a row for each
+    field in `names`.
+    """
+    low, high = _limits(names)
     with np.errstate(invalid="ignore"):
-        return np.where((values >= field.lowest) & (values <= field.highest), values, np.nan)
+        return np.where((values >= low) & (values <= high), values, np.nan)
+
+
+@lru_cache(maxsize=64)
+def _limits(names: tuple[str, ...]) -> Floats:
+    return np.array([FIELDS[name][:2] for name in names]).T[..., None]
 
 
 def condition_of(code: float) -> Condition | None:

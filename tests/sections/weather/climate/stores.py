@@ -39,7 +39,8 @@ def read_city(path: Path) -> tuple[tuple[float, float], date, np.ndarray]:
     values = np.full((len(records.ARCHIVE_FIELDS), len(rows)), np.nan)
     for native, name in CITY_NAMES.items():
         column = np.array([float(row[native]) for row in rows])
-        values[ROW[name]] = records.plausible(name, column)
+        values[ROW[name]] = np.where(column > -900, column, np.nan)
+    values = records.plausible(records.ARCHIVE_FIELDS, values)
     high, low = (values[ROW[name]] for name in ("temperature_max", "temperature_min"))
     values[ROW["temperature_mean"]] = np.round((high + low) / 2, 2)
     values[ROW["cloud_cover_mean"]] = values[ROW["humidity_mean"]]

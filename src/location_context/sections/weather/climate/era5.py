@@ -272,7 +272,7 @@ class Era5(ClimateSource):
                 for name, daily in zip(recipe.fields, recipe.reduce(local, *hourly), strict=True):
                     values[cell, ROW[name], place[inside]] = daily[inside]
         for name in self.fields:
-            values[:, ROW[name]] = records.plausible(name, values[:, ROW[name]])
+            values[:, ROW[name]] = records.plausible((name,), values[:, ROW[name]])
         if "weather_code" in self.fields:
             columns = {name: values[:, ROW[name]] for name in FOR_CODES}
             values[:, ROW["weather_code"]] = code_without(columns)

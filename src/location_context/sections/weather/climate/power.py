@@ -19,6 +19,7 @@ from location_context.sections.weather.climate.sources import ClimateSource, ope
 from location_context.sections.weather.providers import base
 from location_context.sections.weather.providers.nasa_power import (
     FOR_CODES,
+    MISSING_BELOW,
     TABLE,
     NasaPower,
     code_without,
@@ -83,7 +84,8 @@ class Power(ClimateSource):
             factor, offset = base.UNITS[native.unit]
             read = self._dataset[native.path].isel(window).transpose("lat", "lon", "time").values
             column = read.reshape(len(values), -1).astype(float)
-            values[:, ROW[name], known] = records.plausible(name, column * factor + offset)
+            column[~(column > MISSING_BELOW)] = np.nan
+            values[:, ROW[name], known] = records.plausible((name,), column * factor + offset)
         if "weather_code" in self.fields:
             columns = {name: values[:, ROW[name]] for name in FOR_CODES}
             values[:, ROW["weather_code"]] = code_without(columns)

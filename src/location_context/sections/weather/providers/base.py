@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple, Self, TypeGuard
 
 import msgspec
@@ -27,6 +29,7 @@ FORECAST_DEGREES = 0.1  # the grid of the finer models that a forecast combines
 MAX_DAYS = 6000  # in one response: ten years with their pads are 3,700
 MAX_NUMBER = 1e9  # a JSON integer may have 400 digits
 LOWEST, HIGHEST = -430, 9000  # m: the shore of the Dead Sea, and above Mount Everest
+_NUMBERS = list[float | None]  # types that become an array without conversion
 
 # Factor and offset that convert a provider's value into our unit.
 UNITS: Mapping[str, tuple[float, float]] = {
@@ -107,27 +110,39 @@ def read_columns(
         raise ValueError(
             f"the first and last date of the answer are more than {MAX_DAYS:,} days apart"
         )
-    days = [day - first for day in ordinals]
-    columns = {name: np.full(length, np.nan) for name in fields}
-    for name, (path, unit) in table.items():
-        column = native.get(path)
-        if name not in columns or column is None:
-            continue
-        if not isinstance(column, list) or len(column) != len(dates):
-            raise ValueError("a column has another number of values than of dates")
-        factor, offset = UNITS[unit]
-        columns[name][days] = records.plausible(name, _numbers(column) * factor + offset)
-    return date.fromordinal(first), columns
+    position = {name: row for row, name in enumerate(fields)}
+    given = {
+        name: values
+        for name, (path, _) in table.items()
+        if name in position and (values := native.get(path)) is not None
+    }
+    if not all(isinstance(one, list) and len(one) == len(dates) for one in given.values()):
+        raise ValueError("a column has another number of values than of dates")
+    columns = np.full((len(fields), length), np.nan)
+    if given:
+        factors, offsets = _scales(tuple(table[name].unit for name in given))
+        numbers = read_numbers(list(chain.from_iterable(given.values())))
+        values = numbers.reshape(len(given), len(dates)) * factors + offsets
+        rows, days = [position[name] for name in given], [day - first for day in ordinals]
+        columns[np.ix_(rows, days)] = records.plausible(tuple(given), values)
+    return date.fromordinal(first), dict(zip(fields, columns, strict=True))
 
 
-def _numbers(column: Sequence[Any]) -> records.Floats:
-    """Return the values as an array; those that are not numbers (`is_number`) are NaN."""
+@lru_cache(maxsize=64)
+def _scales(units: tuple[str, ...]) -> records.Floats:
+    """Return the factor and the offset that convert values in each of these units to our unit."""
+    return np.array([UNITS[unit] for unit in units]).T[..., None]
+
+
+def read_numbers(values: Sequence[Any]) -> records.Floats:
+    """Return an array of the values; those that are not numbers (`is_number`) are NaN."""
     try:
-        # four times as fast as asking each of the 55,000 values of ten years
-        numbers = np.array(msgspec.convert(column, list[float | None]), float)  # None becomes NaN
+        plain = msgspec.convert(values, _NUMBERS)
     except msgspec.ValidationError:
-        numbers = np.array([value if is_number(value) else math.nan for value in column], float)
-    return np.where(np.abs(numbers) < MAX_NUMBER, numbers, math.nan)
+        plain = [value if is_number(value) else None for value in values]
+    numbers = np.fromiter(plain, float, len(plain))  # None is NaN
+    numbers[~(np.abs(numbers) < MAX_NUMBER)] = math.nan
+    return numbers
 
 
 @dataclass(frozen=True)

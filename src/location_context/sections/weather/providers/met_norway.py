@@ -258,7 +258,8 @@ def aggregate_to_days(steps: Sequence[Any], timezone: str, today: date) -> tuple
         if (place := (day - first).days) < length:
             for name, value in days[day].values().items():
                 columns[name][place] = value
-    return first, {name: records.plausible(name, values) for name, values in columns.items()}
+    values = records.plausible(records.FORECAST_FIELDS, np.stack(list(columns.values())))
+    return first, dict(zip(columns, values, strict=True))
 
 
 def _length(begin: datetime, end: datetime | None) -> float:

@@ -35,6 +35,7 @@ TABLE: Mapping[str, Native] = {
     "humidity_mean": Native("RH2M"),
 }
 FOR_CODES = ("precipitation_sum", "cloud_cover_mean", "temperature_mean")
+MISSING_BELOW = -900.0  # -999 is its fill value; no field goes so low
 
 NASA_POWER = Attribution(
     name="NASA POWER",
@@ -107,12 +108,17 @@ class NasaPower(ArchiveProvider):
 def _read_values(series: Mapping[str, Mapping[str, Any]], first: date, last: date) -> Floats:
     """Return NASA POWER's daily values from `first` to `last` as an array: ARCHIVE_FIELDS x days.
 
-    Missing and implausible values are NaN. -999, which stands for a missing value, is implausible
-    for every field.
+    Missing and implausible values are NaN.
     """
     dates = [first + timedelta(n) for n in range((last - first).days + 1)]
     keys = [f"{day:%Y%m%d}" for day in dates]
-    native = {name: [by_date.get(key) for key in keys] for name, by_date in series.items()}
+    native = {
+        name: [
+            value if base.is_number(value) and value > MISSING_BELOW else None for value in values
+        ]
+        for name, by_date in series.items()
+        for values in [[by_date.get(key) for key in keys]]
+    }
     _, columns = base.read_columns(native, dates, TABLE, records.ARCHIVE_FIELDS)
     if np.isnan(columns["temperature_max"]).all():
         raise ValueError("the answer has no temperatures")

@@ -141,7 +141,8 @@ def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Columns]:
 
 def read_grid(body: Any, cell: Cell) -> Grid:
     """Return the grid cell that an answer names, or the requested cell if the answer names none."""
-    values = (body.get(name) for name in ("latitude", "longitude", "elevation"))
+    block = body if isinstance(body, dict) else {}
+    values = (block.get(name) for name in ("latitude", "longitude", "elevation"))
     return base.read_grid(cell, *values)
 
 
