@@ -6,9 +6,9 @@
 Open-Meteo answers as in the tests, with values that differ between places. A Ticketmaster event has
 its ten pictures, attractions and links: 10 kB, as in real answers. OpenHolidays has its real rows.
 Bodies are gzipped where the client accepts it, as by the real providers (`--plain`: never). The
-share `--failing` of all answers is a 500. `/calls` returns how often each path was requested since
-it was last read. FILE receives each request as a line of JSON: its time (POSIX), path, query and
-units.
+share `--failing` of all answers is a 500. `/calls` returns how often each address was requested
+since it was last read. FILE receives each request as a line of JSON: its time (POSIX), path, query
+and units.
 """
 
 import argparse
@@ -84,7 +84,7 @@ class StandIns:
     def _body(self, target: str, headers: dict[str, str]) -> bytes:
         parts = urlsplit(target)
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
-        self._calls[parts.path] += 1
+        self._calls[target] += 1
         if self._requests:
             line = {"at": time.time(), "path": parts.path, "query": query, "units": _units(query)}
             self._requests.write(msgspec.json.encode(line) + b"\n")
