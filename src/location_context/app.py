@@ -136,7 +136,7 @@ def open_redis(settings: Settings, stack: AsyncExitStack) -> RedisLink | None:
 
 
 def open_hosts(database: Database, processes: int = 1) -> Hosts:
-    """Return an object that creates the providers' hosts, with budgets counted in the database."""
+    """Return the providers' hosts for one of `processes` processes; the database counts budgets."""
     return Hosts(partial(SqlLedger, database), processes=processes)
 
 

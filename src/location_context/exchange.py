@@ -81,7 +81,8 @@ class Route:
         handle: returns the response.
         access: `key` requires an API key and counts against its quota; `address` counts against
             the limit of the client's address; `open` counts nothing.
-        sections: the sections that a response contains; a cached one is valid until one changes.
+        sections: those that a response contains. A response is cached until it is stale or their
+            data change; one without sections is not cached.
         error_response: returns the response to an error; None for the JSON envelope.
         methods: the accepted HTTP methods.
         limited: True if requests are rejected while too many are in flight.

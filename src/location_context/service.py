@@ -67,7 +67,7 @@ class Service:
 
     @property
     def choices(self) -> Choices:
-        """The accepted values by parameter name; also `undated`, the sections without dates."""
+        """The accepted values by parameter name; `undated` has the sections that need no dates."""
         found: dict[str, Collection[str]] = {
             "sections": [one.name for one in self.sections],
             "undated": [one.name for one in self.sections if not one.dated],

@@ -170,7 +170,7 @@ def test_killed_copy_leaves_the_target_empty(source: Settings, target: str, call
     compare_all(source, target)
 
 
-def test_copy_refuses_a_target_with_foreign_tables(source: Settings, target: str) -> None:
+def test_copy_refuses_a_target_with_other_tables(source: Settings, target: str) -> None:
     with psycopg.connect(target) as there:
         there.execute("CREATE TABLE bookings (id integer)")
     with pytest.raises(OperatorError, match="has tables of something else; nothing was copied"):

@@ -62,8 +62,9 @@ class TrustedProxies:
     def client(self, peer: str, forwarded_for: Sequence[str]) -> str:
         """Return the client's address: `peer`, or the one that `peer` forwards as a trusted proxy.
 
-        `forwarded_for` are the values of all X-Forwarded-For headers, in order. The right-most
-        untrusted address in them is the client; an invalid element ends the search.
+        `forwarded_for` are the values of all X-Forwarded-For headers, in order, read from right
+        to left. The first untrusted address is the client. If an invalid element or the end comes
+        before it, the client is the last trusted address, which may be `peer`.
         """
         if not forwarded_for:
             return peer
@@ -82,10 +83,10 @@ class TrustedProxies:
         return str(found)
 
     def _warn(self, peer: Address | None) -> None:
-        """Set and log a warning that names the peer if its address is private.
+        """Set and log a warning, which contains the peer's address if it is private.
 
-        Guests can send the header too, so neither a public address nor the header's value is named.
-        A warning with a name replaces one without; in all, at most two are logged.
+        Guests can send the header too, so the warning contains no public address and not the
+        header's value. A warning with an address replaces one without; at most two are logged.
         """
         self._peer_named = peer is not None and any(peer in network for network in _PRIVATE)
         if self.warning and not self._peer_named:

@@ -31,7 +31,8 @@ class Authenticator:
     """Authenticates requests by API key, and limits requests of the widget by client address.
 
     Attributes:
-        refusals: counts of requests over a limit, by the limit's name; `test` for all test keys.
+        refusals: counts of refused requests by limit: `minute`, `day`, `widget`, `unknown_keys`;
+            `test` for both quotas of test keys.
         key_cache: the API keys in memory.
         counter: counts the requests of keys and addresses in their windows.
         usage: counts of admitted requests by key and day.
@@ -166,10 +167,10 @@ class Authenticator:
         return key
 
     async def _find_new(self, key_digest: bytes, client: str) -> ApiKey:
-        """Read the keys from the store again for an uncached key, which may have just been created.
+        """Return an uncached key, which may have just been created, after a read of the store.
 
-        After 20 unknown keys in a minute, a further one from that client raises RateLimitExceeded,
-        and the store is not read more than 20 times a second for all such clients.
+        A client may try 20 such keys in a minute. For each further one, a read within the last
+        0.05 s suffices, and RateLimitExceeded is raised if the key is unknown.
         """
         subject = await self._pseudonymiser.pseudonym(client)
         tried = self._unknown_keys.consume_nowait(subject, UNKNOWN_KEYS)

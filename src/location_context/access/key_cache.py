@@ -78,7 +78,7 @@ class ApiKeyCache:
         return "keys" if self._version is None else "database"
 
     def find(self, digest: bytes) -> ApiKey | None:
-        """Return the cached key with this digest, at most five seconds old; None if unknown.
+        """Return the key with this digest, or None if it is not cached.
 
         Raises:
             ServiceOverloaded: the store has not answered for a minute.
@@ -88,7 +88,9 @@ class ApiKeyCache:
         return self._keys.get(digest)
 
     async def find_new(self, digest: bytes, *, slowed: bool) -> ApiKey | None:
-        """Return the key, read from the store now or, if `slowed`, within the last 0.05 s; or None.
+        """Return the key with this digest after a read of the store; None if it does not exist.
+
+        If `slowed`, a read within the last 0.05 s suffices.
 
         Raises:
             ServiceOverloaded: the store does not answer.

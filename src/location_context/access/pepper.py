@@ -1,7 +1,8 @@
 """The pepper: the secret of the HMACs stored instead of API keys, and a check that it is right.
 
 The pepper is a setting, or is created once in the data directory in a file that only its owner can
-read. A check value beside the keys reveals a wrong pepper at startup; no key would work with it.
+read. At startup, a check value stored with the keys reveals a wrong pepper, with which every key
+would be rejected.
 """
 
 import hashlib
@@ -40,7 +41,7 @@ async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
 
 
 async def _verify(store: KeyStore, pepper: bytes, check: str | None, origin: str) -> None:
-    """Reject a pepper that does not match the stored keys; without keys, store its check value."""
+    """Reject a pepper that does not match the stored keys; if no key is stored, store its check."""
     if check is not None and hmac.compare_digest(check, _check(pepper)):
         return
     if check is not None and await store.all():
@@ -65,7 +66,7 @@ def _read(path: Path) -> bytes:
 
 
 def _make(path: Path) -> bytes:
-    """Create the file with a random pepper, and return the pepper of the first process to do so."""
+    """Create the file with a random pepper, unless it exists; return the pepper in it."""
     draft = path.with_name(f"{PEPPER_FILE}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

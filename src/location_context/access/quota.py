@@ -42,7 +42,7 @@ class Limits:
 
     Attributes:
         windows: the limits.
-        names: the limits' names; the same subject under other names is counted separately.
+        names: the limits' names; `MemoryCounter` counts separately for each tuple of names.
         quotas: the limits' quotas.
         policy: name and value of the header `RateLimit-Policy` of the IETF draft.
         state: the value of the header `RateLimit`, with two `%d` for each window: requests left,
@@ -158,7 +158,7 @@ class Counter(Protocol):
         ...
 
     async def secret(self, name: str) -> bytes:
-        """Return random bytes that all processes share under this name, for at most two days."""
+        """Return random bytes that all processes share under this name; stable for two days."""
         ...
 
 
@@ -200,7 +200,7 @@ class MemoryCounter:
         return self.consume_nowait(subject, limits, cost)
 
     def record(self, result: RateLimitResult) -> None:
-        """Store the windows of a result that another counter returned, to count on from there."""
+        """Store the windows of another counter's result; this counter then continues from them."""
         kind, subject = self._kind(result.limits), result.subject
         if subject not in kind:
             self._forget(kind, result.now)
@@ -208,7 +208,7 @@ class MemoryCounter:
         kind.move_to_end(subject)
 
     def _forget(self, kind: Kind, now: float) -> None:
-        """Remove the longest unused subjects while their windows ended or there are too many."""
+        """Remove the least recently used subjects whose windows ended, and others to make room."""
         while kind:
             oldest = next(iter(kind.values()))
             if len(kind) < self._subjects and max(oldest.ends) > now:

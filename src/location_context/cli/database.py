@@ -21,7 +21,7 @@ def backup(
     *,
     json: console.Json = False,
 ) -> None:
-    """Save the database (of a running service too), key pepper and grid in one file."""
+    """Save database, key pepper and fallback grid in one file; the service may run."""
     contents, size = backups.back_up(console.settings(), file), file.stat().st_size
     text = f"{file} contains {', '.join(contents)} ({size / 1e6:.1f} MB). Keep it secret."
     console.emit({"file": str(file), "bytes": size, "holds": contents}, text, json=json)

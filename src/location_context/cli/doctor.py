@@ -287,7 +287,7 @@ async def _probe(section: Section[Any], query: Query) -> None:
 
 
 async def _data_dir(settings: Settings) -> Finding:
-    """Check that the data directory exists, is writable and has space; PostgreSQL needs none."""
+    """Check that the data directory exists, is writable and has space; optional with PostgreSQL."""
     folder, needed = settings.data_dir.absolute(), sqlite_file(settings) is not None
 
     def finding(outcome: Outcome, message: str) -> Finding:

@@ -161,7 +161,7 @@ def _import(calendar: Calendar, *, allow_empty: bool, json: bool) -> None:
 
 
 def _warn_of_venues(imported: importer.ImportedCalendar) -> None:
-    """Warn about events at a venue that are shown in the whole country for lack of coordinates."""
+    """Warn about events whose venue has no coordinates: they are shown in the whole country."""
     number = sum(
         event.scope == "country" and event.start.at is not None and event.place is not None
         for event in imported.events

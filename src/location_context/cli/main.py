@@ -26,7 +26,7 @@ COMMANDS = {  # in the order of `--help`, with the first line of each command's 
     "read": "Print a section's answer for a point and a stay, without a server.",
     "warm": "Fill the caches for places and stays in a file; run again after an interruption.",
     "doctor": "Check settings, storage, datasets and providers; exit with 1 if a check fails.",
-    "backup": "Save the database (of a running service too), key pepper and grid in one file.",
+    "backup": "Save database, key pepper and fallback grid in one file; the service may run.",
     "restore": "Restore a backup into an empty data directory.",
     "copy": "Copy everything from SQLite to an empty PostgreSQL database, while the service runs.",
     "migrate": "Migrate the database to this version's schema; safe to run again if interrupted.",

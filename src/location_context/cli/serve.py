@@ -3,7 +3,7 @@
 This process checks the settings and supervises the workers. It does not import the application,
 which would take another 40 MB. The first worker opens the database and all other parts before any
 worker serves. So an invalid setting or an old schema ends the command with a message instead of a
-crash loop. Warnings for the operator are printed then.
+crash loop. Otherwise, this process prints that worker's warnings and starts the other workers.
 """
 
 import asyncio
@@ -100,7 +100,7 @@ class Supervisor(MPServer):
         self._process = os.getpid()
 
     def signal_handler_interrupt(self, *given: Any, **more: Any) -> None:
-        """Handle a signal; a worker inherits this handler until `_load` runs, and exits."""
+        """Handle a signal; in a worker, which inherits this handler until `_load` runs, exit."""
         if os.getpid() != self._process:
             os._exit(0)
         super().signal_handler_interrupt(*given, **more)  # type: ignore[no-untyped-call]  # has none
@@ -134,7 +134,7 @@ class Supervisor(MPServer):
 
 
 def _load(workers: int, parent: Connection | None = None) -> Any:
-    """Return the application, in a worker; the first worker opens everything and reports before."""
+    """Return a worker's application; with `parent`, first open all parts and report to it."""
     gc.disable()  # until all is imported, which leaves no garbage
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the default until the event loop runs
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C: the parent ends its workers

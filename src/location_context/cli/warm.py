@@ -134,7 +134,7 @@ async def _warm(
         read: dict[int, Mapping[str, str]] = {}
 
         async def read_lines(numbers: Iterable[int], advance: Callable[[], None]) -> list[int]:
-            """Read the lines and return those that are still incomplete."""
+            """Read all sections for these lines of the file; return the incomplete lines."""
 
             async def read_line(number: int) -> None:
                 async with slots:

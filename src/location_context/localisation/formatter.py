@@ -308,7 +308,7 @@ class Formatter:
         return text[:1].upper() + text[1:]
 
     def country(self, code: str) -> str:
-        """Return the name of the country with this ISO 3166-1 alpha-2 code, or the unknown code."""
+        """Return a country's name by ISO 3166-1 alpha-2 code; return an unknown code unchanged."""
         return str(self._locale.territories.get(code, code))
 
 

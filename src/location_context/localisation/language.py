@@ -45,7 +45,7 @@ class Language:
 
     @property
     def word_separator(self) -> str:
-        """The separator of sentences, also after a colon: a space; "" in Chinese and Japanese."""
+        """The text between sentences and after a colon: a space; empty in Chinese and Japanese."""
         return "" if self.locale.language in {"ja", "zh"} else " "
 
     def gettext(self, message: str) -> str:

@@ -1,8 +1,8 @@
 """Card: a section's part of the widget before it is drawn.
 
 A card has facts for the top of the page, and moments (things that happen on a day) for its list of
-days. The page joins them with those of other sections: only the weather's card has rows, one a day
-(`Timeline`), into which the page puts the moments of all cards. The page can also show a card as a
+days. The page joins them with those of other sections. Only the weather's card has a `Timeline`:
+rows of days, to which the page adds the moments of all cards. The page can also show a card as a
 block of its own, drawn by the section's template or by the plain one. The compact page and the
 static card show the same facts and days, and each section's `Brief`: two sentences or a few lines.
 """
@@ -140,7 +140,7 @@ class Timeline:
     """The rows of the stay's days, to which the page adds the moments of all sections.
 
     Attributes:
-        badge: a label that names the kind of numbers, or says that data is stale; empty for none.
+        badge: a label that says which values are typical, or that the forecast is stale; or empty.
         warning: the title of the worst danger, and a note on it.
         stops: position in per cent and colour of each stop of the colour scale that all rows share.
         key: the legend that explains the drawing in each row.
@@ -216,9 +216,9 @@ class Card:
         template: the Jinja template as `package:path`, such as `my_package:tides/card.html`; empty
             if the section is shown only among the days. It is rendered with `card` (the view),
             `one.name` (the section's name; the card's heading has the id `h-<name>`), `fmt`,
-            `icon`, `link` and `_`. On a card with a timeline it replaces the rows.
+            `icon`, `link` and `_`. On a card with a timeline it is drawn above the rows.
         view: the template's input.
-        style: custom properties for the page's style block; `style` attributes are not used.
+        style: CSS rules, added to the page's style block; the page forbids `style` attributes.
         lines: the card's height in lines of text, by which the page arranges its columns.
         facts, moments, folds: joined on the page with those of other sections.
         timeline: the rows of the days; the page shows the first timeline that a card has.

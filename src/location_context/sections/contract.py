@@ -74,8 +74,8 @@ def foremost(reasons: Iterable[DegradedReason | None]) -> DegradedReason | None:
 def lasts(reason: DegradedReason | None, *, stale: bool = False) -> bool:
     """Return True if another read within a minute would not improve an answer with this reason.
 
-    True without a reason. True also with `budget_spent` unless the answer is `stale`: then every
-    part of the answer is of the expected kind.
+    This is so if there is no reason. It is also so for `budget_spent` if the answer is not `stale`,
+    since its data is then of the expected kind.
     """
     return reason is None or (reason == "budget_spent" and not stale)
 
@@ -351,10 +351,10 @@ class SectionResult:
 
     @property
     def is_cacheable(self) -> bool:
-        """True if clients may cache it for longer than a minute.
+        """True if clients may cache the result for longer than a minute.
 
-        True if the result is complete, or lacks only an optional provider whose budget is spent:
-        nothing is stale, and another read would not add data.
+        This is so if the result is complete. It is also so if the only reason why it is degraded
+        is a provider's spent budget, and the body is not stale (see `lasts`).
         """
         return lasts(self.reason, stale=isinstance(self.body, Applicable) and self.body.stale)
 

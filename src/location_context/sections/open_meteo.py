@@ -73,9 +73,9 @@ def weight(variables: int, days: Sequence[int]) -> float:
 
 
 def open_meteo_backoff(clock: Clock) -> Callable[[HttpResponse], Backoff]:
-    """Return a function that returns the pause that a response with status 429 or 403 requests.
+    """Return a function that computes the pause after a response with status 429 or 403.
 
-    Only an English sentence in the response's body names the limit that was exceeded.
+    It searches the `reason` in the body, since only this sentence names the exceeded limit.
     """
 
     def read(response: HttpResponse) -> Backoff:

@@ -103,10 +103,10 @@ class DocsPage:
         name: the last part of its path.
         title: its name in the navigation.
         description: its content, for the API reference.
-        template: the Jinja template of its main part as `package:path`, rendered with `page`; empty
-            if `page` itself is the main part, as Markup.
-        read: returns `page`, the template's input; it may raise a StorageError.
-        style: further CSS for the page's style block; `style` attributes are not used.
+        template: the Jinja template of its main part, as `package:path`; its only variable is
+            `page`. If it is empty, the main part is `page` itself, which must be Markup.
+        read: returns the value of `page`; it may raise a StorageError.
+        style: further CSS for the page's style block; browsers ignore `style` attributes here.
     """
 
     name: str
@@ -334,12 +334,12 @@ class Section(ABC, Generic[Body]):
         return body.as_of
 
     def page_data(self, bodies: Sequence[Body]) -> Mapping[str, str]:
-        """Return `data-` attributes for the widget's page, for scripts of the embedding page."""
+        """Return `data-` attributes, whose values the widget's page sends to the builder's page."""
         del bodies
         return {}
 
     def text(self, body: Body) -> Iterable[str | TextTable]:
-        """Yield the answer as lines and tables, for `location-context read` and for agents."""
+        """Yield the answer as lines and tables, for `location-context read` and `/mcp`."""
         for label, value in facts(body):
             yield f"{label}: {value}"
 

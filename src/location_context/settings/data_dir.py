@@ -1,9 +1,10 @@
 """The default data directory, and the record of this user's first data directory.
 
-Without the setting DATA_DIR, commands of a clone use its folder `data`. Others use `./data` if it
-contains a database, else the platform's folder for application data. That folder also records the
-first data directory in use, so that a command run elsewhere does not silently create a second
-database. The record is a hint: it is ignored if it cannot be written or its database is gone.
+Without the setting DATA_DIR, the scripts of a clone of the repository use the clone's folder
+`data`. Other commands use `./data` if it contains data (`holds_store`), else the platform's folder
+for application data. The platform's folder also records the first data directory in use, so that a
+command run elsewhere does not silently create a second database. The record is a hint: it is
+ignored if it cannot be read or written, or if the recorded directory contains no data.
 """
 
 import sys
@@ -37,10 +38,11 @@ def note_store(environ: Mapping[str, str], folder: Path, *, second: bool = False
     """Record `folder` as this user's first data directory, unless another is recorded.
 
     Returns:
-        The recorded directory if `folder` is about to become a second one; else None.
+        The recorded directory if `folder` will become a second one; else None.
 
     Raises:
-        OperatorError: `folder` would become a second one, and `second` is False.
+        OperatorError: `folder` would become a second one, but `second` is False, and `folder` is a
+            relative path or the default. The scripts of a clone never cause this error.
     """
     place, first = _platform_folder(environ), None
     with suppress(OSError, ValueError):

@@ -254,9 +254,9 @@ def read_table(table: type[Table], environ: Mapping[str, str]) -> Table:
 def texts(
     environ: Mapping[str, str], table: type[msgspec.Struct]
 ) -> tuple[dict[str, str], list[str]]:
-    """Return texts by setting, from the TOML file and, with precedence, the environment.
+    """Return the settings' texts by name, and a message for each unusable secret file.
 
-    Files named by `NAME_FILE` are read. The list has a message for each such file that cannot be.
+    The environment overrides the TOML file. A secret's text may come from the file in `NAME_FILE`.
 
     Raises:
         OperatorError: the TOML file cannot be read.

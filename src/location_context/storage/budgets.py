@@ -73,7 +73,10 @@ class SqlLedger:
         *,
         public: bool,
     ) -> tuple[bool, Sequence[SpentUnits]]:
-        """Store `unwritten`; spend units and return True, or over a limit, False and all rows."""
+        """Store `unwritten`, then spend `units` and return True.
+
+        If that would exceed a limit, return False and the stored rows of all windows instead.
+        """
         if not self._database.is_sqlite:
             now = float(connection.execute(_LOCK, {"host": self._host}).one()[1])
             budget.offset += now - budget.now()

@@ -216,7 +216,7 @@ class Database:
         return next(iter(await self.scalars(query, **values)), None)
 
     async def execute(self, *statements: Statement) -> int:
-        """Execute statements in one transaction, each with one mapping of values or many.
+        """Execute statements in one transaction; each has one mapping of values, or a list of them.
 
         Returns:
             The number of rows that the last statement changed.

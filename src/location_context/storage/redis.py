@@ -153,14 +153,15 @@ class RedisCounter:
 
     Requests that arrive during a call to Redis are counted together by the next call. One script
     counts each request in all windows of its subject or in none, so concurrent counts are exact.
-    The rules are those of `access.quota.Windows`. Times are whole milliseconds of `clock`, plus the
-    offset of Redis' clock, since replicas would otherwise disagree about the end of a window.
+    The rules are those of `access.quota.Windows`. Times are whole milliseconds of `clock`; if this
+    machine's clock differs from Redis' by 5 s or more, the difference is added, so that replicas
+    agree about the end of a window.
     """
 
     def __init__(
         self, link: RedisLink, clock: Clock, machine: Callable[[], float] = time.time
     ) -> None:
-        """Set two clocks: tests may move `clock`; `machine` returns the real time (POSIX)."""
+        """Set two clocks: tests may move `clock`; `machine` (POSIX) is compared with Redis'."""
         self._link = link
         self._clock = posix_seconds(clock)
         self._machine = machine

@@ -1,10 +1,10 @@
 """Transfer: copies all rows from an SQLite database to an empty PostgreSQL one.
 
 Two passes run in one transaction of the target, so an interrupted copy leaves nothing there. Each
-pass reads the tables of both databases in the order of their keys, and writes rows that differ to
-the target. The service may write to the source during the first pass. The second pass blocks those
-writes until the target has committed, so that the copy is complete. It also verifies the copy: it
-compares every row, and checks that the target returns new rows unchanged.
+pass reads the tables of both databases in the order of their keys, compares every row, and copies
+those that the target lacks or that differ there. It fails unless the target returns each copied row
+unchanged. The service may write to the source during the first pass. The second pass blocks those
+writes until the target has committed, so that the copy is complete.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -155,7 +155,7 @@ class Transfer:
     def _write(
         self, there: Connection, table: Table, pairs: Sequence[tuple[Values | None, Values | None]]
     ) -> None:
-        """Write rows that differ to the target; delete its rows that the source does not have."""
+        """Copy the source's rows of `pairs` to the target; delete rows that only the target has."""
         from sqlalchemy.dialects.postgresql import insert  # noqa: PLC0415  large, as in database.py
 
         keys = table.primary_key.columns.keys()
@@ -201,7 +201,7 @@ def _rows(connection: Connection, table: Table, label: str) -> Iterator[Values]:
 def _pairs(
     ours: Iterator[Values], theirs: Iterator[Values], key: int
 ) -> Iterator[tuple[Values | None, Values | None]]:
-    """Yield both tables' rows of each key (first `key` columns); None where a row is missing."""
+    """Pair the rows of both tables by key (the first `key` columns); None where one is missing."""
     one, other = next(ours, None), next(theirs, None)
     while one is not None or other is not None:
         if other is None or (one is not None and one[:key] < other[:key]):

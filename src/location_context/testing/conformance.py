@@ -303,7 +303,7 @@ async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResul
 
 
 def _check_words(section: type[Section[Any]], trial: _Trial) -> None:
-    """Check what the section shows of its samples: label, summary and card in all languages."""
+    """Check the label and summary in every language, and that each applicable sample has a card."""
     built = section.__new__(section)  # without __init__, whose arguments the checks do not need
     languages = Languages.load()
     for language in map(languages.choose, languages.tags):
@@ -322,7 +322,7 @@ def _check_label(section: Section[Any], language: Language, trial: _Trial) -> No
 
 
 def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None:
-    """Check what the section shows of one answer in every language, and on the command line."""
+    """Check the label, summary and card of an answer in every language, and its text for `read`."""
     languages, renderer, place = Languages.load(), Renderer(), _place(type(section))
     for language in map(languages.choose, languages.tags):
         fmt = Formatter(language)

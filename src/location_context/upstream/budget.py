@@ -77,7 +77,7 @@ class Window:
         )
 
     def part(self, *, public: bool) -> tuple[float, float]:
-        """Return the limit and the spent units: of all or, if `public`, of public traffic."""
+        """Return the limit and the spent units of public traffic (`public`) or of all traffic."""
         return (self.public_limit if public else self.limit), self.spent[public]
 
     def oldest(self, now: float) -> int:

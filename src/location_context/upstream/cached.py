@@ -62,8 +62,8 @@ class Sharing(Generic[K, V]):
         pack: encodes a value and its fetch time as bytes.
         unpack: decodes what `pack` returned; raises one of `DAMAGED` for damaged data.
         stored: True to store values in the database too, if the provider's terms allow that.
-        serves: returns True if a stored value has data that a key requests. Keys that compare equal
-            may request different data.
+        serves: returns True if a stored value has any of the data that a key requests, since keys
+            that compare equal may request different data.
     """
 
     cache: SharedCache
@@ -212,7 +212,8 @@ class Cached(Generic[K, V]):
     def put(self, key: K, value: V) -> None:
         """Cache a value that was obtained without a fetch of this cache.
 
-        Other processes may receive the value only when the next fetch ends.
+        Other processes can read it after the next write to the database or, in Redis, after the
+        next shared fetch of this process.
         """
         self._share(key, self._store(key, value, None, public=False))
 
@@ -293,7 +294,10 @@ class Cached(Generic[K, V]):
         public: bool,
         cached: bool = True,
     ) -> Entry[V]:
-        """Cache a value and return its entry; merge an incomplete value into the previous one."""
+        """Return the entry of a value, and cache it if `cached`.
+
+        With `merge`, an incomplete value is merged into the previous one.
+        """
         now, before = self._clock(), self.peek(key)
         complete = error is None and self._is_complete(value)
         fresh_until = self._fresh_until(key, value, now)

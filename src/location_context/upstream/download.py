@@ -91,7 +91,7 @@ def _redirect_target(url: str, location: str) -> str:
 
 
 class _Target(NamedTuple):
-    """A checked address: `url` with the host's IP address; its name for TLS and for `Host`."""
+    """A checked address: its URL by IP address, its host name for TLS, and its `Host` header."""
 
     url: str
     host: str

@@ -71,7 +71,7 @@ class AccessLogger:
         self._stream = stream()
 
     def answered(self, request: Exchange, path: str, status: int) -> None:
-        """Log and count a response with this status; the log shows `path` as its path."""
+        """Log and count a response; `path` is that of its route, or `other` if it has no route."""
         seconds = time.monotonic() - request.arrived_at
         if self._counts:
             self._count(request, "test" if request.test else path, status, seconds)

@@ -30,7 +30,9 @@ class Admission:
         self._proxies = proxies
 
     async def admit(self, request: Exchange, route: Route) -> None:
-        """Authenticate and count a request. If it has a key, set its fields `counted` and `test`.
+        """Authenticate and count a request, as far as `route.access` requires.
+
+        If the route needs a key, set `request.counted` and `request.test`.
 
         Raises:
             MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see `Authenticator`.

@@ -206,7 +206,7 @@ def _environment() -> Environment:
 
 
 def _template(name: str) -> str:
-    """Return the text of the template `package:path`; an empty name stands for `{{ page }}`."""
+    """Return the text of the template `package:path`; `{{ page }}` if the name is empty."""
     if not name:
         return "{{ page }}"
     package, _, path = name.partition(":")
@@ -226,7 +226,7 @@ def _policy(style: str) -> str:
 
 
 def _resolve(document: Document, value: Mapping[str, Any]) -> Any:
-    """Return the part of the document that a value's `$ref` names, or a value without `$ref`."""
+    """Return the part of the document that a value's `$ref` names; without `$ref`, the value."""
     reference = value.get("$ref")
     if reference is None:
         return value
@@ -267,5 +267,5 @@ def _struct_name(schema: Mapping[str, Any]) -> str:
 
 
 def _word(value: object) -> str:
-    """Return a value as JSON shows it, but without quotes; `null` for an empty value."""
+    """Return a value of an enum as JSON shows it, but without quotes; `null` for None and ""."""
     return str(value).lower() if isinstance(value, bool) else str(value or "null")

@@ -26,7 +26,7 @@ class ErrorBody(msgspec.Struct, frozen=True, kw_only=True):
     code: Annotated[
         str,
         Meta(
-            description="Machine-readable code; it does not change. The responses say when.",
+            description="Machine-readable code, which does not change between versions.",
             extra_json_schema={"enum": [error.code for error in PUBLIC_ERRORS]},
         ),
     ]
@@ -43,7 +43,7 @@ class ErrorBody(msgspec.Struct, frozen=True, kw_only=True):
 class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True):
     """The body of every answer that is an error."""
 
-    error: Annotated[ErrorBody, Meta(description="The error in one sentence.")]
+    error: Annotated[ErrorBody, Meta(description="Category, code, message and request.")]
 
 
 def json_error(error: PublicError, request: Exchange) -> Response:

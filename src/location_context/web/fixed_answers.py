@@ -60,7 +60,7 @@ def refuse_test_headers(request: Exchange) -> None:
 
 
 class FixedAnswers:
-    """Answers requests with test keys; `routes` returns a service's routes that require a key."""
+    """Answers requests with test keys; `routes` makes routes for a service of fixed sections."""
 
     def __init__(self, service: Service, routes: Callable[[Service], Iterable[Route]]) -> None:
         self._service = service

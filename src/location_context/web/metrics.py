@@ -2,8 +2,8 @@
 
 All workers listen on that address, and the kernel passes each connection to one of them. The
 service counts in plain numbers, which `measured` reads. A worker copies these numbers to the
-library prometheus-client each second, and before it answers a scraper. `serve` enables the
-library's multiprocess mode: each process stores its values in files of a shared folder, which
+library prometheus-client each second, and before it answers a scraper. The command `serve` enables
+the library's multiprocess mode: each process stores its values in files of a shared folder, which
 remain after the process exits. An answer adds up the values of all files.
 
 This module is imported only if METRICS_ADDRESS is set; the extra `metrics` installs the library.

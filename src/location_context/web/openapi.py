@@ -148,7 +148,7 @@ def _sections(sections: Sequence[Section[Any]]) -> Document:
 
 
 def _page(page: DocsPage, reference: Document) -> Document:
-    """Describe the route of a documentation page in OpenAPI, like that of the API reference."""
+    """Return the operation of a documentation page, derived from that of the API reference."""
     success = reference["responses"]["200"]
     [(kind, content)] = success["content"].items()
     examples = {
@@ -194,7 +194,7 @@ def _error(status: int, headers: Document) -> Document:
 
 
 def _expand(value: Any) -> Any:
-    """Replace the short forms in a part of `openapi.json`, which the module describes."""
+    """Replace the short forms (see the module's docstring) in a part of `openapi.json`."""
     if isinstance(value, list):
         return [_expand(one) for one in value]
     if not isinstance(value, dict):
@@ -244,7 +244,7 @@ def _read(name: str) -> Any:
 def _components(types: Sequence[type]) -> dict[str, Schema]:
     """Return the schemas of all Structs by name.
 
-    If two sections use the same name, the section's name is prefixed.
+    If several Structs have the same name, each is prefixed with the name of its section.
     """
     _, schemas = msgspec.json.schema_components(types, ref_template=REF)
     text = msgspec.json.encode(schemas).decode()
@@ -288,7 +288,7 @@ def _shaped(schema: Schema) -> Schema:
 
 
 def _nullable(schema: Schema) -> Schema:
-    """Merge `anyOf` of a plain type and null into one schema with two types; keep any other."""
+    """Merge `anyOf` of a plain type and null into one schema; return any other `anyOf` as it is."""
     known, *others = sorted(schema["anyOf"], key=_NULL.__eq__)
     if others != [_NULL] or "type" not in known:
         return schema
@@ -300,7 +300,7 @@ def _nullable(schema: Schema) -> Schema:
 
 
 def _enumerated(schema: Schema) -> Schema:
-    """Add the type to the schema of an enum, and identifiers if its values cannot be identifiers.
+    """Add the type to an enum's schema, and names for clients if its values are not identifiers.
 
     A schema that allows only one boolean is returned as `not` the other boolean, because
     openapi-generator would compare an enum or constant of `true` with the text "true".

@@ -81,7 +81,7 @@ Key = tuple[bytes, str | None, bytes | None]  # query, compression, Accept-Langu
 
 
 class FinishedResponse:
-    """A response with status 200, compressed as its first request allowed, and its ETag.
+    """A response with status 200 and its ETag, in the compression that its first request allows.
 
     Attributes:
         size: the response's size in memory, in bytes; `store` adds the size of its key.
@@ -138,7 +138,7 @@ class FinishedResponse:
         return status, [*headers, self._control], body
 
     def describe(self, request: Exchange) -> None:
-        """Copy the stored response's fields for the log to a request that it answers."""
+        """Set the fields for the log of a request that this stored response answers."""
         request.cache, request.mode, request.near = "response", self._mode, self._near
 
 

@@ -43,7 +43,7 @@ _EXPLAINED = {"climatology": "climatology: past years, not a forecast"}
 
 
 def offered(service: Service) -> dict[str, Any]:
-    """Return the tools' definitions in MCP's format by name; `year` only if it is installed."""
+    """Return the tools in MCP's format by name; `year` only if the section `year` is installed."""
     text = (resources.files("location_context.web") / "tools.json").read_bytes()
     tools = {tool["name"]: tool for tool in msgspec.json.decode(text)}
     if YEAR not in {section.name for section in service.sections}:
@@ -189,7 +189,7 @@ def _listed(value: Any) -> list[str]:
 
 
 def _parts(section: CachedSection, query: Query, last: date) -> list[Query]:
-    """Return the query; split it after `last`, the forecast's last day, if the section needs it."""
+    """Return the query, or two if the section splits a stay that crosses the horizon (`last`)."""
     stay = query.stay
     if not section.section.splits_at_horizon or not stay or not stay.start <= last < stay.end:
         return [query]
@@ -209,9 +209,9 @@ def _heading(query: Query, cities: list[City], today: date) -> Iterator[str]:
 def _section_text(
     section: CachedSection, read: Pulse, whole: Query, sections: int
 ) -> Iterator[str]:
-    """Yield a section's heading, and the lines of its text that fit into its share of bytes.
+    """Yield a section's heading, and the first lines of its text, up to a limit in bytes.
 
-    `whole` is the query for the whole stay; `sections` is the number of sections that share bytes.
+    `whole` is the query for the whole stay. The limit is divided by the number of `sections`.
     """
     heading, stay = f"## {section.name}", read.query.stay
     if stay and stay != whole.stay:

@@ -114,7 +114,7 @@ class RenderedCard:
         name: the section's name.
         icons: the names of its icons, in order.
         style: CSS that the card needs in the page's style block.
-        card: the card before rendering, with what other parts of the page show of the section.
+        card: the card before rendering, from which facts and the stay's card are made.
     """
 
     name: str
@@ -125,7 +125,7 @@ class RenderedCard:
 
 
 def page_data(results: SectionResults) -> dict[str, str]:
-    """Return `data-` attributes of the widget's page, which the page that configures it reads."""
+    """Return `data-` attributes, whose values the widget's page sends to the builder's page."""
     attributes = dict[str, str]()
     for section in results.by_section:
         attributes |= section.page_data(results.bodies_of(section))
@@ -203,7 +203,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A source's notice as links and texts; `licence` is what the notice itself does not name."""
+    """A source's notice as links and texts; `licence` is set if the notice does not name it."""
 
     notice: Sequence[Part]
     licence: Part | None
@@ -266,7 +266,7 @@ def _names(
 
 @lru_cache(maxsize=256)
 def source(attribution: Attribution) -> Source:
-    """Return a source's notice with links on the names in it, and its own name first if missing."""
+    """Return the notice as links and texts, with the source's linked name first if it lacks it."""
     text = attribution.text.removesuffix(f", {attribution.license_url}")  # the link replaces it
     if attribution.url and attribution.name not in text:
         text = f"{attribution.name}: {text}"
@@ -355,7 +355,7 @@ class Content:
     def columns(self) -> list[list[RenderedCard]]:
         """The cards of a full page by column; several cards fill two columns of similar height.
 
-        The stay's card takes the place of the first section that has no card of its own.
+        The stay's card stands where the first section without its own card would be, else first.
         """
         own = [bool(one.card and one.card.template and not one.card.timeline) for one in self.cards]
         shown = [one for one, alone in zip(self.cards, own, strict=True) if alone]

@@ -125,7 +125,7 @@ def snippet(settings: Settings, parameters: Parameters, height: int) -> list[str
     """Return the two lines to put into a page: the widget's description, and the script.
 
     An empty SVG reserves `height` px (the height on a phone) until the script has loaded, which
-    sets the height for the actual width. Unlike a style, a CSP against inline styles allows it.
+    sets the height for the actual width. A CSP that forbids inline styles allows the SVG.
     """
     given = dict(parse_qsl(widget_query(parameters)))
     data = "".join(f' data-{name}="{escape(value)}"' for name, value in given.items())
@@ -212,7 +212,7 @@ def _arranged(cards: Sequence[float], width: int) -> float:
 
 @cache
 def _heights() -> dict[str, list[float]]:
-    """Return the height in px of each part of a page, at each of the widths in `widths`."""
+    """Return each part's heights in px, one for each width of a widget in the entry `widths`."""
     table: dict[str, list[float]] = json.loads(read_file("location_context.widget:heights.json"))
     return table
 

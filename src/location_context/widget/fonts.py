@@ -67,7 +67,7 @@ class Typeface:
     def marked(self, line: str) -> str:
         """Return a drawable line as the content of an SVG `text` element, with its font.
 
-        The renderer treats all lines as left-to-right; others need a right-to-left isolate.
+        The renderer draws every line left-to-right unless it is in a right-to-left isolate.
         """
         font = next((one for one in self.fonts if one.has(line)), self.fonts[0])
         self.used[font] = None
@@ -109,7 +109,7 @@ def _letters(language: Language) -> str:
 
 
 def _faces(files: Sequence[Path]) -> list[Font]:
-    """Return the fonts in these files; a collection contains several with the same characters."""
+    """Return the fonts in these files, except monospaced ones; all have the same characters."""
     from fontTools.ttLib import TTCollection, TTFont  # noqa: PLC0415  of the extra `png`
 
     is_collection = files[0].suffix == ".ttc"

@@ -40,7 +40,7 @@ def png(svg: str, font_files: Sequence[str]) -> bytes:
     alpha = picture.getchannel("A")
     opaque = Image.new("RGB", picture.size, ground)
     opaque.paste(picture, mask=alpha)
-    places = {  # pixels set by a mask, since the library confuses similar colours
+    masks = {  # pixels set by a mask, since the library confuses similar colours
         # a rule mistaken for a shade of text would take more bytes than all other colours
         _LINE: _where(ImageChops.difference(opaque, Image.new("RGB", picture.size, line)), below=1),
         _GROUND: _where(
@@ -52,21 +52,21 @@ def png(svg: str, font_files: Sequence[str]) -> bytes:
     for shades, bars in ((_SHADES[0], _BARS), (_SHADES[1], _BARS), (_SHADES[1], ())):
         shaded = [_mixed(ground, one, part) for one in colours for part in shades]
         shaded += [_mixed(ground, one, part) for one in scale for part in bars]
-        made = _packed(opaque, places, [line, ground, *dict.fromkeys(shaded)][:_MOST_COLOURS])
+        made = _packed(opaque, masks, [line, ground, *dict.fromkeys(shaded)][:_MOST_COLOURS])
         if len(made) <= MOST_BYTES:
             break
     return made
 
 
 def _packed(
-    picture: Image.Image, places: dict[int, Image.Image], colours: Sequence[Colour]
+    picture: Image.Image, masks: dict[int, Image.Image], colours: Sequence[Colour]
 ) -> bytes:
-    """Return the PNG in these colours (rules, background, others); `places` sets pixels by mask."""
+    """Return a PNG in these colours (rules, background, others); `masks` are by palette index."""
     line, ground, *others = colours
     reduced = picture.quantize(palette=_palette([ground] * 3 + others), dither=Image.Dither.NONE)
     reduced = reduced.point([max(place, _GROUND) for place in range(256)])
-    for place, mask in places.items():
-        reduced.paste(place, mask=mask)
+    for index, mask in masks.items():
+        reduced.paste(index, mask=mask)
     reduced.putpalette([part for colour in (ground, line, ground, *others) for part in colour])
     written = io.BytesIO()
     reduced.save(written, "PNG", optimize=True, transparency=_CLEAR)

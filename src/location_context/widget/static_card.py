@@ -57,8 +57,8 @@ class CardContent:
 class StaticCard:
     """An SVG that is drawn from top to bottom.
 
-    `y` is where the next part is drawn. `x` is the distance from the side on which lines begin,
-    the right one in Arabic.
+    `y` is where the next part is drawn. The `x` of its methods is the distance from the left side,
+    or from the right side if the language is written from right to left.
     """
 
     fmt: Formatter

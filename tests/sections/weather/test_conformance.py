@@ -34,7 +34,7 @@ def recorded(shared_data: Path, pattern: str) -> list[tuple[str, object]]:
     return [(file.name, msgspec.json.decode(file.read_bytes())) for file in files]
 
 
-def test_recorded_daily_answers_are_read_by_their_dates(shared_data):
+def test_recorded_daily_answers_are_read_with_their_first_date_and_values(shared_data):
     read = 0
     for _, body in recorded(shared_data, "*.json"):
         if "daily" not in body:

@@ -2,7 +2,7 @@
 
 The drawing shows the Sun's path on the first day of the stay that is not over. The Sun's disc is
 drawn in the middle of the evening's golden hour. The best night is the night with the most dark,
-moonless hours. In the night of a meteor shower they are multiplied by 1 + meteors per hour.
+moonless hours. For a night with a meteor shower, these are multiplied by 1 + meteors per hour.
 """
 
 import math
@@ -315,9 +315,9 @@ def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
 
 
 def _night_to(day: date, fmt: Formatter) -> str:
-    """Return the note "night before {day}", for a highlight in the first hours of `day`.
+    """Return a note such as "night before Thu 13", if `day` is Thursday the 13th.
 
-    The page lists such a highlight under the evening before.
+    It is for a highlight in the first hours of `day`, which the page lists under the day before.
     """
     return fmt.gettext("night before {date}").format(date=fmt.day(day))
 

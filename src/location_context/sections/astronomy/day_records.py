@@ -2,13 +2,13 @@
 
 In a golden hour the Sun is between -4° and +6° high, in a blue hour between -6° and -4°. Both
 belong to the date of their solar noon. Those of the morning lie between the Sun's lower transit
-(its lowest point) and noon, those of the evening between noon and the next lower transit. If the
-Sun is still within these altitudes at noon or at the lower transit, the hour ends there.
-A date's night lasts from its noon to the next noon. A window is dark while the Sun is below -18°
-and the Moon below the horizon. A planet is visible if it is at least 5° high with the Sun below -6°
-for 20 minutes or more. It is visible `all_night` if these spans fill at least 80 % of the time with
-the Sun below -6°. Otherwise it is visible in the `evening` or `morning`: the half of the night that
-holds the middle of its longest visible span.
+(its lowest point) and solar noon, those of the evening between solar noon and the next lower
+transit. An hour that extends beyond these limits is cut there.
+A date's night lasts from 12:00 local time to 12:00 on the next date. A window is dark while the Sun
+is below -18° and the Moon below the horizon. A planet is visible if it is at least 5° high with the
+Sun below -6° for 20 minutes or more. It is visible `all_night` if such spans fill at least 80 % of
+the time with the Sun below -6°. Otherwise it is visible in the `evening` or `morning`: the half of
+the night that holds the middle of its longest visible span.
 The Moon's phase is computed for the midnight that ends the date.
 """
 

@@ -2,11 +2,11 @@
 
 The Sun's altitude a is computed by sin(a) = sin(lat) sin(d) + cos(lat) cos(d) cos(H). H is the
 angle by which the Earth has turned since solar noon. The Sun's declination d is computed from its
-altitude at noon. It is kept constant, since it changes by at most 0.2° in the hours drawn, far less
+altitude at noon. It is constant here, since it changes by at most 0.2° in the hours drawn, far less
 than a pixel. The drawing is 320 by 72 units.
 The outline of the Moon's lit part is half a circle and half an ellipse with a half-axis of
-r |cos(phase angle)|. It is rotated as an observer at the point sees the Moon. The moment is the one
-nearest to midnight with the Moon above 5° and the Sun below -6°; without such a moment, midnight.
+r |cos(phase angle)|. It is rotated as an observer at the point sees the Moon at the moment nearest
+to midnight with the Moon above 5° and the Sun below -6°; without such a moment, at midnight.
 """
 
 import math

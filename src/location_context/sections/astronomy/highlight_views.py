@@ -106,7 +106,7 @@ def _day(one: Highlight) -> date:
 
 
 def _before_change(one: Highlight) -> datetime:
-    """Return the time that clocks show just before a clock change; it is the time announced."""
+    """Return a clock change's time by the old offset: 02:00 if clocks go from 02:00 to 03:00."""
     shift = one.details.shift_minutes if one.details else 0
     return one.at - timedelta(minutes=shift or 0)
 

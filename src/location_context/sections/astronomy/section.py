@@ -69,13 +69,13 @@ class Astronomy(section.Section[AstronomyBody]):
 
     @cached_property
     def _ephemeris(self) -> Ephemeris:
-        """The ephemeris passed to `__init__`; created here if `__init__` was not called."""
+        """The ephemeris; created here for conformance checks of cards, which skip `__init__`."""
         return Ephemeris()
 
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return, for test keys, the same answer as `read`: it needs no provider."""
+        """Return the same answer as `read` for test keys too, since `read` needs no provider."""
         del now, failing
         return (await self.read(query, deadline)).body
 

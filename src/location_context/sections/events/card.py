@@ -114,8 +114,8 @@ def covers_stay(event: Event, body: EventsBody) -> bool:
 def _meta(event: Event, body: EventsBody, fmt: Formatter, *, whole_stay: bool) -> str:
     """Return the line below an event's title: time, place and price, as far as known.
 
-    If none of them is known, the line is the category. For a public holiday it says that shops may
-    close.
+    If none of them is known, the line is the category. A public holiday has none of them: its line
+    says that shops may close, or that only parts of the country have the holiday.
     """
     if event.category == "public_holiday":
         return _public_holiday(event, fmt)
@@ -145,7 +145,7 @@ def _public_holiday(event: Event, fmt: Formatter) -> str:
 def _when(event: Event, body: EventsBody, fmt: Formatter) -> list[str]:
     """Return the event's status and its times or, if it lasts several days, its last date.
 
-    An estimated time has the word "About" before it, and no word for its status (estimated).
+    The times of an estimated event are "About 20:00", without the status "Date estimated".
     """
     until, hours = _until(event, body, fmt), _hours(event, fmt)
     if hours and not until and event.status == "estimated":

@@ -191,9 +191,10 @@ class EventStore(Protocol):
     async def find_nearby(
         self, point: Point, radius: float, days: Stay, limit: int
     ) -> list[ProviderEvent]:
-        """Return at most `limit` events on `days`, near the point or of its whole country.
+        """Return at most `limit` events on `days` that are near the point.
 
-        Near means within about `radius` km; the module `selection` checks place and dates exactly.
+        Near means within about `radius` km; for an event without coordinates, in the same country.
+        The module `selection` checks place and dates exactly.
         """
         ...
 

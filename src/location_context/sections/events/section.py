@@ -239,9 +239,9 @@ def _provider_events(
 ) -> list[ProviderEvent]:
     """Return the events of all providers, without duplicate school holidays.
 
-    School holidays are taken from OpenHolidays if it has one in the point's region that ends on or
-    after the first day of the stay: it has only some years. Otherwise they are taken from the
-    library `holidays`.
+    School holidays of the library `holidays` are left out if OpenHolidays has data for the stay: a
+    school holiday that the point may observe, and that does not end before the stay. OpenHolidays
+    has only some years.
     """
     schools = results[OpenHolidays.name].events if OpenHolidays.name in results else ()
     is_known = any(

@@ -76,7 +76,7 @@ class Presenter:
 
         Args:
             found: the result of each tier, highest tier first.
-            ways: the travel times to the restaurants `inside` the radius of each tier, in order.
+            ways: the travel to each restaurant in the lists `inside` of `found`, in the same order.
             degraded: why drives are estimated although OSRM is configured; None if they are not.
         """
         point = self._query.point

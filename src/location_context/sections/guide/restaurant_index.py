@@ -1,9 +1,10 @@
 """The index in memory: the restaurants of each tier as unit vectors, sorted by id.
 
-A query compares the direction of every restaurant with that of its point, and measures those that
-may be near enough: the length of the straight line (chord) between two unit vectors gives the
-distance, exact to a millimetre. Unit vectors need no special cases at the antimeridian and the
-poles. Restaurants at the same distance, to the millimetre, are ordered by id.
+A query first computes the cosine of the angle between its point and every restaurant. Only where
+the cosine is large enough, it computes the distance, from the length of the straight line (chord)
+between the two unit vectors; this is exact to a millimetre. Unit vectors need no special cases at
+the antimeridian and the poles. Restaurants at the same distance, to the millimetre, are ordered by
+id.
 docs/decisions/places.md has the measurements.
 """
 
@@ -73,9 +74,9 @@ class RestaurantIndex:
         return answer
 
     def _measured(self, first: int, cosines: Cosines, least: float, origin: Vector) -> list[Found]:
-        """Return the restaurants with at least this cosine, nearest first.
+        """Return the restaurants whose cosine is at least `least`, nearest first.
 
-        `cosines` are those of the rows from `first` on.
+        `cosines` are those of the angles to `origin`, for the restaurants from row `first` on.
         """
         found = []
         for row in (cosines >= least - _TOLERANCE).nonzero()[0].tolist():

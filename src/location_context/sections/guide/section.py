@@ -120,10 +120,10 @@ class Guide(section.Section[GuideBody]):
         return contract.SectionResult(body, until, shared_until=until + ttl)
 
     async def _current(self, name: str = "") -> ActiveGuide | None:
-        """Return the guide with this name; None if `name` is empty and no such guide exists.
+        """Return the guide with this name; None if `name` is empty and that guide does not exist.
 
         Raises:
-            UpstreamUnavailable: the database cannot be read, or a named guide is not loaded.
+            UpstreamUnavailable: the guide is not loaded, and has a name or cannot be read now.
         """
         failure: StorageError | None = None
         if name not in self._guides and not self._loaded:

@@ -88,8 +88,8 @@ class Damped(msgspec.Struct, frozen=True):
     The symbols are those in this module's formulas.
 
     Attributes:
-        exponent: γ, the power of g in the weight w: 0 if the forecast already shrinks its
-            anomalies, 1 as for a raw model.
+        exponent: γ, the power of g in the weight w. At 0, w does not fall with the lead; at 1, it
+            falls as for a raw forecast.
         weight_noise: φ, the share of the noise that reduces the weight w.
         spread_noise: ν, the share of the noise that widens the range.
     """

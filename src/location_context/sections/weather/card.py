@@ -264,10 +264,11 @@ class _Days:
     def _rain(
         self, days: Sequence[Day], chance: float | None, *, dry: Collection[date], usual: bool
     ) -> tuple[str, str]:
-        """Return two texts for a row: the chance of rain, and the amount.
+        """Return two texts for a row's rain: the chance, and an addition; either may be empty.
 
-        If the chance is unknown, the first text is the amount. `dry` are the dates that may be
-        labelled "dry". `usual` is True for typical days after a forecast.
+        The chance is in percent, a count of wet days, or "dry"; if it is unknown, the amount of
+        rain replaces it. The addition is the amount on a day with likely rain, or "wet". `dry` are
+        the dates that may be labelled "dry". `usual` is True for typical days after a forecast.
         """
         fmt, units = self.fmt, self.whole.units
         if chance is None:
@@ -467,9 +468,9 @@ def _extremes(known: Sequence[YearBody], highs: Sequence[float], fmt: Formatter)
 
 
 def _kind(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
-    """Return a label that says which of the values are typical values or monthly means.
+    """Return a label for the kind of values, such as "Monthly average"; empty for a forecast.
 
-    The label is empty if all values are a forecast.
+    If `near` is given, the label names the last day with a forecast.
     """
     if near is not None:
         text = fmt.gettext("Forecast to {date}, then typical")

@@ -9,12 +9,12 @@ The mean of a temperature is the line's value on the date, other means are the p
 and weather codes are the most frequent. Wind direction is the mean vector weighted by speed.
 
 Accuracy, trained on ten years and judged on the next (2011-2024, 20 cities): 80 % of days lie
-between p10 and p90. The errors (CRPS and Brier score) are 0.92 of those of ten raw same-day values
-(`research.weather_climatology`).
+between p10 and p90. The errors (CRPS and Brier score) are 0.92 times those of statistics from
+the ten values of the date itself (`research.weather_climatology`).
 
-Years: a stay belongs to the year in which it starts, and may extend into the next. So a date's
-statistics are the same in all stays that start in one year. 29 February has no value in years
-without that date.
+Years: in each of the ten years, the stay is assumed to start in that year, and may extend into the
+next. So 3 January has the same statistics in all stays that start in December, but may have others
+in stays that start in January. 29 February has no value in years without that date.
 """
 
 import math
@@ -233,10 +233,10 @@ def months_of(stay: Stay, year: int) -> list[tuple[int, int]]:
 
 
 def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
-    """Return the months of ten years that the climatology of this stay needs.
+    """Return the months of ten years that the climatology of this stay needs, if they are past.
 
-    Include the months for any other stay within the forecast horizon, so that one fetch serves all.
-    A stay over New Year needs January of the next year, so that year is included too.
+    Include the months for all days from today to the forecast horizon, so that one fetch serves
+    other stays too. If the days extend over New Year, include the same months of an eleventh year.
     """
     whole = Stay(min(stay.start, today), max(stay.end, horizon(today)))
     years = latest(last_year(today))
@@ -302,10 +302,7 @@ def windows(
 
 
 def on_dates(stay: Stay, columns: Columns) -> Columns:
-    """Return the columns without values for dates that the stay does not have.
-
-    That is 29 February in a year without that date.
-    """
+    """Return the columns without the place of 29 February, unless the stay has that date."""
     own = places(stay)
     return {name: values[own - own[0]] for name, values in columns.items()}
 
@@ -331,7 +328,8 @@ def year_bodies(stay: Stay, years: Sequence[int], rows: Floats, first: int) -> l
     Args:
         stay: the stay.
         years: the years in which the stay would begin, oldest first.
-        rows: highs, lows and rain (3 x years x places), with few gaps.
+        rows: highs, lows and rain (3 x years x places), NaN where unknown. Means ignore unknown
+            values. If over a fifth of a year's rain is unknown, its total and wet days are unknown.
         first: the place (number of the date in the year) of the first value in `rows`.
     """
     place = places(stay) - first

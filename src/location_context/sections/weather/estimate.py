@@ -118,8 +118,8 @@ class Normals:
     ) -> "Normals":
         """Create from monthly means.
 
-        Monthly means have no separate high and low, so the difference is that of the forecast
-        (`issued`). They do not tell how much days vary, so the usual standard deviation is assumed.
+        They have no separate high and low, so the difference between the two is taken from the
+        forecast (`issued`). The standard deviation is the usual one (`usual_sd`).
         """
         mean = monthly.columns["temperature_mean"]
         high, low = (issued[name] for name in VARIABLES)

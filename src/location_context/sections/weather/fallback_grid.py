@@ -10,7 +10,8 @@ bilinearly between the grid's points, and linearly between the middles of the mo
 package contains the monthly grids of Recommendations ITU-R P.1510-1 (mean temperature, K, 0.75
 degrees) and P.837-7 (rain, mm a month, 0.25 degrees, means of 50 years). The package is checked by
 its hash, read without being installed, and deleted. Rain is averaged to the grid of the
-temperature. The package's terrain (P.1511-2) is stored too, for the cells of climate stores.
+temperature. The package's terrain (P.1511-2) is stored too; the cells of a climate store get their
+heights from it.
 """
 
 import io

@@ -70,7 +70,7 @@ def _climatology(query: Query, years: Sequence[int]) -> WeatherSeries:
 def fixed_years(lat: float, years: Sequence[int], first: int, width: int) -> Floats:
     """Return made-up daily values for `width` days of each year: ARCHIVE_FIELDS x years x days.
 
-    `first` is the place of the first day: its number in a year of 366 days.
+    `first` is the first day's number, counted from 1 January as 0 (see `climatology.places`).
     """
     days = np.stack([climatology.ordinals(year, first, width) for year in years])
     return np.where(days > 0, _weather(lat, days)[: len(ARCHIVE_FIELDS)], np.nan)

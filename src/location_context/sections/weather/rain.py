@@ -6,10 +6,10 @@ wet days come in spells. A claim is a statement such as "mostly dry"; `claim` re
 whose rule the chances fulfil. `research.forecast_spread` measures how often each claim comes true.
 Past days are ignored.
 
-If a forecast day has no chance, the amount of rain decides whether it counts as wet. If the stay
-has such a day or an unknown day, the text only counts wet days. The text names rain, snow or both,
-by each day's condition and temperature. "Mostly dry" needs three days: a stay with one wet day of
-two is not mostly dry.
+If a forecast day has no chance, the amount of rain decides whether it counts as wet. If any day of
+the stay has no chance, the text makes no claim and states the number of wet days instead. The text
+names rain, snow or both, by each day's condition and temperature. "Mostly dry" needs three days: a
+stay with one wet day of two is not mostly dry.
 """
 
 import math
@@ -54,10 +54,10 @@ class Rain:
 
 
 def claim(chances: Sequence[float], last: int) -> Claim:
-    """Return the first statement on the stay, such as "probably dry", that the chances justify.
+    """Return the first claim on the stay, such as "probably dry", that the chances justify.
 
-    `chances` are the days' chances of rain (0 to 1). The last of the days is `last` days ahead;
-    "dry" without "very likely" is only for near days.
+    `chances` are the days' chances of rain (0 to 1). The last of the days is `last` days ahead. If
+    that is more than `NEAR_LEAD`, a stay is not called "dry", but "very likely dry".
     """
     dry, wet = math.prod(1 - p for p in chances), sum(chances)
     if dry >= DRY:
@@ -124,10 +124,10 @@ def _chance(day: Day, today: date, units: UnitsBody) -> float | None:
 
 
 def _over(chances: Sequence[float], kind: int, fmt: Formatter, *, whole: bool) -> str:
-    """Return a text with the chance that it rains or snows on any of the days.
+    """Return a text with the chance that it rains or snows on at least one of the days.
 
-    `kind` is what falls: `RAIN`, `SNOW` or `EITHER`. `whole` is True if these are all days of the
-    stay.
+    `kind` is what falls: `RAIN`, `SNOW` or `EITHER`. `whole` is True if the days are the whole
+    stay; the text then says so.
     """
     count = len(chances)
     text = (
@@ -183,10 +183,10 @@ def _one_day(known: Sequence[tuple[Day, float]], units: UnitsBody, fmt: Formatte
 
 
 def _likeliest(known: Sequence[tuple[Day, float]], fmt: Formatter) -> str:
-    """Return a text with the one or two days that have the highest chance of rain.
+    """Return a text that names the day with the highest chance of rain, or the two that share it.
 
-    If more than two days have the same highest chance, the text names the day with the most rain.
-    It is empty if no single day has the most.
+    If more than two days share it, the text names the one with the most rain. If several of these
+    have the most rain, the text is empty.
     """
     highest = max(round(100 * p) for _, p in known)
     days = [day for day, p in known if round(100 * p) == highest]

@@ -99,7 +99,7 @@ Spot = tuple[float, float]  # latitude and longitude of a point
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a provider's grid: the coordinates of its centre, and the time zone of its days."""
+    """The cell for which data are requested and stored: its centre, and its days' time zone."""
 
     lat: float
     lng: float
@@ -125,7 +125,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A provider's grid cell: its centre, and its elevation in m, None if unknown."""
+    """The grid cell from which data come: its centre, and its elevation in m, None if unknown."""
 
     lat: float
     lng: float
@@ -196,8 +196,8 @@ class Month:
     def is_settled(self, now: datetime) -> bool:
         """Return True if the month need not be fetched again.
 
-        This is so if it was fetched within the last 24 hours. It is also so if it was fetched when
-        all its days were at least a week past, so that they were final, and any high is known.
+        For 24 hours after its fetch, this is always so. Later it is so if at least one high is
+        known, and all its days were final when it was fetched (at least a week past).
         """
         last = month_span(self.year, self.month)[1]
         if now - self.fetched_at < timedelta(days=1):

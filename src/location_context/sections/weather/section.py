@@ -175,8 +175,8 @@ class Weather(section.Section[WeatherBody]):
     async def dataset(self) -> contract.DatasetState | None:
         """Return the state of the stored data for the status.
 
-        It has the number of stored months, and the names of the climate stores or else the fallback
-        grid.
+        `rows` is the number of stored months. `version` names the climate stores; if there are
+        none, the fallback grid.
         """
         try:
             rows, newest = await self._store.extent()
@@ -227,7 +227,7 @@ class Weather(section.Section[WeatherBody]):
         return card.card(body, _near(context), context.fmt, context.now)
 
     def page_data(self, bodies: Sequence[WeatherBody]) -> Mapping[str, str]:
-        """Return `data-` attributes for the widget's page, for scripts of the embedding page.
+        """Return `data-` attributes, whose values the widget's page sends to the builder's page.
 
         `weather` names the kinds of weather shown. `reason` says why the weather is degraded; it is
         empty if the weather is not degraded.

@@ -1,11 +1,11 @@
 """Form: the fields of the builder's page, read from the query, and its search `/v1/places`.
 
 The query is the page's whole state, so the page can be bookmarked, shared and used without
-JavaScript. The hidden field `was` holds the name and coordinates with which the page was rendered:
-if only the name differs from them, the form searches for the new name. Coordinates or a map link in
-the name's field become the point. A colour swatch takes precedence over the hex field. Without
-dates, the stay is the next seven days. Each ticked section is a field `sections`; a button `up`
-moves its section one place up.
+JavaScript. The hidden field `was` holds the name and coordinates with which the page was rendered.
+If the name was changed but not the coordinates, the form searches for the new name. Coordinates or
+a map link in the name's field become the point. A colour swatch takes precedence over the hex
+field. Without dates, the stay is the next seven days. Each ticked section is a field `sections`; a
+button `up` moves its section one place up.
 """
 
 from collections import Counter
@@ -70,12 +70,11 @@ class PlaceSearch:
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """The fields as text; `parameters` if all are valid, else the first error and its field.
+    """The fields as text, with their `parameters` if all are valid, else with the first `error`.
 
     `code` is the kind of code to copy: empty for the code of a web page, `mail` for that of an
     e-mail, `address` or `calendar` for the widget's or calendar's address. `plain` requests an
-    iframe without a script. `pasted` is the text of
-    the place's field if it contained coordinates or a map link.
+    iframe without a script. `pasted` is the text of the place's field if it contained a point.
     """
 
     fields: dict[str, str]

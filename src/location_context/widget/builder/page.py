@@ -214,7 +214,7 @@ def _alternatives(state: form.Form, fmt: Formatter) -> list[dict[str, str]]:
 
 
 def _language_names(languages: Languages, parameters: Parameters | None) -> list[tuple[str, str]]:
-    """Return tag and native name of every language, including the requested one."""
+    """Return tag and native name of each available language, and of the requested one (`de-AT`)."""
     tags = set(languages.tags)
     if parameters and parameters.language:
         tags.add(parameters.language.tag)
@@ -241,8 +241,8 @@ def _nights(stay: Stay, fmt: Formatter) -> str:
 def _mode(stay: Stay, today: date, fmt: Formatter, not_past: str) -> str:
     """Return a sentence on whether the dates are past, within the forecast or beyond it.
 
-    `not_past` names the sections that have no answer for past dates. Only the preview knows whether
-    its weather is a forecast or averages.
+    `not_past` names the sections that have no answer for past dates. The sentence does not
+    say whether the preview shows a forecast or averages; see `_preview_sentences`.
     """
     gettext = fmt.gettext
     if stay.is_past(today):

@@ -5,8 +5,9 @@ timescale.
 A month contains apparent geocentric positions (light time, deflection, aberration) in the true
 equator and equinox of date. The positions are computed every twelve hours and interpolated to a
 20-minute grid by polynomials of degree seven. They differ from skyfield's by at most 0.001" (arc
-seconds); near a leap second by at most 0.02", and the Earth's rotation angle by at most 0.3". Polar
-motion (0.3") is left out. If the cache is full, it drops the least recently used month.
+seconds). In the two days before and after a leap second they differ by at most 0.7", and the
+Earth's rotation angle by at most 15" (one second of time). Polar motion (0.3") is left out. If the
+cache is full, it drops the least recently used month.
 A month also contains the events that are the same everywhere: Moon phases, equinoxes, solstices,
 peaks of meteor showers. Each is the moment at which the sine or cosine of an angle crosses zero.
 For a phase the angle is the Moon's minus the Sun's apparent ecliptic longitude; for a season, the
@@ -117,9 +118,9 @@ class Shower:
     `solar_longitude` is the Sun's at the peak. Right ascension and declination are the radiant's,
     from which the meteors seem to come. `rise` and `decline` say how fast the rate changes before
     and after the peak: it is `rate` * 10^(-slope * degrees of solar longitude from the peak). The
-    slopes are from table 3b of Jenniskens (1994), Astron. Astrophys. 287, 990; those of table 3c
-    hold only on top of a background. Neither table has the Draconids of a usual year; a slope of 1
-    is assumed for them.
+    slopes are from table 3b of Jenniskens (1994), Astron. Astrophys. 287, 990. Those of table 3c
+    are not used: they describe only the part of a shower above a background of meteors. Neither
+    table has the Draconids of a usual year; a slope of 1 is assumed for them.
     """
 
     name: str
@@ -266,7 +267,7 @@ class Ephemeris:
         return all(month in self._months for month in months_between(start, end))
 
     def sky(self, start: float, end: float) -> Sky:
-        """Return the sky from `start` to `end`; compute missing months, 0.05 s each."""
+        """Return the sky from `start` to `end`; missing months are computed."""
         parts = [self.month(month).sky for month in months_between(start, end)]
         return joined([part.cut(start, end) for part in parts])
 
@@ -332,9 +333,9 @@ def _obliquity(t: Time) -> Floats:
 
 
 def _drift(sidereal: Floats, elapsed: Floats) -> tuple[Floats, float]:
-    """Split off the even growth of sidereal time; return the small rest, and its first value.
+    """Split sidereal time into even growth, an offset and a drift; return drift and offset.
 
-    The rest is smooth, without jumps at 24 hours, and so can be interpolated.
+    The drift begins at 0. It has no jumps at 24 hours, and so can be interpolated.
     """
     rest = sidereal - _SIDEREAL_RATE * elapsed
     offset = float(rest[0])

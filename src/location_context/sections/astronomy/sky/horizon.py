@@ -33,7 +33,10 @@ SUN_RADIUS = np.radians(16 / 60)
 
 
 class AltitudeThreshold(IntEnum):
-    """An altitude (or the meridian) that a body crosses; the value is its row in `_rows`."""
+    """An altitude (or the meridian) that a body crosses.
+
+    The value is the row of that crossing in `_rows`; for planets, the first of five rows.
+    """
 
     SUN = 0
     SUN_PLUS_6 = 1

@@ -76,7 +76,7 @@ MODEL = msgspec.json.decode(Path(__file__).with_name("weights.json").read_bytes(
 
 
 class Proximity(IntEnum):
-    """How certain it is that two events have the same place, or the same time; SAME is surest."""
+    """The likelihood that two events have the same place, or the same time; APART excludes it."""
 
     APART = 0
     UNKNOWN = 1  # the place or time of one event is unknown
@@ -394,10 +394,10 @@ def _is_one_word(*titles: Title) -> bool:
 
 
 def _begins_like_one_word(one: Title, other: Title) -> bool:
-    """Return True if one title begins with a single word that only resembles the other's first.
+    """Return True if one title's first part is one word, which only resembles the other's first.
 
-    Example: "Queen + Adam Lambert" begins with the single word "Queen", which resembles the first
-    word of "Queens of the Stone Age". These are different acts.
+    Example: the first part of "Queen + Adam Lambert" is "Queen", which resembles the first word of
+    "Queens of the Stone Age". These are different acts.
     """
     short, long = sorted((one.parts[0], other.parts[0]), key=len)
     a, b = short[0], long[0]

@@ -72,7 +72,7 @@ class Title:
     Attributes:
         words: its words, in order; not empty if the text has any word.
         parts: the same words, grouped by the parts of the title.
-        numbers: its numbers, also those that are not part of a name.
+        numbers: its numbers, also those of one or two digits, which `words` omits.
         distinguishing: terms such as `#women` or `#tribute`; titles match only if these are equal.
         unique: the words as a set; `naming` has them without generic words such as "live".
         exclusive: its words that belong to exclusive groups; see `normalise.exclusive_words`.
@@ -262,8 +262,8 @@ class TokenWeights:
 def _align(one: Title, other: Title, local: frozenset[str]) -> tuple[_Words, _Words]:
     """Return the words of each title that the other shares, and each title's other words.
 
-    Misspelt words count as shared. Words of the venue (`local`) are ignored, unless one title has
-    only generic words besides them.
+    Misspelt words count as shared. Words of the venue (`local`) are ignored, unless this would
+    leave only generic words of a title.
     """
     mine, theirs = one.unique - local, other.unique - local
     if mine <= normalise.GENERIC_TERMS or theirs <= normalise.GENERIC_TERMS:
@@ -287,9 +287,10 @@ def title_features(
 
     At most one of these is 1. `equal`: both titles have the same words. `first_part`, `later_part`,
     `beginning`, `inside`: the position of the shorter title's name in the longer title.
-    `part_of_differing`, `series`: each title also names something else (`both_differ`), but they
-    share a whole part of one title, or of both. `local` has the words of the venues, which are
-    ignored. The order of the titles does not matter.
+    `part_of_differing`, `series`: each title also names something else (`both_differ`). For
+    `series`, each has a part of only shared words; for `part_of_differing` only one has, and its
+    first part is such a part. `local` has the words of the venues, which are ignored. The order of
+    the titles does not matter.
     """
     local |= weights.towns
     titles = one, other

@@ -1,9 +1,9 @@
 """Calendars (ICS): reads single and repeating events from an ICS file.
 
 icalendar parses the file, and recurring-ical-events computes the dates of each series (repeating
-event). Single events are read before series. Each series may use 0.5 s of processor time. Once
-series without any event have used 3 s in all, each further series may use 0.03 s, so that hostile
-rules cannot stop the import.
+event). Single events are read before series. Each series may use 0.5 s of processor time. The
+times of all series that give no event are added up; once the sum is 3 s, each later series may use
+only 0.03 s. So hostile rules cannot stop the import.
 """
 
 import signal
@@ -61,7 +61,7 @@ def read_ics(data: bytes, task: reading.Task) -> reading.Found:
 def _unfolded(data: bytes) -> str:
     """Return the text of an ICS file, with lines joined that were split ("folded") for length.
 
-    Lines are joined before decoding, since some programs fold within the bytes of a letter.
+    Lines are joined before decoding, since some programs split between the bytes of a character.
     """
     lines = b"\n".join(line for line in data.splitlines() if line)
     return reading.decode(lines.replace(b"\n ", b"").replace(b"\n\t", b""))

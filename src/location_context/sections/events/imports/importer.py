@@ -1,15 +1,15 @@
 """Importer: stores events from the operator's calendar files, web pages and tables.
 
-A source is imported once, or again every hour as a feed. An event without coordinates takes the
-calendar's point, region or country; if the calendar has none, the event is rejected. If a source
-can be read only in part, or all its entries are rejected, an error is raised and stored events stay
+A source is imported once, a feed again every hour. An event without coordinates takes the
+calendar's point, region or country; if the calendar has none, the event is rejected. If reading
+stops before the end, or yields rejections but no event, an error is raised and stored events stay
 unchanged.
 
 If several servers run, only one of them requests a feed. It sends the `ETag` and date of the last
 response, so that an unchanged feed is not sent again. After a month the feed is read even if
-unchanged, since the range of stored dates has moved. If reading fails, stored events stay and the
-reason is recorded. Failing sources often send an empty calendar. It replaces stored events only if
-the operator allows it or, for a feed, if it is empty twice in a row.
+unchanged, since the range of dates to read has moved. If a refresh fails, stored events stay and
+the reason is recorded. Failing sources often send an empty calendar. An empty import replaces
+stored events only if the operator allows it; an empty feed, only if it is empty twice in a row.
 """
 
 import asyncio
@@ -248,7 +248,7 @@ def canonical_source(source: str) -> str:
 
 
 def calendar_id(name: str) -> str:
-    """Return the id of a new calendar: a hash of `name`, its name or source."""
+    """Return a new calendar's id: a hash of `name`, which is its source if it has no name."""
     return "cal_" + hashlib.blake2b(name.encode(), digest_size=6).hexdigest()
 
 
@@ -278,8 +278,7 @@ def format_of(data: bytes) -> Format:
 def _chosen_format(calendar: Calendar, data: bytes) -> Format:
     """Return the format in which to read a calendar's data.
 
-    This is a list in a JSON file if the calendar sets `list_path`; otherwise the first bytes
-    decide.
+    The format is "list" if the calendar sets `list_path`; otherwise the first bytes decide.
 
     Raises:
         ImportRejected: the calendar sets columns, but the data is not a table.

@@ -126,7 +126,7 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Reading(sandbox.Sandbox):
-    """A sandboxed process that reads `data`. `found` blocks, so call it in a thread."""
+    """A sandboxed process that reads `data`. Iterate over `found()` in a thread: it blocks."""
 
     def __init__(self, data: bytes, task: Task) -> None:
         super().__init__(__name__, msgspec.json.encode(task) + b"\n" + data, task.cpu_seconds)

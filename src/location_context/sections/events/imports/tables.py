@@ -130,10 +130,10 @@ def _lists(document: Any) -> list[str]:
 
 
 def _lacks(entry: Any, path: str) -> bool:
-    """Return True if an object has no value at a path of keys.
+    """Return True if an object lacks a key of a path.
 
-    Return False if a value before the end of the path is null or an empty list: other objects may
-    have the rest of the path.
+    A null, or a list that is empty or too short, counts as having the rest of the path: it does not
+    show that the path is wrong.
     """
     key, _, rest = path.partition(".")
     if isinstance(entry, list):
@@ -192,7 +192,9 @@ def _event(get: Get, task: reading.Task) -> reading.Found:
 def _times(row: Mapping[str, Any], task: reading.Task, zone: ZoneInfo) -> tuple[When, When | None]:
     """Return the row's start and end.
 
-    If the time of day is in a column of its own, only the dates of start and end are used.
+    If the field `time` has a time of day, the start takes it, and the end has only a date (or is
+    None if it is on the same date). If the calendar sets columns for `time` but the row has no time
+    of day in them, start and end have only dates.
     """
     start, end = row["start"].strip(), row["end"].strip()
     if not start:

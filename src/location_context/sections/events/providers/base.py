@@ -40,10 +40,10 @@ _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
 class Grid:
     """A fixed grid on the Earth, so that nearby points share the results of providers.
 
-    A tile is a circle around the centre of a cell; `reach` is its radius in whole km. It contains
-    the search circle of every point in the cell; `radius` is the radius of this circle in km. A
-    cell is a square with sides of `_SIDE` times `radius`. Each row of cells, at one latitude, has
-    as many cells as fit around the Earth: fewer towards the poles, with none cut at 180°.
+    The search circle of a point has a radius of `radius` km. A tile is a larger circle, of `reach`
+    (whole) km around the centre of a cell; it contains the search circle of every point in the
+    cell. A cell is nearly a square, with sides of `_SIDE` times `radius`. Each row of cells, at one
+    latitude, has a whole number of cells (fewer near the poles), so that 180° cuts none.
     """
 
     def __init__(self, radius: float) -> None:
@@ -114,8 +114,8 @@ class ProviderResult:
         events: the events, in the provider's order.
         as_of: the time at which they were fetched; None if they are computed offline.
         reason: the `degraded_reason` if events are missing or old, else None.
-        notices: the licence notices, for a provider that has several sources. The key is the part
-            before the colon in the ids of a source's events.
+        notices: the licence notice of each source, for a provider that has several. A source's key
+            is the part before the colon in its events' ids.
     """
 
     status: CoverageStatus
@@ -126,7 +126,7 @@ class ProviderResult:
 
     @property
     def degraded_reason(self) -> contract.DegradedReason | None:
-        """The reason why events are missing or old; None if another fetch would not help."""
+        """The reason why events are missing or old; None unless a fetch failed."""
         failed = self.status in {"stale", "unavailable"}
         return self.reason or ("provider_unavailable" if failed else None)
 
@@ -215,8 +215,9 @@ class HttpEventProvider(EventProvider):
 
     Attributes:
         by_tile: True for queries of a tile and a week; False for the request's own query.
-        url: the address to call; `configured_url` may read it from settings instead: of this
-            package (`context.settings`) or the provider's own (`context.settings_of(Table)`).
+        url: the address to call. To read it from settings, override `configured_url`. This
+            package's settings are `context.settings`; for those that your own package declares in
+            a `Table`, call `context.settings_of(Table)`.
         budget: the most calls, by the length of a window in seconds. Public (widget) traffic gets
             half. The providers of this package use settings instead (`Settings.limits`).
         fresh: the time for which a result is used before it is fetched again.
@@ -411,7 +412,7 @@ class HttpEventProvider(EventProvider):
     async def _entry(
         self, part: contract.Query, key: Hashable, deadline: Deadline
     ) -> Entry[Page] | Exception:
-        """Return the cached or fetched events for one of the queries, or the error if it failed."""
+        """Return the events for a query of `_parts`, cached or fetched; the error if that fails."""
         try:
             return await self.cache.get(
                 key, lambda: self._pages(part), deadline, public=part.public

@@ -52,7 +52,10 @@ class Calendars(EventProvider):
         return language.gettext("local calendars")
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        """Return the stored events during the stay, near the point or of its whole country."""
+        """Return the stored events near the point (see `EventStore.find_nearby`) during the stay.
+
+        Events that belong to another guide are left out.
+        """
         # stored dates are local to the event, and may differ by a day from those at the point
         days = Stay(query.dates.start - _DAY, query.dates.end + _DAY)
         try:

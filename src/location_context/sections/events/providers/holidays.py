@@ -287,12 +287,12 @@ def _single_days(
             yield Days(day, day, title, label is not None)
 
 
-def _label(found: Any, name: str) -> str:
-    """Return the words that the library adds to a name if the date is estimated.
+def _label(found: Any, attribute: str) -> str:
+    """Return the words that the library adds to a holiday's name if its date is estimated.
 
-    Example: "(estimated)". `name` is the attribute of the library that has these words.
+    Example: "(estimated)". `found` has them in the attribute that `attribute` names.
     """
-    pattern = getattr(found, name, None)
+    pattern = getattr(found, attribute, None)
     return re.sub(r"\s*%s\s*", "", found.tr(pattern)) if pattern else ""
 
 

@@ -194,10 +194,10 @@ def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None
 
 
 def _moment(text: str, zone: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
-    """Return the time of an ISO 8601 text in UTC, converted to `zone`.
+    """Return the time of an ISO 8601 text, converted to `zone`; without an offset it is in UTC.
 
-    If `zone` is None, the text has the local time of an event whose zone is unknown. Return this
-    time in `local_zone`, without converting it.
+    If `zone` is None, the text has the event's local time, and its offset means nothing. Return
+    this time in `local_zone`, without converting it.
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:

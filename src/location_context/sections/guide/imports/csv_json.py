@@ -1,7 +1,8 @@
 """The built-in formats: CSV, GeoJSON points, and the JSON result of a SPARQL query.
 
-The CSV is the open restaurant-guide CSV, of any year, or the plain CSV. docs/data.md describes the
-plain CSV and the SPARQL query. Errors in JSON name the record by its number; the first is 1.
+A CSV with a column for `award` but none for `tier` is reported as `guide_csv`, any other one as
+`plain_csv`. docs/data.md describes the columns and the SPARQL query. Errors in JSON name the
+record by its number; the first is 1.
 """
 
 import csv

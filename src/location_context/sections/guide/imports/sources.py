@@ -1,11 +1,12 @@
 """Sources: read the operator's dataset (file, address or Wikidata query) and labels of tiers.
 
+The file with the labels is JSON, or TOML as in this example:
+
     [three_star]
     label = "Three rosettes"
     meaning = { en = "Worth crossing the country for", de = "Eine Reise durchs Land wert" }
 
-The file with the labels is TOML, as above, or JSON. A string is for all languages; a table has a
-text for each language tag.
+A string is for all languages; a table has a text for each language tag.
 """
 
 import re

@@ -76,9 +76,7 @@ class Scorekeeper:
         elevation: float | None,
         columns: GetColumns,
     ) -> None:
-        """Store a forecast in the background, if it is the first of the day for its cell.
-
-        Each provider's forecasts are counted apart.
+        """Store a forecast in the background, if it is its provider's first of the day for a cell.
 
         Args:
             provider: the provider's title.
@@ -94,9 +92,10 @@ class Scorekeeper:
             self._writes.start()
 
     async def _has_place(self, cell: str, today: date) -> bool:
-        """Return True if forecasts for this grid cell may be stored, at most fifty cells in all.
+        """Return True if forecasts for this grid cell may be stored.
 
-        A new cell takes a place if fewer than fifty cells were requested within the last week.
+        They may if the cell has stored forecasts, or if fewer than fifty cells were requested
+        within the last week. Return False if the store cannot be read.
         """
         if self._cells is None:
             try:

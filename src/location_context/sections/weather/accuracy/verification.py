@@ -134,11 +134,11 @@ class Verification:
     async def _unknown_days(
         self, archive: ArchiveProvider, cell: Cell, extent: CellExtent
     ) -> list[date]:
-        """Return the days of stored forecasts for which observed values should be fetched now.
+        """Return the days to fetch now: those with forecasts, but without an observed high or low.
 
-        They are at least six days old, so that the archive has them, and not yet stored. Return no
-        days if any process fetched the cell within five days. A day that the archive's answer
-        lacked is requested again for a month, and then given up.
+        Days less than six days old are left out, since the archive does not have them yet. Days
+        more than 30 days before the cell's last fetch are left out too: the archive lacks them.
+        Return no days if any process fetched the cell within five days.
         """
         now = self._clock()
         first = max(extent.first, now.date() - timedelta(RETENTION_DAYS))

@@ -302,9 +302,9 @@ class Era5(ClimateSource):
         return _gazetteer().point(self.grid.lat(row), self.grid.lng(column)).timezone
 
     def _known_everywhere(self) -> tuple[date, date]:
-        """Return the first and last date for which every tile has enough hours.
+        """Return the first and last date with at least 20 hours in every tile.
 
-        The local days of a tile are those at its centre.
+        All cells of a tile are assumed to be in the time zone of its centre.
         """
         zones = {
             self._zone(tile.row + tile.rows // 2, tile.column + tile.columns // 2)

@@ -61,7 +61,7 @@ _SCALES = {
 
 
 class Tile(NamedTuple):
-    """A rectangle of a source's grid that is read at once.
+    """A rectangle of a source's grid, which one call of `ClimateSource.read` reads.
 
     Attributes:
         row, column: the first row and column.
@@ -257,7 +257,7 @@ class Rows:
 
 
 def scales_of(fields: Sequence[str]) -> tuple[Scale, ...]:
-    """Return the integer scale of each statistic that a store with these source fields has."""
+    """Return the scales of a store's statistics, in order; its source has the fields `fields`."""
     tenths = (f"{name}_{level}" for name in records.TEMPERATURES[:2] for level in ("p10", "p90"))
     names = (*fields, *tenths, "precipitation_probability", "precipitation_sum_p90", "samples")
     return tuple(map(Scale.of, names))

@@ -93,11 +93,11 @@ def needed(module: str) -> Any:
 
 
 def open_zarr(location: str) -> Any:
-    """Open a Zarr, and return it as an xarray dataset.
+    """Open the Zarr in a directory, or at an s3:// or http(s):// address, as an xarray dataset.
 
-    It is in a directory or at an s3:// or http(s):// address. Only the coordinates are read at
-    once. `s3://` addresses are read without a key; the environment variable AWS_ENDPOINT_URL
-    selects a server other than Amazon's.
+    Only the coordinates are read now; other values are read when they are used. `s3://` addresses
+    are read without a key; the environment variable AWS_ENDPOINT_URL selects a server other than
+    Amazon's.
 
     Raises:
         OperatorError: there is no dataset, or it is not readable.

@@ -60,10 +60,10 @@ def build_tile(
 
 
 def _days(first: date, count: int, years: Sequence[int]) -> NDArray[np.int_]:
-    """Return where the daily value for each place (date in the year) of each year is stored.
+    """Return the index of the daily value for each year and place (number of the date in a year).
 
-    The result has indices into an array of `count` days that begins with `first`. It is `count`
-    where the array has no such day.
+    The result is years x (places + 30). The daily values are those of `count` days from `first` on.
+    A date that is not among these days has the index `count`.
     """
     ordinals = np.stack(
         [climatology.ordinals(year, -PAD_DAYS, PLACES + 2 * PAD_DAYS) for year in years]

@@ -86,7 +86,7 @@ class Archives:
         clock: Clock,
         shared: SharedCache,
     ) -> None:
-        """Set the parts; `shared` passes fetched months to other processes until stored."""
+        """Set the parts; `shared` passes months just fetched to other processes."""
         self.providers = [one for one in providers if one.client.configured]
         self.repository = repository
         self.clock = clock
@@ -148,7 +148,7 @@ class Archives:
     ) -> None:
         """Fetch months of a cell and store them.
 
-        If another caller is already fetching some of them, wait for that result instead.
+        If a fetch for the cell is under way, wait for it; then fetch the months still missing.
         """
         provider, cell, public = archive.provider, archive.cell, archive.query.public
         missing = set(months)
@@ -310,7 +310,7 @@ class Prefetch:
         self._again_at: LRUCache[CellMonths, datetime] = LRUCache(MAX_REMEMBERED)
 
     def start(self, query: Query) -> "asyncio.Future[None] | None":
-        """Queue a fetch of the months for this stay and for any other within the forecast horizon.
+        """Queue a fetch of the months for this stay and for all forecasts in its cell.
 
         Returns:
             A future that is done once the fetch has succeeded or failed; None if the queue, the
@@ -452,9 +452,9 @@ class ArchiveBuilder:
 
 
 def all_months(today: date) -> list[YearMonth]:
-    """Return all months (year, month) that any stay can need: those of the last ten years.
+    """Return all months (year, month) that any stay can need: those of the latest ten whole years.
 
-    January to March of the next year are included if they are past, for stays over New Year.
+    January to March after these years are included if final, for stays over New Year.
     """
     years = climatology.latest(climatology.last_year(today))
     after = [(years[-1] + 1, month) for month in (1, 2, 3)]
