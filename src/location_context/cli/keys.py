@@ -122,7 +122,7 @@ def usage(
 
 
 async def _usage(key_id: str | None, since: date) -> list[dict[str, Any]]:
-    """Return id, name and used days of one key, or of all keys if `key_id` is None."""
+    """Return id, name and requests a day since a date, of one key or (None) of all keys."""
     settings = console.settings()
     async with await Database.open(settings) as database:
         keys = await open_api_keys(settings, database, system_clock)

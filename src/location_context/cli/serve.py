@@ -150,7 +150,10 @@ def _load(workers: int, parent: Connection | None = None) -> Any:
 
 
 def _open_first(parent: Connection) -> None:
-    """Open all parts once, and send the parent an error or warnings to print; exit on an error."""
+    """Open and close the service as a check: send the parent its error or warnings.
+
+    Exit if it is an error.
+    """
     settings = Settings.read(os.environ)
     logs.configure(settings)
     try:

@@ -140,8 +140,8 @@ class SharedCache:
     def save(self, record: CacheRecord, *, stored: bool = True) -> None:
         """Schedule a record for the next write to the database (only if `stored`) and to Redis.
 
-        Redis is written when the next lock is released. If too many records wait, the oldest are
-        dropped.
+        Redis is written when this process next releases a lock of a fetch. If too many records
+        wait, the oldest are dropped.
         """
         if self._shared is not None:
             self._unshared = [*self._unshared[1 - _MAX_UNSHARED :], record]

@@ -109,7 +109,7 @@ class Title:
 
     @cached_property
     def skeleton(self) -> frozenset[str]:
-        """All substrings of two consonants of the title's words, without vowels.
+        """All pairs of adjacent letters of the title's words once their vowels are removed.
 
         They serve if one title is in Arabic or Hebrew, which leave out most vowels.
         """
