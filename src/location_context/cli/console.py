@@ -38,10 +38,10 @@ License = Annotated[str | None, typer.Option("--license", help="Name of the lice
 
 
 def settings(*, new: bool = False) -> Settings:
-    """Return the settings of the environment; `new` allows a data directory beside another one.
+    """Return the settings of the environment; `new` allows a second data directory.
 
     Raises:
-        OperatorError: a setting is invalid, or `note_store` rejects a second data directory.
+        OperatorError: a setting is invalid, or there is a second data directory (`note_store`).
     """
     settings = Settings.read(os.environ)
     if not settings.database_url:

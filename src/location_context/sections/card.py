@@ -115,8 +115,8 @@ class Row:
 
     Attributes:
         spoken: the whole row as a sentence, for screen readers.
-        span: positions on the drawn temperature scale, in per cent: of the low, of the high's tenth
-            percentile, of the high, and of its ninetieth percentile; None if they are not known.
+        span: the low, the high's tenth percentile, the high and its ninetieth percentile, each as a
+            position from 0 to 100 along the drawn temperature scale; None if they are not known.
         rain, amount: the chance of rain in words, and the amount.
         wet: how the text on rain is shown: 0 is plain, 1 in colour, 2 in bold.
         typical: True if the row shows typical values and other rows show a forecast.

@@ -23,7 +23,9 @@ _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LANG", "LD_LIBRARY_PATH")
 
 
 class Sandbox:
-    """One run of a module that reads `data`. `lines` blocks, so iterate over it in a thread.
+    """One run of a module as a process without our secrets; it reads `data` from standard input.
+
+    `lines` blocks, so iterate over it in a thread.
 
     Attributes:
         module: the name of the module that is run.

@@ -149,7 +149,7 @@ class SqlGuideStore:
         return await self._database.write(work)
 
     async def remove(self, name: str = "") -> int:
-        """Delete all versions of the guide `name`; return how many were deleted."""
+        """Delete all versions of a guide ("" is the unnamed one), and return their number."""
 
         def work(connection: Connection) -> int:
             self._lock(connection)

@@ -51,7 +51,7 @@ class SectionResults:
         return result.body if result and isinstance(result.body, Applicable) else None
 
     def bodies_of(self, section: Section[Any]) -> list[Applicable]:
-        """Return the section's answers, that for the days within the horizon first."""
+        """Return the section's one or two answers, with the answer within the horizon first."""
         result = self.by_section[section]
         bodies = [self.forecast_part(section), result.body if result else None]
         return [body for body in bodies if isinstance(body, Applicable)]

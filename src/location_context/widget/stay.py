@@ -176,7 +176,7 @@ class _Joint:
     left: list[_Offered]
 
     def rows(self, timeline: Timeline, offered: Sequence[_Offered], today: date) -> list[Line]:
-        """Return the rows of the card, each with the moments of its day."""
+        """Return the rows of the card, each with the most important moments of its days."""
         lines, fmt = list[Line](), self.fmt
         for row in timeline.rows:
             inside = [one for one in offered if one[1].day and row.first <= one[1].day <= row.last]

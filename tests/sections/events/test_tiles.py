@@ -193,7 +193,7 @@ async def test_stays_with_few_events_need_one_provider_call_per_week(open_before
     assert (len(seller.requests), len(lister.requests)) == (weeks, weeks)
 
 
-async def test_concurrent_requests_of_neighbours_share_one_call_per_week(open_before):
+async def test_concurrent_requests_of_neighbours_share_one_call_for_each_week(open_before):
     listings = Listings(2, [PARIS], 100)
     stays = [("2027-03-11", "2027-03-17"), ("2027-03-16", "2027-03-25"), ("2027-03-14",) * 2] * 5
     async with open_before(listings) as (opened, seller, lister):

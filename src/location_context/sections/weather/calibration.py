@@ -85,7 +85,7 @@ class Skill(Curve, frozen=True):
 class Damped(msgspec.Struct, frozen=True):
     """Parameters for damped forecasts: ensemble means or statistics, not the output of one model.
 
-    The symbols are those in this module's formulas.
+    The module's docstring has the formulas and explains the symbols.
 
     Attributes:
         exponent: γ, the power of g in the weight w. At 0, w does not fall with the lead; at 1, it

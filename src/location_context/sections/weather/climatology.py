@@ -302,7 +302,7 @@ def windows(
 
 
 def on_dates(stay: Stay, columns: Columns) -> Columns:
-    """Return the columns without the place of 29 February, unless the stay has that date."""
+    """Return the columns without the values of 29 February, unless the stay has that date."""
     own = places(stay)
     return {name: values[own - own[0]] for name, values in columns.items()}
 

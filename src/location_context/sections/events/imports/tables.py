@@ -192,9 +192,9 @@ def _event(get: Get, task: reading.Task) -> reading.Found:
 def _times(row: Mapping[str, Any], task: reading.Task, zone: ZoneInfo) -> tuple[When, When | None]:
     """Return the row's start and end.
 
-    If the field `time` has a time of day, the start takes it, and the end has only a date (or is
-    None if it is on the same date). If the calendar sets columns for `time` but the row has no time
-    of day in them, start and end have only dates.
+    A time of day in the field `time` replaces that of the start. The end then has only its date,
+    or is None on the start's date. If the calendar names columns for `time` that are empty in this
+    row, start and end have only dates. Otherwise they are used as they are.
     """
     start, end = row["start"].strip(), row["end"].strip()
     if not start:

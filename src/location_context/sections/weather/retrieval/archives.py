@@ -252,9 +252,9 @@ class ArchiveQuery:
     async def _gather(self, years: Sequence[int], deadline: Deadline | None) -> bool:
         """Load the stay's months of these years from memory or store, and fetch missing months.
 
-        If the stay begins within the forecast horizon, the same call fetches all further months
-        that forecasts in the cell need. If `deadline` is None, nothing is fetched; return False if
-        months are missing then.
+        If the stay begins within the forecast horizon, the provider call also requests the months
+        that other stays within the horizon need. If `deadline` is None, nothing is fetched: return
+        True if no month of the stay is missing.
         """
         wanted = [month for year in years for month in climatology.months_of(self.stay, year)]
         repository, source = self._archives.repository, self.provider.source
