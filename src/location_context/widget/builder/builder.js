@@ -144,6 +144,7 @@
     typed = false;
   }
   function offer({ places: matches, summary }) {
+    const chosen = places[active];
     places = matches;
     list.replaceChildren(...matches.map(({ name, detail }, index) => {
       const option = document.createElement("li"), text = document.createElement("span"), more = document.createElement("small");
@@ -159,7 +160,7 @@
     field("searched").textContent = matches.length ? summary : place.dataset.nothing;
     list.hidden = !matches.length;
     place.setAttribute("aria-expanded", String(!list.hidden));
-    activate(-1);
+    activate(matches.findIndex(({ lat, lng }) => lat === chosen?.lat && lng === chosen?.lng));
   }
   async function ask(text) {
     const answer = await fetch("v1/places?" + new URLSearchParams({ q: text, lang: document.documentElement.lang }));
