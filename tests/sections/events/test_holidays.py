@@ -38,6 +38,14 @@ CITIES: dict[str, tuple[float, float, set[str]]] = {
     "Augsburg, with its Peace Festival": (
         48.366, 10.894, EVERYWHERE_DE | {"01-06", "06-04", "08-08", "08-15", "11-01"},
     ),
+    "Dresden, without Corpus Christi": (51.05, 13.738, EVERYWHERE_DE | {"10-31", "11-18"}),
+    "Crostwitz, a Catholic village of Saxony": (
+        51.241, 14.25, EVERYWHERE_DE | {"06-04", "10-31", "11-18"},
+    ),
+    "Erfurt, without Corpus Christi": (50.978, 11.029, EVERYWHERE_DE | {"09-20", "10-31"}),
+    "Heiligenstadt in the Eichsfeld": (
+        51.379, 10.138, EVERYWHERE_DE | {"06-04", "09-20", "10-31"},
+    ),
     "Berlin": (52.52, 13.405, EVERYWHERE_DE | {"03-08"}),
     "Barcelona": (41.385, 2.173, {
         "01-01", "01-06", "04-03", "04-06", "05-01", "05-25", "06-24", "08-15", "09-11", "09-24",

@@ -2,8 +2,8 @@
 
 The library `holidays` is called for each subdivision (such as a state) in turn, to find the regions
 that observe each holiday. A holiday of all subdivisions belongs to the whole country. Consecutive
-days with the same name are one holiday. Names are in the query's language if possible, else in
-English or the country's language.
+days with the same name are one holiday. Names are in the query's language if the library has it,
+else in English, or else in the country's language.
 """
 
 import asyncio
@@ -152,8 +152,8 @@ class Holidays(EventProvider):
 def events_of(records: Iterable[HolidayRecord], stay: Stay, point: Point) -> list[ProviderEvent]:
     """Return the holidays during the stay as events of the point's country.
 
-    Holidays of other regions are included, since `selection` removes them. Holidays of other cities
-    are not included.
+    Holidays of other regions are included, since `selection` removes them later. Holidays of other
+    cities are not included.
     """
     country = point.country or ""
     events = [
@@ -167,7 +167,8 @@ def events_of(records: Iterable[HolidayRecord], stay: Stay, point: Point) -> lis
 
 
 def _is_observed_near(record: HolidayRecord, point: Point) -> bool:
-    if record.library_category == "catholic" and not subdivisions.observes_catholic_holidays(point):
+    is_catholic = record.library_category == "catholic"
+    if is_catholic and not subdivisions.observes_catholic_holidays(point, record.regions):
         return False
     cities = subdivisions.cities_of(point.country or "")
     return not record.city or cities[record.city].contains(point)
@@ -205,9 +206,9 @@ def _with_unique_ids(events: list[ProviderEvent]) -> list[ProviderEvent]:
 def holidays_of_year(
     country: str, year: int, language: str | None, *, school_alone: bool = False
 ) -> tuple[HolidayRecord, ...]:
-    """Return all holidays that begin in the year; if `school_alone`, only school holidays.
+    """Return the country's holidays that begin in the year; only school ones if `school_alone`.
 
-    `language` is a language tag of the library `holidays`.
+    `language` is a tag of the library `holidays`; None means the country's own language.
     """
     found: list[HolidayRecord] = []
     seen: set[tuple[date, str]] = set()
@@ -290,16 +291,17 @@ def _single_days(
 def _label(found: Any, attribute: str) -> str:
     """Return the words that the library adds to a holiday's name if its date is estimated.
 
-    Example: "(estimated)". `found` has them in the attribute that `attribute` names.
+    An example is "(estimated)". They are in the attribute of `found` whose name is `attribute`;
+    return "" if it is missing.
     """
     pattern = getattr(found, attribute, None)
     return re.sub(r"\s*%s\s*", "", found.tr(pattern)) if pattern else ""
 
 
 def language_of(country: str, locale: Locale) -> str | None:
-    """Return the language tag of the library `holidays` that fits the locale, else English.
+    """Return the language tag of the library `holidays` that fits the locale, else that of English.
 
-    Return None if the library has no translations for the country.
+    Return None if the library has neither for the country; names are then in its own language.
     """
     known = _entity(country).supported_languages
     if not known:

@@ -1,9 +1,9 @@
 """Subdivisions of countries: their ISO 3166-2 codes, places and holidays.
 
 The library `holidays` names a subdivision by the suffix of its ISO code, with exceptions. A city
-with holidays of its own is described by a circle. Subdivisions without code or circle (the west of
-New South Wales) are left out, as are those that the library also has as countries. Where school
-holidays differ by province, a map gives the province of a point. The tables are in
+with holidays of its own is described by a circle. Subdivisions with neither code nor circle (the
+west of New South Wales) are left out, as are those that the library also has as countries. Where
+school holidays differ by province, a map gives the province of a point. The tables are in
 `subdivisions.toml`.
 """
 
@@ -43,9 +43,10 @@ class _Area(msgspec.Struct, frozen=True):
 class ProvinceMap(msgspec.Struct, frozen=True):
     """A map of provinces, as a grid of cells of 0.05° latitude and 0.075° longitude.
 
-    `cells` has a line of text for each row of cells, from `north` on, and a character for each
-    cell, from `west` on. `codes` has the ISO 3166-2 code for each character. `region` is the region
-    of all provinces; it is empty if each province's code begins with the code of its region.
+    `cells` has a line of text for each row of cells, from latitude `north` southwards, and in it a
+    character for each cell, from longitude `west` eastwards. `codes` has the ISO 3166-2 code for
+    each character. `region` is the region of all provinces; it is empty if each province's code
+    begins with the code of its region.
     """
 
     north: float
@@ -67,12 +68,13 @@ class ProvinceMap(msgspec.Struct, frozen=True):
 
 
 class _Tables(msgspec.Struct, frozen=True):
-    """The tables in `subdivisions.toml`."""
+    """The tables in `subdivisions.toml`, which describes each in a comment."""
 
     separate_countries: dict[str, list[str]]
     iso_codes: dict[str, str]
     parents: dict[str, str]
     cities: dict[str, dict[str, City]]
+    catholic_areas: dict[str, list[_Area]]
     protestant_areas: list[_Area]
     unmapped_provinces: dict[str, list[str]]
     province_maps: dict[str, ProvinceMap]
@@ -105,12 +107,15 @@ def cities_of(country: str) -> Mapping[str, City]:
     return _TABLES.cities.get(country, {})
 
 
-def observes_catholic_holidays(point: Point) -> bool:
-    """Return True if a point in Bavaria observes the holidays of Catholic municipalities.
+def observes_catholic_holidays(point: Point, regions: Iterable[str]) -> bool:
+    """Return True if a point in these German states observes their Catholic municipalities' holiday.
 
-    The point is assumed to be in Bavaria. Nearly all of it observes Assumption Day, except parts of
-    Franconia, which a table lists.
+    In Saxony and Thuringia, only the areas of a table observe it (Corpus Christi). All of Bavaria
+    observes it (Assumption Day), except the parts of Franconia in another table.
     """
+    catholic = [area for one in regions for area in _TABLES.catholic_areas.get(one, ())]
+    if catholic:
+        return any(area.contains(point) for area in catholic)
     return not any(area.contains(point) for area in _TABLES.protestant_areas)
 
 
