@@ -136,7 +136,10 @@ def open_redis(settings: Settings, stack: AsyncExitStack) -> RedisLink | None:
 
 
 def open_hosts(database: Database, processes: int = 1) -> Hosts:
-    """Return the providers' hosts for one of `processes` processes; the database counts budgets."""
+    """Return the providers' hosts, whose limits on calls are divided by `processes`.
+
+    Their budgets are counted in the database, for all processes together.
+    """
     return Hosts(partial(SqlLedger, database), processes=processes)
 
 
@@ -197,8 +200,8 @@ def create_app(
 ) -> Application:
     """Return the ASGI application; its lifespan opens and closes the service.
 
-    With a `worker`, the application owns the process. Then objects from startup are excluded from
-    garbage collection, which takes 130 ms for them on the event loop and finds nothing.
+    A `worker` means that the process runs only this application. Garbage collection then ignores
+    objects from startup: to check them would block the event loop for 130 ms and find nothing.
     """
 
     @asynccontextmanager

@@ -177,7 +177,7 @@ class WithRetryAfter(PublicError):
 
 
 class RateLimitExceeded(WithRetryAfter):
-    """A quota is used up; `quota` are the RateLimit headers of an API key, by name."""
+    """A quota is used up; if it is an API key's, `quota` has the RateLimit headers by name."""
 
     type = "rate_limit_error"
     code = "rate_limit_exceeded"
@@ -276,7 +276,7 @@ class ProviderBackoff(ProviderError):
     """A call was not made; `until` is the time at which calls are allowed again, if known.
 
     `reason`: `off` (the provider is not configured), `quiet` (it requested a pause), `breaker` (it
-    failed several times), `queue` (too many calls wait) or `budget` (its units are spent).
+    failed several times), `queue` (too many calls wait) or `budget` (its budget is spent).
     """
 
     code = "quiet"

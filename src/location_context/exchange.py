@@ -26,8 +26,8 @@ class Exchange:
         counted: the quotas of its API key after this request; None without a key.
         test: True if its key is a test key, which receives made-up answers.
         near: the requested point, rounded to one decimal for the log.
-        mode: the `mode` of the weather in the answer.
-        cache: `response` for a cached response, else the worst `ReadKind` of its sections.
+        mode: the weather's mode in the answer, `forecast` or `climatology`; None without weather.
+        cache: `response` for a cached response, else the worst `ReadKind` of a section's data.
         code: the code of the error in the response.
         freshness: how long the response may be cached; None if it may not be cached.
     """
@@ -81,8 +81,8 @@ class Route:
         handle: returns the response.
         access: `key` requires an API key and counts against its quota; `address` counts against
             the limit of the client's address; `open` counts nothing.
-        sections: those that a response contains. A response is cached until it is stale or their
-            data change; one without sections is not cached.
+        sections: the sections that the response contains. It is cached until it is stale or the
+            data of these sections change; a response without sections is not cached.
         error_response: returns the response to an error; None for the JSON envelope.
         methods: the accepted HTTP methods.
         limited: True if requests are rejected while too many are in flight.

@@ -54,7 +54,7 @@ class Freshness:
         )
 
     def until(self, moment: float) -> Self:
-        """Return a copy that ends at `moment` (POSIX seconds) at the latest."""
+        """Return a copy that is fresh and shared until `moment` (POSIX seconds) at the latest."""
         return replace(
             self,
             fresh_until=min(self.fresh_until, moment),
@@ -84,6 +84,7 @@ class Freshness:
     def cache_control(self, seconds_left: int) -> str:
         """Return the value of Cache-Control, given what the method `seconds_left` returned.
 
+        A complete response may be cached until it is stale, or for a minute if it awaits a fetch.
         A page that reloads itself may be cached for 3 seconds. Any other incomplete response may
         be cached for a minute, or for 15 minutes if it lacks data only because a budget is spent.
         """

@@ -105,10 +105,10 @@ class Parameters:
     """The checked parameters of a request; coordinates are in canonical form.
 
     Attributes:
-        stay: the dates; None if the endpoint has no dates or `days` is set.
+        stay: the dates; None if `days` is set, or if the endpoint or the sections need no dates.
         language: the requested language; None if `lang` is absent.
         points: the parameter `points`; `lat` and `lng` are then the first of these points.
-        days: the number of dates from today on; None if `start` and `end` are set.
+        days: the number of dates from today on; None if absent.
         sections: names of the requested sections in order; empty for the default sections.
         layout: None if absent, which means the full layout.
         guide: the name of a restaurant guide; empty for the unnamed guide.
@@ -133,7 +133,7 @@ class Parameters:
     guide: str = ""
 
     def stay_from(self, today: date) -> Stay | None:
-        """Return the stay; with `days`, it begins at `today`, the date at the point."""
+        """Return the stay, if any; with `days`, it begins at `today`, the date at the point."""
         if self.days is None:
             return self.stay
         return Stay(today, today + timedelta(days=self.days - 1))
@@ -439,7 +439,7 @@ def parse(
     languages: Languages,
     choices: Choices = MappingProxyType({}),
 ) -> Parameters:
-    """Return the checked parameters; those not in `names` are ignored, unless misspelt.
+    """Return the checked parameters; ignore those not in `names`, but reject misspelt names.
 
     `choices` are the accepted values by parameter, such as the names of sections.
 
@@ -509,7 +509,7 @@ def _places(given: Mapping[str, str], names: tuple[str, ...]) -> tuple[tuple[flo
 
 
 def _needs_no_dates(given: Mapping[str, str], choices: Choices) -> bool:
-    """Return True if no date is sent, and none of the requested sections needs dates."""
+    """Return True if no date is sent, and sections are requested, none of which needs dates."""
     if given.get(START.name) or given.get(END.name) or not given.get(SECTIONS.name):
         return False
     return set(given[SECTIONS.name].split(",")) <= set(choices.get("undated", ()))
@@ -527,7 +527,7 @@ def _days_from_today(given: Mapping[str, str]) -> int | None:
 
 
 def _dates(given: Mapping[str, str], names: tuple[str, ...]) -> Stay:
-    """Return the stay from `start` to `end`; if `days` would be accepted too, the error says so."""
+    """Return the stay from `start` to `end`; if both are missing, the error may suggest `days`."""
     if DAYS.name in names and not given.get(START.name) and not given.get(END.name):
         raise errors.MissingParameter(
             "start is missing or empty; accepted: start and end, or days."
@@ -556,7 +556,7 @@ def _language(tag: str, languages: Languages) -> Language | None:
 
 
 def _sections(text: str, known: Collection[str]) -> tuple[str, ...]:
-    """Return the names of the requested sections in order; empty for the default sections."""
+    """Return the requested sections in order, or () for the default ones; reject unknown names."""
     chosen = tuple(dict.fromkeys(text.split(","))) if text else ()
     if set(chosen) <= set(known):
         return chosen
@@ -602,7 +602,7 @@ def _resembles(name: str, known: str) -> bool:
 
 
 def _is_within_one_edit(one: str, other: str) -> bool:
-    """Return True if the words differ by one letter, or by two neighbours that are swapped."""
+    """Return True if at most one letter is added, removed or replaced, or two neighbours swap."""
     while one and other and one[0] == other[0]:
         one, other = one[1:], other[1:]
     return (

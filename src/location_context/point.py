@@ -17,9 +17,9 @@ EARTH_RADIUS_KM = 6371.0088
 class Point(msgspec.Struct, frozen=True, dict=True):
     """A place on Earth; `lat` and `lng` are decimal degrees with four decimals (WGS84).
 
-    `country` and `region` are ISO 3166 codes. If `region` is None, `possible_regions` are the
-    regions that may contain the point. `place` is the name of the city around the point, else of
-    the nearest city within 25 km.
+    `country` and `region` are ISO 3166 codes. `possible_regions` are the regions that may contain
+    the point; it is empty if `region` is known. `place` is the name of the city around the point,
+    else of the nearest city within 25 km.
     """
 
     lat: float
@@ -43,7 +43,7 @@ class Point(msgspec.Struct, frozen=True, dict=True):
         return self.local(now).date()
 
     def next_midnight(self, now: datetime) -> datetime:
-        """Return the next local midnight at the point."""
+        """Return the first local midnight at the point after the moment `now`."""
         return datetime.combine(self.today(now) + timedelta(days=1), time(), self.zone)
 
 

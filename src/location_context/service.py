@@ -67,7 +67,10 @@ class Service:
 
     @property
     def choices(self) -> Choices:
-        """The accepted values by parameter name; `undated` has the sections that need no dates."""
+        """The accepted values by parameter name.
+
+        The additional key `undated` lists the sections that need no dates.
+        """
         found: dict[str, Collection[str]] = {
             "sections": [one.name for one in self.sections],
             "undated": [one.name for one in self.sections if not one.dated],
@@ -99,7 +102,7 @@ class Pulse:
 
 
 def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[CachedSection, ...]:
-    """Return the sections with these names, in this order; without names, the default sections."""
+    """Return the sections named, in the order of `names`; if it is empty, the default sections."""
     if not names:
         return tuple(one for one in sections if one.section.shown_by_default)
     by_name = {cached.name: cached for cached in sections}
@@ -119,7 +122,7 @@ async def read_pulse(
 ) -> Pulse:
     """Read sections concurrently under one deadline; a failure does not affect other sections.
 
-    `chosen` selects sections by name. A section's error is logged, not raised.
+    A section's error is logged, not raised. To select sections by name, use `chosen`.
     """
     found = await asyncio.gather(*(_read(section, query, deadline) for section in sections))
     named = {section.name: one for section, one in zip(sections, found, strict=True)}

@@ -22,7 +22,7 @@ def system_clock() -> datetime:
 
 
 def posix_seconds(clock: Clock) -> Callable[[], float]:
-    """Return a function for the clock's time in POSIX seconds, fast enough for every request."""
+    """Return a fast function that returns the clock's time in POSIX seconds."""
     return time.time if clock is system_clock else lambda: clock().timestamp()
 
 
@@ -48,7 +48,7 @@ class Stay(msgspec.Struct, frozen=True, order=True):
         return self.end < today
 
     def within_horizon(self, today: date) -> bool:
-        """Return True if the stay ends within the 16 days of a forecast that begin today."""
+        """Return True if the stay ends by the last date that a forecast covers, today + 15."""
         return self.end <= horizon(today)
 
 

@@ -63,8 +63,8 @@ class TrustedProxies:
         """Return the client's address: `peer`, or the one that `peer` forwards as a trusted proxy.
 
         `forwarded_for` are the values of all X-Forwarded-For headers, in order, read from right
-        to left. The first untrusted address is the client. If an invalid element or the end comes
-        before it, the client is the last trusted address, which may be `peer`.
+        to left. The first untrusted address is the client's. If there is none before an invalid
+        element or the end, the last trusted address is the client's, which may be `peer`.
         """
         if not forwarded_for:
             return peer
@@ -83,10 +83,11 @@ class TrustedProxies:
         return str(found)
 
     def _warn(self, peer: Address | None) -> None:
-        """Set and log a warning, which contains the peer's address if it is private.
+        """Set and log the warning that an untrusted peer sent X-Forwarded-For.
 
-        Guests can send the header too, so the warning contains no public address and not the
-        header's value. A warning with an address replaces one without; at most two are logged.
+        Guests can send the header too, so the warning contains the peer's address only if it is
+        private, and not the header's value. At most two warnings are logged: the second contains
+        an address, and replaces the first, which does not.
         """
         self._peer_named = peer is not None and any(peer in network for network in _PRIVATE)
         if self.warning and not self._peer_named:

@@ -31,8 +31,8 @@ class Authenticator:
     """Authenticates requests by API key, and limits requests of the widget by client address.
 
     Attributes:
-        refusals: counts of refused requests by limit: `minute`, `day`, `widget`, `unknown_keys`;
-            `test` for both quotas of test keys.
+        refusals: counts of refused requests by limit: `minute`, `day`, `widget`, `unknown_keys`.
+            Requests with a test key are counted as `test` instead of `minute` or `day`.
         key_cache: the API keys in memory.
         counter: counts the requests of keys and addresses in their windows.
         usage: counts of admitted requests by key and day.
@@ -159,7 +159,7 @@ class Authenticator:
         return key
 
     def _verified(self, headers: Sequence[bytes]) -> ApiKey | None:
-        """Return the key if the same header was verified before and its key is still active."""
+        """Return the active key of an Authorization header that was verified before, else None."""
         key_digest = self._digests.get(headers[0]) if len(headers) == 1 else None
         key = self.key_cache.find(key_digest) if key_digest else None
         if key is not None and (key.expires_at or key.revoked_at):
@@ -167,10 +167,10 @@ class Authenticator:
         return key
 
     async def _find_new(self, key_digest: bytes, client: str) -> ApiKey:
-        """Return an uncached key, which may have just been created, after a read of the store.
+        """Read the store for a key that is not cached, as it may be new; return the key.
 
-        A client may try 20 such keys in a minute. For each further one, a read within the last
-        0.05 s suffices, and RateLimitExceeded is raised if the key is unknown.
+        A client may try 20 uncached keys in a minute. After that, a read within the last 0.05 s
+        suffices, and an unknown key raises RateLimitExceeded instead of InvalidApiKey.
         """
         subject = await self._pseudonymiser.pseudonym(client)
         tried = self._unknown_keys.consume_nowait(subject, UNKNOWN_KEYS)
@@ -208,7 +208,7 @@ def damaged_key_warning(key_id: str) -> str:
 
 
 def _bearer(headers: Sequence[bytes], key_in_query: bool) -> str:
-    """Return the key in the Authorization header (RFC 6750)."""
+    """Return the key in the Authorization header; the error says if it is in the URL instead."""
     if len(headers) > 1:
         raise InvalidApiKey("The request has more than one Authorization header; send exactly one.")
     header = headers[0].decode("latin-1") if headers else ""

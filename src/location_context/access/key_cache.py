@@ -69,9 +69,9 @@ class ApiKeyCache:
 
     @property
     def awaited(self) -> str | None:
-        """The reason why keys cannot be checked: `keys` (never read), `database` (silent), or None.
+        """The reason why keys cannot be checked, or None if they can.
 
-        The database counts as silent when it has not answered for a minute.
+        It is `keys` before the first read, and `database` after a minute without an answer.
         """
         if self.age <= HOLD_SECONDS:
             return None

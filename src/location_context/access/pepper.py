@@ -41,7 +41,7 @@ async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
 
 
 async def _verify(store: KeyStore, pepper: bytes, check: str | None, origin: str) -> None:
-    """Reject a pepper that does not match the stored keys; if no key is stored, store its check."""
+    """Reject a pepper that does not match the stored keys; otherwise store its check value."""
     if check is not None and hmac.compare_digest(check, _check(pepper)):
         return
     if check is not None and await store.all():

@@ -79,7 +79,7 @@ class RateLimitResult(Struct, frozen=True):
 
     @property
     def used_up(self) -> Limit | None:
-        """The longest limit that does not allow another request of this cost; None if all do."""
+        """The longest limit with fewer than `cost` requests left; None if all have enough."""
         left = zip(reversed(self.limits.windows), reversed(self.used), strict=True)
         return next((one for one, used in left if used + self.cost > one.quota), None)
 
@@ -95,7 +95,7 @@ class RateLimitResult(Struct, frozen=True):
     def headers(self) -> list[tuple[bytes, bytes]]:
         """The headers `RateLimit-Policy` and `RateLimit` of the IETF draft.
 
-        The remaining requests are at least 0, even if the quota was lowered below the used ones.
+        The remaining requests are at least 0, even if a quota was lowered after more were used.
         """
         limits, now, left = self.limits, self.now, list[int]()
         for quota, used, end in zip(limits.quotas, self.used, self.ends, strict=True):
@@ -107,7 +107,7 @@ class RateLimitResult(Struct, frozen=True):
 class Windows:
     """The windows of one subject: the requests used and the end of each.
 
-    They are valid from `since` until `until`; at any other time, call `advance` first.
+    They are valid from `since` until `until`. At any other time, call `advance` before use.
     """
 
     __slots__ = ("ends", "since", "until", "used")
@@ -150,7 +150,7 @@ class Counter(Protocol):
         ...
 
     def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult | None:
-        """Count without waiting; return None if a shared store counts, which needs a round trip."""
+        """Count a request as `consume` does, without waiting; None if only a shared store can."""
         ...
 
     async def refund(self, result: RateLimitResult) -> None:
@@ -158,7 +158,7 @@ class Counter(Protocol):
         ...
 
     async def secret(self, name: str) -> bytes:
-        """Return random bytes that all processes share under this name; stable for two days."""
+        """Return random bytes that all processes share under this name, unchanged for two days."""
         ...
 
 
@@ -200,7 +200,7 @@ class MemoryCounter:
         return self.consume_nowait(subject, limits, cost)
 
     def record(self, result: RateLimitResult) -> None:
-        """Store the windows of another counter's result; this counter then continues from them."""
+        """Store the windows of another counter's result, so that counting continues from them."""
         kind, subject = self._kind(result.limits), result.subject
         if subject not in kind:
             self._forget(kind, result.now)
@@ -208,7 +208,7 @@ class MemoryCounter:
         kind.move_to_end(subject)
 
     def _forget(self, kind: Kind, now: float) -> None:
-        """Remove the least recently used subjects whose windows ended, and others to make room."""
+        """Remove the least recently used subjects while `kind` is full or their windows ended."""
         while kind:
             oldest = next(iter(kind.values()))
             if len(kind) < self._subjects and max(oldest.ends) > now:

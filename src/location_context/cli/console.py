@@ -38,10 +38,10 @@ License = Annotated[str | None, typer.Option("--license", help="Name of the lice
 
 
 def settings(*, new: bool = False) -> Settings:
-    """Return the settings of the environment; `new` allows a second data directory.
+    """Return the settings of the environment; `new` allows a data directory beside a first one.
 
     Raises:
-        OperatorError: a setting is invalid, or there is a second data directory (`note_store`).
+        OperatorError: a setting is invalid, or `note_store` rejects a second data directory.
     """
     settings = Settings.read(os.environ)
     if not settings.database_url:
@@ -120,7 +120,7 @@ def csv_rows(file: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, st
 
 
 def hint(text: str) -> str:
-    """Return the text with `location-context` replaced by the script that the user runs, if any."""
+    """Return the text; if a script runs this command, its name replaces `location-context`."""
     command = os.environ.get(variable(COMMAND))
     return _COMMAND.sub(lambda _: f"{command} ", text) if command else text
 

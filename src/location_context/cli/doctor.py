@@ -257,7 +257,7 @@ def _provider(provider: ProviderState) -> Finding:
 
 
 def _address_setting(provider: str) -> str:
-    """Return the name of the setting for a provider's address, else the words `its address`."""
+    """Return the name of the setting for a provider's address; `its address` if there is none."""
     # elevations are requested at the forecast's address
     name = f"{provider.replace('_elevation', '_forecast')}_url"
     known = name in parsers.names_of(Settings) | parsers.names_of_packages()
@@ -265,7 +265,7 @@ def _address_setting(provider: str) -> str:
 
 
 async def _read_sections(service: Service) -> dict[str, bool]:
-    """Read each section for next week and in half a year; return whether it answered both times."""
+    """Return for each section whether it answers for Paris, both next week and in half a year."""
     point, today = service.gazetteer.point(*PARIS), service.clock().date()
     answered = dict.fromkeys((section.name for section in service.sections), True)
     for days in (_NEAR, _FAR):
@@ -280,14 +280,17 @@ async def _read_sections(service: Service) -> dict[str, bool]:
 
 
 async def _probe(section: Section[Any], query: Query) -> None:
-    """Call every provider of a section, including those whose data the answer did not need."""
+    """Call every provider of a section, even those that an answer to `query` does not need."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(READ_TIMEOUT):
             await section.probe(query)
 
 
 async def _data_dir(settings: Settings) -> Finding:
-    """Check that the data directory exists, is writable and has space; optional with PostgreSQL."""
+    """Check that the data directory exists, is writable and has space.
+
+    With PostgreSQL, a problem is not a failure, since the service does not need the directory.
+    """
     folder, needed = settings.data_dir.absolute(), sqlite_file(settings) is not None
 
     def finding(outcome: Outcome, message: str) -> Finding:
@@ -332,7 +335,7 @@ class _ServerStatus(msgspec.Struct):
 
 
 async def _running_server(address: str, user_agent: str, known: Collection[str]) -> list[Finding]:
-    """Check whether a server answers at this address; return its warnings that are not `known`."""
+    """Check whether a server answers at this address; add its warnings that are not `known`."""
     url = f"{address.rstrip('/')}/v1/status"
     try:
         async with HttpClient(user_agent) as client:
@@ -358,5 +361,5 @@ async def _running_server(address: str, user_agent: str, known: Collection[str])
 
 
 def _printable(text: str) -> str:
-    """Return text that a server sent in a form that is safe to print: no control characters."""
+    """Return the first 500 characters of a server's text, without control characters."""
     return "".join(c for c in text[:_MAX_WARNING_CHARACTERS] if c.isprintable())

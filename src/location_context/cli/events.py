@@ -177,7 +177,7 @@ def _warn_of_venues(imported: importer.ImportedCalendar) -> None:
 def _place(
     lat: float | None, lng: float | None, country: str | None, region: str | None
 ) -> dict[str, Any]:
-    """Return where events without coordinates take place, and its time zone, for `Calendar`."""
+    """Return the location and time zone of events without coordinates, as `Calendar` fields."""
     if (lat is None) != (lng is None):
         raise OperatorError("--lat and --lng must be used together")
     if region and not country:

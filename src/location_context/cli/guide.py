@@ -168,7 +168,7 @@ async def _import(  # noqa: PLR0913  the options of `import_`
     sample: bool,
     strict: bool,
 ) -> reading.ImportReport:
-    """Import the sample guide, or `source`, or Wikidata if `source` is None."""
+    """Import the sample guide if `sample`, else `source`, or Wikidata if `source` is None."""
     settings = console.settings()
     async with HttpClient(settings.user_agent) as client:
         datasets = importer.Importer(guides, system_clock, reading.read_in_sandbox)

@@ -122,7 +122,7 @@ def usage(
 
 
 async def _usage(key_id: str | None, since: date) -> list[dict[str, Any]]:
-    """Return id, name and requests a day since a date, of one key or (None) of all keys."""
+    """Return id, name and requests of each day since a date, of one key, or of all for None."""
     settings = console.settings()
     async with await Database.open(settings) as database:
         keys = await open_api_keys(settings, database, system_clock)
@@ -174,7 +174,7 @@ def _print_minted(minted: api_keys.MintedKey, *, json: bool) -> None:
 
 
 def _public_fields(record: api_keys.ApiKey) -> dict[str, Any]:
-    """Return the fields of a key for output: all except the digest, with kind and status."""
+    """Return the fields of a key for output: without the digest, but with `test` and `status`."""
     fields = asdict(record)
     del fields["digest"]
     shown = {name: fields.pop(name) for name in ("id", "name")}

@@ -1,7 +1,7 @@
 """The command `location-context`, with its list of subcommands.
 
-The subcommand NAME is a function or group NAME in `cli/NAME.py`, or in the module in `MODULES`.
-Only the module of the subcommand that runs is imported; all of them would take one to two seconds.
+The subcommand NAME is the function or group NAME in `cli/NAME.py`, unless `MODULES` names another
+module. Only the module of the subcommand that runs is imported; all would take one to two seconds.
 """
 
 import sys

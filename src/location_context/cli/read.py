@@ -101,7 +101,7 @@ async def _read(
 
 
 def checked_query(service: Service, values: Mapping[str, str], names: tuple[str, ...]) -> Query:
-    """Return the query for these parameters, checked as the HTTP API checks them."""
+    """Return the query for the parameters in `names`, checked as the HTTP API checks them."""
     checked = parse(urlencode(values).encode(), names, service.languages, service.choices)
     point = service.gazetteer.point(checked.lat, checked.lng)
     language = checked.language or service.languages.english
@@ -111,7 +111,7 @@ def checked_query(service: Service, values: Mapping[str, str], names: tuple[str,
 def _printable(
     section: Section[Any], body: Applicable | NotApplicable | None
 ) -> Iterator[RenderableType]:
-    """Yield the most important parts of a section's answer as text; `--json` prints all of it."""
+    """Yield the main parts of a section's answer as text; `body` is None if there is no answer."""
     yield f"[bold]{section.name}[/bold]"
     if body is None:
         yield "The section could not be read in time and has no stored answer."

@@ -1,7 +1,7 @@
 """`serve`: the HTTP server, under granian.
 
 This process checks the settings and supervises the workers. It does not import the application,
-which would take another 40 MB. The first worker opens the database and all other parts before any
+which would take 40 MB of memory. The first worker opens the database and all other parts before any
 worker serves. So an invalid setting or an old schema ends the command with a message instead of a
 crash loop. Otherwise, this process prints that worker's warnings and starts the other workers.
 """
@@ -91,7 +91,7 @@ def serve(
 class Supervisor(MPServer):
     """A granian server whose first worker opens everything before any worker serves.
 
-    `opened` is then called with that worker's warnings for the operator.
+    When everything is open, `opened` is called with that worker's warnings for the operator.
     """
 
     def __init__(self, opened: Callable[[Sequence[str]], None], target: str, **given: Any) -> None:
@@ -100,7 +100,7 @@ class Supervisor(MPServer):
         self._process = os.getpid()
 
     def signal_handler_interrupt(self, *given: Any, **more: Any) -> None:
-        """Handle a signal; in a worker, which inherits this handler until `_load` runs, exit."""
+        """Handle a signal in the parent; exit in a worker, until `_load` replaces this handler."""
         if os.getpid() != self._process:
             os._exit(0)
         super().signal_handler_interrupt(*given, **more)  # type: ignore[no-untyped-call]  # has none
@@ -150,9 +150,9 @@ def _load(workers: int, parent: Connection | None = None) -> Any:
 
 
 def _open_first(parent: Connection) -> None:
-    """Open and close the service as a check: send the parent its error or warnings.
+    """Open and close the service as a check, and send the parent the service's warnings.
 
-    Exit if it is an error.
+    If the service cannot be opened, send the parent the error and exit.
     """
     settings = Settings.read(os.environ)
     logs.configure(settings)
@@ -176,7 +176,7 @@ def _metrics_folder(settings: Settings) -> Iterator[None]:
 
 
 def _announce(settings: Settings, notices: Sequence[str]) -> None:
-    """Print or log the warnings, the address and the data directory."""
+    """Print the warnings, the address and the data directory; log them if logs are JSON."""
     address, folder = settings.public_url, settings.data_dir.absolute()
     sentence = f"Serving at {address}, data directory {folder}"
     if settings.logs_json:

@@ -57,12 +57,16 @@ ClimateOnly = Annotated[
 
 @dataclass
 class _Summary:
-    """Counts of answers by section and kind, invalid lines, and lines with incomplete answers."""
+    """The number of answers by section and kind, and what went wrong.
+
+    `invalid` has a message for each invalid line, `incomplete` the numbers of the lines with
+    incomplete answers, `failures` the last error of each provider.
+    """
 
     read: dict[str, Counter[str]] = field(default_factory=dict)
     invalid: list[str] = field(default_factory=list)
     incomplete: list[int] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)  # the last error of each provider
+    failures: list[str] = field(default_factory=list)
 
 
 def warm(
@@ -134,7 +138,7 @@ async def _warm(
         read: dict[int, Mapping[str, str]] = {}
 
         async def read_lines(numbers: Iterable[int], advance: Callable[[], None]) -> list[int]:
-            """Read all sections for these lines of the file; return the incomplete lines."""
+            """Read all sections for each line, then call `advance`; return incomplete lines."""
 
             async def read_line(number: int) -> None:
                 async with slots:
@@ -171,9 +175,9 @@ def _values(row: Mapping[str, str | None], first: date) -> dict[str, str]:
 async def _complete(
     service: Service, query: Query, progress: console.ProgressReporter, *, wait: bool
 ) -> Mapping[str, str]:
-    """Read all sections; return the kind of each answer (see `_kind`) by name.
+    """Read all sections; return the kind of each answer (see `_kind`) by the section's name.
 
-    Retry while a budget is spent if `wait`.
+    If `wait`, read again each minute while answers are incomplete because a budget is spent.
     """
     sections = [cached.section for cached in chosen(service.sections, ())]
     while True:
@@ -196,7 +200,7 @@ def _budget_refusals(service: Service) -> int:
 
 
 def _kind(result: SectionResult | None) -> str:
-    """Return the kind of an answer: `complete`, `incomplete`, `not applicable` or `nothing`."""
+    """Return `complete`, `incomplete` or `not applicable`; `nothing` if there is no answer."""
     if result is None:
         return "nothing"
     if not result.complete:

@@ -2,9 +2,9 @@
 
 The boundaries of zones are OpenStreetMap's, as the package tzfpy has them. At sea the zone depends
 only on the longitude (such as `Etc/GMT-2`). tzdata's table `zone.tab` names one country for each
-zone. For parts of some zones this country is wrong, and a rule corrects it. Bangkok's zone includes
-northern Vietnam, Belgrade's zone Kosovo, Oslo's zone Jan Mayen, New York's zone the base at
-Guantánamo. Malawi's zone includes waters of the lake at Tanzania's shore. Land south of 60°S is
+zone. For parts of some zones this country is wrong, and a rule corrects it: for northern Vietnam in
+Bangkok's zone, Kosovo in Belgrade's, Jan Mayen in Oslo's, the base at Guantánamo in New York's, and
+the waters of Lake Malawi at Tanzania's shore in Malawi's. The country of land south of 60°S is
 Antarctica (AQ), whatever the zone.
 
 The outline of Kosovo is accurate to about 3 km at the border with Serbia. Elsewhere it may extend
@@ -46,7 +46,7 @@ def zone_countries() -> Mapping[str, str]:
 
 
 def main_zone(country: str) -> str | None:
-    """Return a country's first time zone in `zone.tab`, usually the most populous one, or None."""
+    """Return a country's first time zone in `zone.tab`, usually the most populous; else None."""
     return next((zone for zone, code in zone_countries().items() if code == country), None)
 
 
@@ -104,7 +104,7 @@ class Boundaries:
     """
 
     def __init__(self) -> None:
-        """Read the file of this package, which has one record with a field for each column."""
+        """Read the table from `FILE`, whose only record has a field for each column."""
         table = np.load(FILE, mmap_mode="r")
         column = {name: np.asarray(table[name][0]) for name in table.dtype.names or ()}
         self._lng, self._lat, self._ends = column["lng"], column["lat"], column["ends"]
@@ -151,7 +151,7 @@ def zone_at(lat: float, lng: float) -> str:
 
 
 def boundary_zone(lat: float, lng: float) -> str:
-    """Return the time zone whose boundary contains a point; the corrections are not applied."""
+    """Return the time zone whose boundary contains a point, without applying `correct`."""
     return _boundaries().zone(lat, lng)
 
 

@@ -112,7 +112,7 @@ class Formatter:
     def temperatures(self, low: float, high: float) -> str:
         """Return a range of temperatures such as `16–22°` or `-3° – 4°`.
 
-        If both round to the same, it is one number.
+        If both round to the same number, return one temperature such as `16°`.
         """
         if round(low) == round(high):
             return self.temperature(high)

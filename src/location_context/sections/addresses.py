@@ -1,4 +1,4 @@
-"""Addresses: web addresses in the form that an answer may contain (RFC 3986, ASCII only)."""
+"""Addresses: converts web addresses to ASCII (RFC 3986), the form that answers may contain."""
 
 import re
 from functools import lru_cache

@@ -38,8 +38,8 @@ class CachedSection:
     """A section with a cache of its results, which takes up to `MAX_BYTES` of memory.
 
     Attributes:
-        section: the section that answers and describes itself.
-        reads: the number of results by `ReadKind`, the way in which they were obtained.
+        section: the section whose results are cached.
+        reads: the number of results obtained in each way (`ReadKind`).
     """
 
     def __init__(self, section: Section[Any], clock: Clock) -> None:
@@ -116,8 +116,8 @@ class CachedSection:
     def last_read_failed(self) -> bool:
         """True for a minute after a read that failed, unless a later read succeeds.
 
-        Without this limit it could remain True for long: later requests may all receive responses
-        from the response cache, which reads no section.
+        Without the minute's limit it could remain True for long, since the response cache may
+        answer all later requests, so that no read follows.
         """
         return self._failed_at is not None and self._clock() < self._failed_at + FAILURE_TTL
 

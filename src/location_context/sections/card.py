@@ -3,8 +3,9 @@
 A card has facts for the top of the page, and moments (things that happen on a day) for its list of
 days. The page joins them with those of other sections. Only the weather's card has a `Timeline`:
 rows of days, to which the page adds the moments of all cards. The page can also show a card as a
-block of its own, drawn by the section's template or by the plain one. The compact page and the
-static card show the same facts and days, and each section's `Brief`: two sentences or a few lines.
+block of its own, drawn by the section's template or by the widget's plain template. The compact
+page and the static card show the same facts and days, and each section's `Brief`: two sentences or
+a few lines.
 """
 
 from collections.abc import Sequence
@@ -60,14 +61,14 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """Something that happens on a day. The day's row shows at most two moments, a list the rest.
+    """Something that happens on a day. The day's row has room for two; a list shows the others.
 
     Attributes:
         day: the local date; None: the whole stay. A night has the date of its evening.
         title, text: its name, and details in a muted colour, such as `20:00 · Kursaal`.
         icon: one of the widget's icons (`widget/icons`).
         url: a page about it, http or https; empty for none.
-        id: the section's identifier, sent to the embedding page when a guest follows the link.
+        id: the moment's identifier, sent to the embedding page when a guest follows the link.
         kind: dangers, holidays and the sky come first, events of several days (`lasting`) last.
         weight: the order within a kind.
     """
@@ -87,7 +88,7 @@ class Entry:
     """Something with a date, for the guest's calendar and for search engines.
 
     Attributes:
-        id: the section's identifier, the same in every language and for every stay.
+        id: the entry's identifier in its section, the same in every language and for every stay.
         start, end: local dates, the last one included, or exact times; `end` is None if unknown.
         text: details, such as `Concert · from €45`.
         place: the venue, with its address where known; empty if there is none.
@@ -115,8 +116,8 @@ class Row:
 
     Attributes:
         spoken: the whole row as a sentence, for screen readers.
-        span: the low, the high's tenth percentile, the high and its ninetieth percentile, each as a
-            position from 0 to 100 along the drawn temperature scale; None if they are not known.
+        span: where four temperatures are on the drawn scale, from 0 to 100: the low, the tenth
+            percentile of the high, the high, the ninetieth percentile of the high; None if unknown.
         rain, amount: the chance of rain in words, and the amount.
         wet: how the text on rain is shown: 0 is plain, 1 in colour, 2 in bold.
         typical: True if the row shows typical values and other rows show a forecast.
@@ -142,7 +143,7 @@ class Timeline:
     Attributes:
         badge: a label that says which values are typical, or that the forecast is stale; or empty.
         warning: the title of the worst danger, and a note on it.
-        stops: position in per cent and colour of each stop of the colour scale that all rows share.
+        stops: the colour scale that all rows share, as pairs of position in per cent and colour.
         key: the legend that explains the drawing in each row.
         apart: the sentence above the first row with typical values.
     """
@@ -214,8 +215,8 @@ class Card:
 
     Attributes:
         template: the Jinja template as `package:path`, such as `my_package:tides/card.html`; empty
-            if the section is shown only among the days. It is rendered with `card` (the view),
-            `one.name` (the section's name; the card's heading has the id `h-<name>`), `fmt`,
+            if the section has no block of its own on the page. It is rendered with `card` (the
+            view), `one.name` (the section's name; the card's heading has the id `h-<name>`), `fmt`,
             `icon`, `link` and `_`. On a card with a timeline it is drawn above the rows.
         view: the template's input.
         style: CSS rules, added to the page's style block; the page forbids `style` attributes.

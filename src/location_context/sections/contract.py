@@ -74,8 +74,7 @@ def foremost(reasons: Iterable[DegradedReason | None]) -> DegradedReason | None:
 def lasts(reason: DegradedReason | None, *, stale: bool = False) -> bool:
     """Return True if another read within a minute would not improve an answer with this reason.
 
-    This is so if there is no reason. It is also so for `budget_spent` if the answer is not `stale`,
-    since its data is then of the expected kind.
+    This is so if there is no reason, or if it is `budget_spent` and the answer is not `stale`.
     """
     return reason is None or (reason == "budget_spent" and not stale)
 
@@ -120,13 +119,13 @@ class Query:
 
     @property
     def dates(self) -> Stay:
-        """The stay; the query of a section that is `dated` always has one."""
+        """The stay, for sections that are `dated`: their queries always have one."""
         assert self.stay is not None
         return self.stay
 
     @property
     def read_as(self) -> ReadKind | None:
-        """The worst of `reads` in the order of `ReadKind`; None if nothing was read."""
+        """The worst of `reads`, which is the last in `ReadKind`; None if nothing was read."""
         return max(self.reads, key=get_args(ReadKind).index, default=None)
 
 
@@ -315,7 +314,7 @@ class Applicable(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     attribution: Annotated[list[Attribution], Meta(description="Notices to show with the data.")]
 
     def __post_init__(self) -> None:
-        """Set `degraded` from the reason; sections only set the reason."""
+        """Set `degraded` to True if the section has set a `degraded_reason`, else to False."""
         msgspec.structs.force_setattr(self, "degraded", self.degraded_reason is not None)
 
 

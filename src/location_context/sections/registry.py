@@ -31,7 +31,7 @@ def names() -> list[str]:
 
 
 def load(group: str, kind: type[Kind]) -> list[type[Kind]]:
-    """Return the classes of a group, sorted by `order`, then by name.
+    """Return the classes of an entry-point group, sorted by `order`, then by name.
 
     Raises:
         OperatorError: a class cannot be imported, is not a subclass of `kind`, or is registered

@@ -106,7 +106,7 @@ class DocsPage:
         template: the Jinja template of its main part, as `package:path`; its only variable is
             `page`. If it is empty, the main part is `page` itself, which must be Markup.
         read: returns the value of `page`; it may raise a StorageError.
-        style: further CSS for the page's style block; browsers ignore `style` attributes here.
+        style: CSS rules, added to the page's style block; the page forbids `style` attributes.
     """
 
     name: str
@@ -265,7 +265,7 @@ class Section(ABC, Generic[Body]):
         """Return the answer for a test key at the time `now`, without calling providers.
 
         Equal arguments give equal answers. By default the answer is the first applicable sample,
-        whatever the query. If `failing`, return the answer that callers get while providers fail.
+        whatever the arguments. If `failing`, a subclass may answer as it does while providers fail.
 
         Raises:
             UpstreamUnavailable: there is no sample.
@@ -291,7 +291,7 @@ class Section(ABC, Generic[Body]):
         """Call every configured provider once, for `doctor`; `providers` shows the outcome."""
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Register a callback for changes of the dataset, such as one that clears a cache."""
+        """Register a function to call when the dataset has changed, such as to clear a cache."""
         self._listeners = (*self._listeners, listener)
 
     def announce_change(self) -> None:
@@ -327,14 +327,14 @@ class Section(ABC, Generic[Body]):
         return None
 
     def updated_at(self, body: Body) -> datetime | None:
-        """Return when the data were last updated; None if `as_of` is the date that they describe.
+        """Return when the data were last updated, by default `as_of`; None to show no time.
 
-        The footer of the widget shows the latest of these times of all sections as "Updated".
+        The footer of the widget shows the latest time of all its sections as "Updated".
         """
         return body.as_of
 
     def page_data(self, bodies: Sequence[Body]) -> Mapping[str, str]:
-        """Return `data-` attributes, whose values the widget's page sends to the builder's page."""
+        """Return `data-` attributes on the answers; the widget's page sends them to the builder."""
         del bodies
         return {}
 

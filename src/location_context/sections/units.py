@@ -92,5 +92,5 @@ class Measure:
         return _rounded(value, 1.0, 0.0, 1)
 
     def count(self, value: float | None) -> float | None:
-        """Return a count of days, which may be a mean of years, rounded to 0.1."""
+        """Return a number of days, rounded to 0.1; it may be a mean over several years."""
         return _rounded(value, 1.0, 0.0, 1)

@@ -22,7 +22,11 @@ _NAME, _RECORD = "location-context", "first-store"
 
 
 def default_data_dir(environ: Mapping[str, str]) -> Path:
-    """Return the data directory in use without DATA_DIR, as described above."""
+    """Return the data directory to use if DATA_DIR is not set.
+
+    It is the clone's folder `data` for the scripts of a clone. For others it is `./data` if that
+    contains data or there is no platform's folder, else the platform's folder.
+    """
     if clone := environ.get(variable(CLONE)):
         return Path(clone).absolute() / "data"
     here = Path("data").absolute()
@@ -38,10 +42,10 @@ def note_store(environ: Mapping[str, str], folder: Path, *, second: bool = False
     """Record `folder` as this user's first data directory, unless another is recorded.
 
     Returns:
-        The recorded directory if `folder` will become a second one; else None.
+        The recorded directory if `folder` is another one, without data so far; else None.
 
     Raises:
-        OperatorError: `folder` would become a second one, but `second` is False, and `folder` is a
+        OperatorError: `folder` is such another directory, `second` is False, and `folder` is a
             relative path or the default. The scripts of a clone never cause this error.
     """
     place, first = _platform_folder(environ), None

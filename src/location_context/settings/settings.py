@@ -190,7 +190,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return cls(**values)
 
     def limits(self, provider: str) -> dict[float, float]:
-        """Return a provider's budget: the allowed units by the length of the window in seconds."""
+        """Return a provider's budget: for each window's length in seconds, the units allowed."""
         budget: tuple[str, ...] | None = getattr(self, f"{provider}_budget", ())
         if budget is None:  # of Open-Meteo, whose default depends on the key
             budget = () if self.open_meteo_api_key else FREE_BUDGET
@@ -199,12 +199,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def forecast_url(self) -> str:
-        """The address of Open-Meteo's forecasts; by default the paid host if a key is set."""
+        """The URL of Open-Meteo's forecasts; by default the free host, or with a key the paid."""
         return _open_meteo(self.open_meteo_forecast_url, "api", "forecast", self.open_meteo_api_key)
 
     @property
     def archive_url(self) -> str:
-        """The address of Open-Meteo's archive; by default the paid host if a key is set."""
+        """The URL of Open-Meteo's archive; by default the free host, or with a key the paid."""
         key = self.open_meteo_api_key
         return _open_meteo(self.open_meteo_archive_url, "archive-api", "archive", key)
 
@@ -223,7 +223,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def logs_json(self) -> bool:
-        """True if the log is written as JSON: by the setting, else unless stderr is a terminal."""
+        """True if the log is JSON: as the setting says; without it, if stderr is no terminal."""
         return self.log_format == "json" or not (self.log_format or sys.stderr.isatty())
 
     @property
@@ -258,7 +258,7 @@ def not_a_setting(variable: str) -> str:
 
 
 def _instead_of(name: str) -> str | None:
-    """Return what replaces a removed setting, as a text for people; None for any other name."""
+    """Return a text on what replaces a removed setting; None if `name` is not a removed one."""
     if (old := _OLD_BUDGET.fullmatch(name)) and f"{old[1]}_budget" in Settings.__struct_fields__:
         return f"set {parsers.variable(old[1])}_BUDGET, such as 480/minute,8000/day"
     return REMOVED.get(name)

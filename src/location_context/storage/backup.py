@@ -138,7 +138,7 @@ def _private_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def _extract(tar: tarfile.TarFile, folder: Path) -> list[str]:
-    """Extract the files that a backup contains, and no others; return their names."""
+    """Extract the files that `back_up` writes, ignore any others, and return their names."""
     files = []
     for name in (*_SIDE_FILES, DATABASE_FILE):
         with suppress(KeyError):  # not in this backup

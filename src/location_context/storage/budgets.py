@@ -24,7 +24,7 @@ _LOCK = text("SELECT pg_advisory_xact_lock(hashtext(:host)), extract(epoch FROM 
 
 
 class SqlLedger:
-    """The `Ledger` of `upstream.budget` in the database, for the budget of one host."""
+    """The `Ledger` of `upstream.budget` in the database, for one provider's budget."""
 
     def __init__(self, database: Database, host: str) -> None:
         self._database = database
@@ -73,9 +73,9 @@ class SqlLedger:
         *,
         public: bool,
     ) -> tuple[bool, Sequence[SpentUnits]]:
-        """Store `unwritten`, then spend `units` and return True.
+        """Store `unwritten`, then spend `units`; return True and no rows.
 
-        If that would exceed a limit, return False and the stored rows of all windows instead.
+        If that would exceed a limit, store only `unwritten`; return False and all stored rows.
         """
         if not self._database.is_sqlite:
             now = float(connection.execute(_LOCK, {"host": self._host}).one()[1])
@@ -124,6 +124,6 @@ class SqlLedger:
 
 
 async def delete_old(database: Database, now: float) -> int:
-    """Delete rows that have left their window at POSIX time `now`; return the number of rows."""
+    """Delete spent units that have left their window at POSIX time `now`; return how many rows."""
     ended = (_columns.bucket + BUCKETS + 1) * _columns.seconds / BUCKETS < now
     return await database.execute((delete(provider_units).where(ended), {}))

@@ -62,7 +62,7 @@ class _Job:
         self.is_cut = False
 
     def cut(self) -> None:
-        """Prevent the work if it has not begun; else shut its PostgreSQL connection down."""
+        """Prevent work that has not begun; abort work that has begun, on PostgreSQL only."""
         self.is_cut = True
         with suppress(Exception):  # the thread may be closing the connection at this moment
             driver: Any = self.connection and self.connection.connection.driver_connection
@@ -157,7 +157,7 @@ class Database:
         return self._path is not None
 
     async def ensure_file(self) -> None:
-        """Create the SQLite file if there is none.
+        """Create the SQLite file if there is none; do nothing for PostgreSQL.
 
         Raises:
             StorageError: the file is empty (0 bytes), or cannot be created.
@@ -191,8 +191,8 @@ class Database:
         """Call `work` with a connection in one transaction; commit, and return its result.
 
         An error in `work` rolls the transaction back. Work that has begun runs to its end even if
-        the caller is cancelled. `patience` is the time-out in seconds; None for a long import. If
-        not `durable`, a power cut may undo the transaction (SQLite).
+        the caller is cancelled. After `patience` seconds, the call fails; None sets no time-out.
+        If not `durable`, a power cut may undo the transaction (SQLite).
         """
         return await self._run(self._writer, _Job(writes=True, durable=durable), work, patience)
 
@@ -216,7 +216,7 @@ class Database:
         return next(iter(await self.scalars(query, **values)), None)
 
     async def execute(self, *statements: Statement) -> int:
-        """Execute statements in one transaction; each has one mapping of values, or a list of them.
+        """Execute statements, each with one or several mappings of values, in one transaction.
 
         Returns:
             The number of rows that the last statement changed.
@@ -453,8 +453,8 @@ class WriteLock:
     SQLite before 3.51.3 can damage a WAL database when two connections write and reset the log at
     the same moment. With one writer at a time, neither that nor SQLITE_BUSY can occur.
 
-    Two files make the lock fair: a waiting writer first locks `….next`, then the lock itself. So a
-    writer that locks again at once cannot starve the others.
+    Two files make the lock fair: a waiting writer first locks a second file (`….next`), then the
+    lock file. So a writer that locks again at once cannot starve the others.
     """
 
     def __init__(self, path: Path, timeout: float = BUSY_TIMEOUT) -> None:

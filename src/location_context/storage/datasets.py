@@ -104,7 +104,7 @@ class SqlGuideStore:
         imported_at: datetime,
         name: str = "",
     ) -> GuideVersion:
-        """Store a new version of the guide `name` and activate it, in one transaction."""
+        """Store a new version of the guide `name` ("" is the unnamed guide), and activate it."""
 
         def work(connection: Connection) -> GuideVersion:
             self._lock(connection)
@@ -127,7 +127,7 @@ class SqlGuideStore:
         return await self._database.write(work, patience=None)
 
     async def rollback(self, name: str = "") -> GuideVersion:
-        """Activate the previous version of the guide `name`, and return it.
+        """Activate and return the previous version of the guide `name` ("" is the unnamed guide).
 
         Raises:
             OperatorError: no previous version is stored.
@@ -191,7 +191,7 @@ def _insert(
 
 
 def _superseded(active: GuideVersion) -> ColumnElement[bool]:
-    """Return the SQL condition for all but the newest five versions and `active.replaces`."""
+    """Return an SQL condition for old versions: all but the newest five and `active.replaces`."""
     number = guide_versions.c.number
     newest = _of(active.name, select(number)).order_by(number.desc()).limit(STORED_VERSIONS)
     return and_(number.not_in(newest), number != (active.replaces or 0))
@@ -274,7 +274,7 @@ class SqlClimateStore:
         await self._database.execute((self._touch, _touches(cells)))
 
     async def prune(self, used_before: date) -> int:
-        """Delete the rows of cells last used before `used_before`; return the number of rows.
+        """Delete the months of cells last used before `used_before`; return the number of months.
 
         One transaction deletes only a few cells, so that other writers need not wait. A cell that
         is used meanwhile is kept.
@@ -302,7 +302,7 @@ class SqlClimateStore:
         await self._database.execute((self._insert_elevations, rows))
 
     async def extent(self) -> tuple[int, datetime | None]:
-        """Return the number of stored rows, and when the newest was fetched (None if none)."""
+        """Return the number of stored months, and the time of the last fetch (None if none)."""
         (row,) = await self._database.rows(_EXTENT)
         return row.rows, row.newest
 
@@ -310,9 +310,10 @@ class SqlClimateStore:
 def _delete_cells(
     connection: Connection, names: Sequence[tuple[str, str]], used_before: date
 ) -> int:
-    """Delete cells last used before `used_before`, with their months; return the number of months.
+    """Delete the cells `names` (source, cell) that were last used before `used_before`.
 
-    Delete cells before months, the order in which `save` writes them; this avoids deadlocks.
+    Delete their months too, and return the number of months. Delete cells before months, the
+    order in which `save` writes them; this avoids deadlocks.
     """
     cells, months, deleted = schema.climate_cells, schema.climate_months, []
     for source, cell in names:

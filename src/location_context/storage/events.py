@@ -46,7 +46,7 @@ class SqlEventStore:
     async def find_nearby(
         self, point: Point, radius: float, days: Stay, limit: int
     ) -> list[ProviderEvent]:
-        """Return at most `limit` events during `days`, near the point or of its whole country.
+        """Return at most `limit` events during `days`, near the point or for its whole country.
 
         Events near the point are those in cells within `radius` km; some lie farther away.
         """
@@ -89,7 +89,7 @@ class SqlEventStore:
         return await self._database.write(lambda connection: _delete(connection, calendar_id))
 
     async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
-        """Return a feed last checked before `checked_before`, now marked as checked; else None."""
+        """Return a feed not checked since `checked_before`, or None; mark it checked at `now`."""
         checked = event_calendars.c.checked_at
         waits = and_(
             event_calendars.c.kind == "feed", or_(checked.is_(None), checked < checked_before)
@@ -150,7 +150,7 @@ def _calendar_row(calendar: Calendar) -> dict[str, object]:
 
 
 def _event_rows(calendar_id: str, new_events: Sequence[ProviderEvent]) -> list[dict[str, object]]:
-    """Return the events as table rows, sorted by key, so that neighbours are written together."""
+    """Return the events as table rows, sorted by primary key so that inserting them is fast."""
     rows = [_event_row(calendar_id, event) for event in new_events]
     return sorted(rows, key=lambda row: (row["cell"], row["last_day"], row["id"]))
 
@@ -208,7 +208,7 @@ def _band(lat: float) -> int:
 
 
 def _columns(band: int) -> int:
-    """Return how many cells a band has, by its length at the edge nearer the equator."""
+    """Return the number of cells in a band of latitude, from the length of its longer edge."""
     south = band * _BAND - 90
     edge = min(abs(south), abs(south + _BAND))
     return max(1, math.floor(360 / _BAND * math.cos(math.radians(edge))))

@@ -104,7 +104,7 @@ class RedisLink:
         return reply
 
     async def _connected(self, command: Callable[[], Awaitable[Any]]) -> tuple[str, Any]:
-        """Run a command; return the class of its error ("" if Redis replied) and the reply."""
+        """Run a command; return the error's name and None, or "" and the reply (None: refused)."""
         async with self._semaphore:
             try:
                 return "", await command()
@@ -152,16 +152,16 @@ class RedisCounter:
     """The `Counter` of `access.quota` in Redis; while Redis is unavailable, counts in this process.
 
     Requests that arrive during a call to Redis are counted together by the next call. One script
-    counts each request in all windows of its subject or in none, so concurrent counts are exact.
-    The rules are those of `access.quota.Windows`. Times are whole milliseconds of `clock`; if this
-    machine's clock differs from Redis' by 5 s or more, the difference is added, so that replicas
-    agree about the end of a window.
+    counts each request in all windows of its subject (API key or client) or in none, so concurrent
+    counts are exact. The rules are those of `access.quota.Windows`. Times are whole milliseconds of
+    `clock`; if this machine's clock differs from Redis' by 5 s or more, the difference is added to
+    all times, so that replicas agree about the end of a window.
     """
 
     def __init__(
         self, link: RedisLink, clock: Clock, machine: Callable[[], float] = time.time
     ) -> None:
-        """Set two clocks: tests may move `clock`; `machine` (POSIX) is compared with Redis'."""
+        """Set `clock`, which times the windows, and `machine`, compared with the clock of Redis."""
         self._link = link
         self._clock = posix_seconds(clock)
         self._machine = machine

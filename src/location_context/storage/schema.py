@@ -160,7 +160,7 @@ def require_usable(connection: Connection) -> None:
 
 
 def _oldest_usable(connection: Connection) -> str | None:
-    """Return the oldest revision whose service version can use this database's schema."""
+    """Return the stored revision of the oldest service version that can use this database."""
     name, value = metadata_kv.c.name, metadata_kv.c.value
     found: str | None = connection.scalar(select(value).where(name == OLDEST_USABLE))
     return found
@@ -172,7 +172,7 @@ def _revisions() -> list[str]:
 
 
 def _usable_from() -> str:
-    """Return the oldest revision whose service version can use the newest schema."""
+    """Return the revision of the oldest service version that can use the newest schema."""
     from alembic.script import ScriptDirectory  # noqa: PLC0415  large, and rare
 
     scripts = ScriptDirectory.from_config(_config()).walk_revisions()
@@ -180,7 +180,7 @@ def _usable_from() -> str:
 
 
 def _alembic(step: Literal["stamp", "upgrade"], connection: Connection) -> None:
-    """Mark the schema as the newest revision (`stamp`), or migrate it to that (`upgrade`)."""
+    """Record the newest revision as applied (`stamp`), or migrate the schema to it (`upgrade`)."""
     # imported here: it takes 0.1 s and 10 MB, and only a migration needs it
     from alembic import command  # noqa: PLC0415  large, and rare
 

@@ -110,7 +110,10 @@ class RedisSharedStore:
 
 
 async def memory(link: RedisLink) -> tuple[int, int] | None:
-    """Return Redis' used and maximum memory in bytes (0: unknown, no limit); None: unavailable."""
+    """Return Redis' used and maximum memory in bytes; None if Redis is unavailable.
+
+    Both are 0 if they are unknown; the maximum is 0 also if Redis has no limit.
+    """
     from redis.exceptions import ResponseError  # noqa: PLC0415  large, and rare
 
     async def read() -> tuple[int, int]:

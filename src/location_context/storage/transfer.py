@@ -1,10 +1,11 @@
 """Transfer: copies all rows from an SQLite database to an empty PostgreSQL one.
 
-Two passes run in one transaction of the target, so an interrupted copy leaves nothing there. Each
-pass reads the tables of both databases in the order of their keys, compares every row, and copies
-those that the target lacks or that differ there. It fails unless the target returns each copied row
-unchanged. The service may write to the source during the first pass. The second pass blocks those
-writes until the target has committed, so that the copy is complete.
+Two passes run in one transaction of the target, so an interrupted copy does not change the target.
+Each pass reads the tables of both databases in the order of their keys and compares every row. It
+copies rows that the target lacks or has with other values, and deletes rows that only the target
+has. It fails unless the target returns each copied row unchanged. The service may write to the
+source during the first pass. The second pass blocks these writes until the target has committed, so
+that the copy is complete.
 """
 
 from collections.abc import Callable, Iterator, Sequence

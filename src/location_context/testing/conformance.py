@@ -9,10 +9,10 @@
         check_provider(Skyline, respond)
 
 The kit builds a provider from its settings, whose `<name>_url` is the address of a fake server. The
-provider must return data from the good answer. For each fault in `FAULTS`, it must raise in time an
-error that its base class allows, and it must work again afterwards. The same holds for a section,
-whose answer must also match its Struct, and whose description must be complete. One
-`ConformanceError` lists everything that fails.
+provider must return data from the correct answer. For each fault in `FAULTS`, it must raise in time
+an error that its base class allows, and it must work again afterwards. A section must return a
+degraded answer or raise `UpstreamUnavailable` in time for each fault. Its answers must match its
+Struct, and its description must be complete. One `ConformanceError` lists everything that fails.
 """
 
 import asyncio
@@ -157,7 +157,7 @@ async def _check_provider(provider: Any, trial: _Trial) -> None:
 
 
 async def _fetch(provider: Any, trial: _Trial, seconds: float) -> str | None:
-    """Return None if the provider returned data, else a description of the outcome."""
+    """Return None if the provider returned data within `seconds`, else what happened instead."""
     today = PARIS.today(trial.clock())
     try:
         if isinstance(provider, EventProvider):
@@ -205,7 +205,8 @@ def check_section(
 
     Args:
         section: the class that the entry point names.
-        respond: returns its provider's correct answers; None if it calls no provider.
+        respond: returns a correct answer of the provider's server to a request; None if the
+            section calls no provider.
         settings: as for `check_provider`.
         clock: as for `check_provider`.
 
@@ -303,7 +304,7 @@ async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResul
 
 
 def _check_words(section: type[Section[Any]], trial: _Trial) -> None:
-    """Check the label and summary in every language, and that each applicable sample has a card."""
+    """Check a section's label and summary in every language, and the cards of its samples."""
     built = section.__new__(section)  # without __init__, whose arguments the checks do not need
     languages = Languages.load()
     for language in map(languages.choose, languages.tags):
@@ -322,7 +323,7 @@ def _check_label(section: Section[Any], language: Language, trial: _Trial) -> No
 
 
 def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None:
-    """Check the label, summary and card of an answer in every language, and its text for `read`."""
+    """Check a section's label, summary and card of `body` in every language, and its text."""
     languages, renderer, place = Languages.load(), Renderer(), _place(type(section))
     for language in map(languages.choose, languages.tags):
         fmt = Formatter(language)

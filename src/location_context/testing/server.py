@@ -24,8 +24,8 @@ import msgspec
 class FakeRequest:
     """A received request.
 
-    `query` has the first value of each name, `every` all of them. The names of headers are in
-    lower case. `target` is path and query as sent.
+    `query` has the first value of each query parameter, `every` has all values. The names of
+    headers are in lower case. `target` is path and query as sent.
     """
 
     path: str
@@ -37,7 +37,7 @@ class FakeRequest:
 
 @dataclass(frozen=True)
 class FakeResponse:
-    """The response to send; a body that is not bytes is encoded as JSON."""
+    """A response to send. A body that is not bytes is sent as JSON; `fault` spoils the sending."""
 
     body: object = b""
     status: int = 200

@@ -100,7 +100,11 @@ class Window:
                 self.buckets[place] = (before[0] + units, before[1] + public)
 
     def allows(self, spent: tuple[float, float], units: float, *, public: bool) -> bool:
-        """Return True if `units` may be spent in addition to `spent` (by all, by the public)."""
+        """Return True if `units` may be spent in addition to `spent`.
+
+        `spent` has the units of all traffic and of public traffic. If `public`, both limits
+        apply, else only the limit of all traffic.
+        """
         if spent[0] + units > self.limit:
             return False
         return not public or spent[1] + units <= self.public_limit
@@ -110,14 +114,17 @@ class Window:
         return SpentUnits(self.seconds, self.bucket(now), units, units if public else 0.0)
 
     def should_log(self, now: float, *, public: bool) -> bool:
-        """Return True if a refusal should be logged now: at most once per length of the window."""
+        """Return True if no refusal (`public` or not) was logged for the length of the window."""
         if now < self._logged_until[public]:
             return False
         self._logged_until[public] = now + self.seconds
         return True
 
     def wait(self, now: float, units: float, *, public: bool = False) -> float:
-        """Return the seconds until enough of the oldest units have expired for `units` to fit."""
+        """Return the seconds until so many old units have expired that `units` may be spent.
+
+        If `public`, only the limit of public traffic is considered.
+        """
         limit, used = self.part(public=public)
         units, free = min(units, limit), limit - used
         if free >= units:
@@ -149,7 +156,8 @@ class Budget:
         """Set `limits`, the allowed units by window length in seconds; `{}` sets no limit.
 
         `share` is the fraction of each limit that this installation may spend. `least` is the cost
-        of the most expensive answer, in units: public traffic may always spend as much.
+        of the most expensive answer, in units: public traffic may spend as much if that is more
+        than half of a limit.
         """
         self.windows = [Window(seconds, limit * share, least) for seconds, limit in limits.items()]
         self.offset = 0.0

@@ -160,7 +160,8 @@ class Cached(Generic[K, V]):
     ) -> Entry[V]:
         """Return the best value by the deadline: fresh, else stale, else the parts received so far.
 
-        If it is not fresh, the entry's `error` is the reason.
+        If the fetch failed or was late, the entry's `error` is the reason. `public` means that
+        the value is for the widget.
 
         Raises:
             ProviderError: nothing is cached, and the fetch failed.
@@ -229,7 +230,7 @@ class Cached(Generic[K, V]):
         return self._flight(key, public=public) in self._in_flight
 
     def _flight(self, key: K, *, public: bool) -> Hashable:
-        """Return the key of the fetch to share; with `apart`, the widget (`public`) has its own."""
+        """Return the key under which callers share a fetch; with `apart`, it contains `public`."""
         return (key, public) if self._apart else key
 
     def clear(self) -> None:
@@ -244,7 +245,7 @@ class Cached(Generic[K, V]):
             await self._sharing.cache.close()
 
     async def _run(self, key: K, fetch: Fetch[V], *, public: bool) -> Entry[V]:
-        """Return a fresh value of another process, or fetch it when no other process does so."""
+        """Return a fresh value that another process fetched; else fetch it under the key's lock."""
         if (sharing := self._sharing) is None:
             return await self._fetch(key, fetch, public=public)
         name = sharing.name(key)
@@ -266,7 +267,7 @@ class Cached(Generic[K, V]):
         return entry
 
     async def _collect(self, key: K, fetch: Fetch[V]) -> tuple[V, ProviderError | None]:
-        """Return the fetched value; if the fetch failed after its first part, also the error."""
+        """Return the fetched value, and the error if the fetch failed after its first part."""
         fetched = fetch()
         if not isinstance(fetched, AsyncIterator):
             return await fetched, None
@@ -296,7 +297,8 @@ class Cached(Generic[K, V]):
     ) -> Entry[V]:
         """Return the entry of a value, and cache it if `cached`.
 
-        With `merge`, an incomplete value is merged into the previous one.
+        With `merge`, an incomplete value is merged into the previous one. Else it is not
+        cached in place of a complete value that is still fresh.
         """
         now, before = self._clock(), self.peek(key)
         complete = error is None and self._is_complete(value)

@@ -150,7 +150,7 @@ class ProviderClient:
         failed. `call` are further arguments of `get`.
 
         Raises:
-            ProviderError: the call failed, or the response is unusable; `errors` lists its kinds.
+            ProviderError: the call failed or its response is unusable; `errors` has the subclasses.
         """
         return await self.get(params, lambda response: parse(response.json()), **call)
 
@@ -177,7 +177,7 @@ class ProviderClient:
             accept: statuses that `parse` can read; any other raises `ProviderStatusError`.
 
         Raises:
-            ProviderError: the call failed, or the response is unusable; `errors` lists its kinds.
+            ProviderError: the call failed or its response is unusable; `errors` has the subclasses.
         """
         url = self._url + path + ("?" + urlencode(params, safe=",") if params else "")
         try:
@@ -326,7 +326,8 @@ class ProviderClient:
     async def _may_retry(self, units: float, *, public: bool) -> bool:
         """Wait a moment and spend `units` on a retry; return False if no retry is allowed.
 
-        A retry needs an earlier success that earned it, and units left in the provider's budget.
+        A client starts with three retries, and each success adds a tenth of one, up to three. A
+        retry also needs units left in the provider's budget.
         """
         if self._retries < 1:
             return False

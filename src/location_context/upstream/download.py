@@ -91,7 +91,7 @@ def _redirect_target(url: str, location: str) -> str:
 
 
 class _Target(NamedTuple):
-    """A checked address: its URL by IP address, its host name for TLS, and its `Host` header."""
+    """A checked URL with an IP address as its host; the host name for TLS; the `Host` header."""
 
     url: str
     host: str

@@ -35,7 +35,8 @@ async def best_of(
         sources: functions that return a result, or None if they have none, most preferred first.
         deadline: the time by which the caller needs a result.
         settle_window: seconds for which a result waits for more preferred sources.
-        stagger: seconds between two starts; None: at most 1 s, all starts in 40 % of the time left.
+        stagger: seconds between two starts. None spreads all starts evenly over 40 % of the time
+            left, at most 1 s apart.
 
     Returns:
         The result, or None if there is none; and the error of the first source, or None if the

@@ -1,4 +1,4 @@
-"""Host: the limits that a provider sets for its users, over all its addresses; Breaker.
+"""Host: a provider's limits on calls to all its addresses; Breaker: stops calls that keep failing.
 
 A host has a budget of units (`Budget`), a limit on concurrent calls (`Slots`), a limit on calls a
 second (`Pace`), and the pause that the provider requested. All `ProviderClient`s of a provider
@@ -170,7 +170,8 @@ class Hosts:
                 second applies to calls instead, whatever their units.
             share: the fraction of the limits that this installation may use, if several
                 installations share them.
-            least: the most units that one answer costs; public traffic may spend at least these.
+            least: the most units that one answer costs; public traffic may spend as much if that is
+                more than half of a limit.
             at_once: the limit on concurrent calls of all workers; None for no limit.
         """
         if name not in self._hosts:

@@ -134,7 +134,7 @@ class SharedCache:
                 await self._shared.save(records, self._clock())
 
     def saves(self, *, stored: bool) -> bool:
-        """Return True if `save` would write a record anywhere."""
+        """Return True if `save` with this `stored` would write to Redis or the database."""
         return self._shared is not None or (stored and self._store is not None)
 
     def save(self, record: CacheRecord, *, stored: bool = True) -> None:

@@ -27,7 +27,7 @@ class AccessLine(msgspec.Struct):
 
     Attributes:
         ms: milliseconds from the request's arrival until its response was sent.
-        code, mode, cache, near: see `Exchange`.
+        code, mode, cache, near: copied from the `Exchange`, which describes them.
         key_id: the id of the API key.
         trace_id: the trace id in the request's `traceparent` header.
     """
@@ -71,7 +71,7 @@ class AccessLogger:
         self._stream = stream()
 
     def answered(self, request: Exchange, path: str, status: int) -> None:
-        """Log and count a response; `path` is that of its route, or `other` if it has no route."""
+        """Log and count a response; `path` is its route's path, or `other` without a route."""
         seconds = time.monotonic() - request.arrived_at
         if self._counts:
             self._count(request, "test" if request.test else path, status, seconds)

@@ -32,7 +32,8 @@ class Admission:
     async def admit(self, request: Exchange, route: Route) -> None:
         """Authenticate and count a request, as far as `route.access` requires.
 
-        If the route needs a key, set `request.counted` and `request.test`.
+        If the route needs a key, set `request.counted` to the key's quotas after this request, and
+        `request.test` to whether it is a test key.
 
         Raises:
             MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see `Authenticator`.

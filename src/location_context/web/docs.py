@@ -40,7 +40,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def all_pages(public_url: str, sections: Sequence[Section[Any]]) -> list[DocsPage]:
-    """Return the pages besides the reference: the guide to embedding, and pages of sections."""
+    """Return all pages except the API reference: the guide to embedding and sections' own pages."""
 
     @cache
     def guide() -> Markup:
@@ -73,7 +73,7 @@ def routes(document: Callable[[], Document], pages: Sequence[DocsPage]) -> list[
 
 
 def _markdown_route(page: Route) -> Route:
-    """Return a route that answers with the content of a page as Markdown; its path adds `.md`."""
+    """Return a route that answers with a page as Markdown, at the page's path with `.md` added."""
 
     async def handle(request: Exchange) -> Response:
         html = await page.handle(request)
@@ -206,7 +206,7 @@ def _environment() -> Environment:
 
 
 def _template(name: str) -> str:
-    """Return the text of the template `package:path`; `{{ page }}` if the name is empty."""
+    """Return the text of the template named `package:path`; the name "" means `{{ page }}`."""
     if not name:
         return "{{ page }}"
     package, _, path = name.partition(":")
@@ -237,7 +237,7 @@ def _resolve(document: Document, value: Mapping[str, Any]) -> Any:
 
 
 def kind(document: Document, schema: Mapping[str, Any]) -> str:
-    """Return the type that a schema describes in words, such as `list of string or null`."""
+    """Return a schema's type in words, such as `list of string or null`."""
     if choices := schema.get("anyOf") or schema.get("oneOf"):
         return " or ".join(dict.fromkeys(kind(document, one) for one in choices))
     if "$ref" in schema:

@@ -1,9 +1,9 @@
 """Drain: shuts a server process down on SIGTERM without losing a request.
 
-First, health and readiness checks receive 503 while other requests are still answered, until load
-balancers send no more. Then SIGINT ends the server's loop. A client that does not follow these
-checks may lose a connection at that moment and has to retry. A worker whose parent was killed shuts
-down in the same way, to free the port.
+First, health and readiness checks receive 503 while other requests are still answered, until no
+more requests arrive or a time limit is reached. Then SIGINT ends the server's loop. A client that
+does not use the checks may lose its connection when the loop ends, and has to retry. A worker whose
+parent was killed shuts down in the same way, to free the port.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ IDLE_SECONDS = 0.5  # after this time without a request, no more requests are ex
 
 @contextmanager
 def on_sigterm(app: Application, settings: Settings) -> Iterator[None]:
-    """Drain the process if SIGTERM arrives within the block; needs the server's event loop."""
+    """Drain the process if SIGTERM arrives within the block. Enter it in a running event loop."""
     loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
 
     def begin() -> None:

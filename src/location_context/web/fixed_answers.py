@@ -1,8 +1,8 @@
 """FixedAnswers: the made-up answers for test keys, without a call to a provider.
 
-A request's header X-Test-Now sets the current time for its answer. The header X-Test-Case asks for
-an outcome, such as an error. All other code is the same as for live keys. Nothing is cached,
-because each request may set a different time.
+The header X-Test-Now of a request sets the time that its answer treats as now. The header
+X-Test-Case selects an outcome, such as an error. All other code is the same as for live keys.
+Nothing is cached, because each request may set a different time.
 """
 
 import re
@@ -60,17 +60,17 @@ def refuse_test_headers(request: Exchange) -> None:
 
 
 class FixedAnswers:
-    """Answers requests with test keys; `routes` makes routes for a service of fixed sections."""
+    """Answers requests with test keys, by the `routes` of a service with made-up answers."""
 
     def __init__(self, service: Service, routes: Callable[[Service], Iterable[Route]]) -> None:
         self._service = service
         self._routes = routes
 
     async def answer(self, request: Exchange) -> tuple[Response, float]:
-        """Return the response to a request, and the time in X-Test-Now in POSIX seconds.
+        """Return the response to a request, and the time that it treats as now, in POSIX seconds.
 
         Raises:
-            PublicError: the request is invalid, or X-Test-Case names this error.
+            PublicError: the request is invalid, or X-Test-Case names an error.
         """
         now, case = _now(_header(request, NOW)), _case(_header(request, CASE))
         if request.method != "POST":  # for agents (POST), the tool fails, not the connection
@@ -86,8 +86,8 @@ class FixedAnswers:
 async def fail(service: Service, request: Exchange) -> None:
     """Raise the error that the header X-Test-Case names; do nothing if it names no error.
 
-    The error 429 says that the key has used up its quota of one minute. Like every 429, it does not
-    count against the quota.
+    The case `rate_limit_exceeded` raises a 429 as if the key's quota for one minute were used up.
+    Like every request with a 429, this one does not count against the quota.
     """
     case = _case(_header(request, CASE)) or ""
     if case in _FAILURES:
@@ -113,7 +113,7 @@ class FixedSection(CachedSection):
         self._now, self._case = now, case
 
     async def read(self, query: Query, deadline: Deadline) -> SectionResult:
-        """Return the made-up answer, marked as test data, and as stale or degraded on request."""
+        """Return the made-up answer as test data; X-Test-Case may make it stale or degraded."""
         query.reads.append("miss")
         failing = self._case == "degraded"
         body = await self.section.fixed(query, deadline, self._now, failing=failing)
@@ -134,7 +134,7 @@ def _header(request: Exchange, name: str) -> str | None:
 
 
 def _now(text: str | None) -> datetime:
-    """Return the time in the header X-Test-Now, or the default without one."""
+    """Return the time in the header X-Test-Now, or `DEFAULT_NOW` without a header."""
     if text is None:
         return DEFAULT_NOW
     try:

@@ -39,7 +39,7 @@ class LogWriter:
     """Writes lines to a file descriptor in a separate thread, so that callers never wait.
 
     Lines are gathered for 0.02 s and written together; a killed process loses them. A full pipe or
-    a slow disk blocks only that thread. While `MAX_HELD_BYTES` are queued, new lines are dropped.
+    a slow disk blocks only the thread. While `MAX_HELD_BYTES` are queued, new lines are dropped.
     Lines that the system rejects (no reader, full disk) are dropped too. When writing succeeds
     again and half of the queue is empty, the event `log_lines_lost` reports how many were dropped.
 

@@ -1,10 +1,10 @@
 """Metrics: serves `/metrics` on METRICS_ADDRESS, for all worker processes together.
 
-All workers listen on that address, and the kernel passes each connection to one of them. The
-service counts in plain numbers, which `measured` reads. A worker copies these numbers to the
-library prometheus-client each second, and before it answers a scraper. The command `serve` enables
-the library's multiprocess mode: each process stores its values in files of a shared folder, which
-remain after the process exits. An answer adds up the values of all files.
+All workers listen on METRICS_ADDRESS, and the kernel passes each connection to one of them. The
+service counts in plain numbers, which `measured` reads. A worker copies its numbers to the library
+prometheus-client each second, and before it answers a scraper. The command `serve` enables the
+library's multiprocess mode: each process stores its values in files of a shared folder, which
+remain after the process exits. An answer combines the values of all files.
 
 This module is imported only if METRICS_ADDRESS is set; the extra `metrics` installs the library.
 """
@@ -139,7 +139,7 @@ METRICS = (
 
 
 def measured(service: Service, app: Application, *, ready: bool) -> Iterator[Sample]:
-    """Yield all values of this process that need no query to the database."""
+    """Yield the values of this process that need no query to the database; `ready` is one."""
     yield "build_info", (__version__,), 1
     yield "workers", (), 1
     yield "workers_ready", (), float(ready)
@@ -262,12 +262,12 @@ class CopiedCounter(prometheus_client.Counter):
 
 
 class CopiedHistogram(prometheus_client.Histogram):
-    """A prometheus-client histogram that can be set to the values of a `Histogram`."""
+    """A prometheus-client histogram that can be set to the values of a `counters.Histogram`."""
 
     _copied: Sequence[float] = ()
 
     def set(self, values: Sequence[float]) -> None:
-        """Increase buckets and sum (the last of `values`) by their growth since the last call."""
+        """Increase each bucket and the sum (last in `values`) by its growth since the last call."""
         before = self._copied or [0.0] * len(values)
         cells = [*self._buckets, self._sum]
         for cell, now, then in zip(cells, values, before, strict=True):
@@ -329,7 +329,7 @@ class AllProcesses(Collector):
         self._folder = folder
 
     def collect(self) -> Any:
-        """Return the sum of each metric over all files; gauges of exited workers are left out."""
+        """Return each metric, combined over all files; gauges of exited workers are left out."""
         for file in self._folder.glob("gauge_live*.db"):
             process = int(file.stem.rpartition("_")[2])
             if not _lives(process):
@@ -367,7 +367,10 @@ def _refresh(meter: Meter, loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _listening(address: str, refresh: Callable[[], None], registry: CollectorRegistry) -> Any:
-    """Return an HTTP server on the address, which several processes can share."""
+    """Return an HTTP server for `/metrics`; several processes can listen on its address.
+
+    For each request, it calls `refresh` and then returns the values of the metrics in `registry`.
+    """
     host, port = host_and_port(address)
     expose = make_wsgi_app(registry)
 
@@ -376,7 +379,7 @@ def _listening(address: str, refresh: Callable[[], None], registry: CollectorReg
         address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
 
         def server_bind(self) -> None:
-            """Bind without looking up this machine's name."""
+            """Bind the socket without looking up this machine's name."""
             TCPServer.server_bind(self)
             self.server_name, self.server_port = host, port
             self.setup_environ()

@@ -1,10 +1,10 @@
 """The OpenAPI 3.1 document: one part is fixed (`openapi.json`), the other derived from the code.
 
 Schemas come from the Structs of answers, operations from the sections, parameters from
-`parameters`, and error responses from `errors`. `openapi.json` has two short forms. A list of
-`headers` names entries of `components.headers`. The text in `examples` names a file in the folder
-`examples/`, or one example in it (`file#name`). `./scripts/generate examples` writes these files
-from real answers.
+`parameters`, and error responses from `errors`. `openapi.json` has two short forms. If `headers` is
+a list, it names entries of `components.headers`. If `examples` is a text, it names a file in the
+folder `examples/`, or one example in the file (`file#name`). `./scripts/generate examples` writes
+the files from real answers.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ def document(
     Args:
         public_url: the address of the service.
         sections: the installed sections.
-        oembed: the Struct of answers of `/v1/oembed`.
+        oembed: the Struct for answers at `/v1/oembed`.
         pages: the pages of the documentation besides the reference.
     """
     base = public_url.rstrip("/")
@@ -148,7 +148,7 @@ def _sections(sections: Sequence[Section[Any]]) -> Document:
 
 
 def _page(page: DocsPage, reference: Document) -> Document:
-    """Return the operation of a documentation page, derived from that of the API reference."""
+    """Return a page's operation, adapted from the API reference page's operation (`reference`)."""
     success = reference["responses"]["200"]
     [(kind, content)] = success["content"].items()
     examples = {
@@ -257,7 +257,7 @@ def _components(types: Sequence[type]) -> dict[str, Schema]:
 
 
 def _struct(name: str, schema: Schema) -> Schema:
-    """Return the final schema of a Struct; all fields are required unless they may be unset."""
+    """Return the document's schema of a Struct, which requires each field that is always sent."""
     properties = {field: _shaped(value) for field, value in schema.get("properties", {}).items()}
     optional = {
         field
@@ -276,7 +276,7 @@ def _struct(name: str, schema: Schema) -> Schema:
 
 
 def _shaped(schema: Schema) -> Schema:
-    """Return the final form of a schema and of all schemas inside it."""
+    """Return a schema, and all schemas inside it, in the form that client generators understand."""
     shaped = dict(schema)
     for key in ("items", "additionalProperties"):
         if isinstance(shaped.get(key), dict):
@@ -300,7 +300,7 @@ def _nullable(schema: Schema) -> Schema:
 
 
 def _enumerated(schema: Schema) -> Schema:
-    """Add the type to an enum's schema, and names for clients if its values are not identifiers.
+    """Add the type to an enum's schema, and names for its values if some are not identifiers (`°`).
 
     A schema that allows only one boolean is returned as `not` the other boolean, because
     openapi-generator would compare an enum or constant of `true` with the text "true".

@@ -77,7 +77,7 @@ class StatusBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def health_route(is_draining: Callable[[], bool]) -> Route:
-    """Return the route of `/v1/health`, which answers without checking any other part."""
+    """Return the route of `/v1/health`: 503 if the process is draining, else 200."""
     ok = msgspec.json.encode(HealthBody(status="ok"))
     ending = msgspec.json.encode(HealthBody(status="draining"))
 
@@ -90,7 +90,7 @@ def health_route(is_draining: Callable[[], bool]) -> Route:
 
 
 def ready_route(service: Service, is_draining: Callable[[], bool]) -> Route:
-    """Return the route of `/v1/ready`: 200 if all data are loaded and the database answers."""
+    """Return the route `/v1/ready`: 200 if data are loaded and the database answers, else 503."""
 
     async def handle(_: Exchange) -> Response:
         body = readiness(service, draining=is_draining())

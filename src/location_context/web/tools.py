@@ -2,7 +2,8 @@
 
 A place is given by a name in the gazetteer, or by coordinates. A section's text is the text that
 `location-context read` prints. If a stay crosses the forecast horizon (the last day with a
-forecast), it is read in two parts, and each part states its kind of data.
+forecast), a section such as weather is read twice: for the days up to the horizon, and for the days
+after it. Each of the two texts states whether it is a forecast.
 """
 
 import asyncio
@@ -116,7 +117,7 @@ async def _read(
 
 
 async def _count(service: Service, request: Exchange, cost: int) -> None:
-    """Count the call as `cost` requests against the key's quota; admission counted it as none."""
+    """Count the call as `cost` requests against the key's quota; so far it counted as none."""
     if (counted := request.counted) is not None:
         request.counted = None  # so that nothing is refunded if this raises a 429
         request.counted = await service.authenticator.count_further(counted, cost)
@@ -189,7 +190,7 @@ def _listed(value: Any) -> list[str]:
 
 
 def _parts(section: CachedSection, query: Query, last: date) -> list[Query]:
-    """Return the query, or two if the section splits a stay that crosses the horizon (`last`)."""
+    """Return the query, split after the horizon (`last`) if the section splits stays there."""
     stay = query.stay
     if not section.section.splits_at_horizon or not stay or not stay.start <= last < stay.end:
         return [query]
@@ -211,7 +212,8 @@ def _section_text(
 ) -> Iterator[str]:
     """Yield a section's heading, and the first lines of its text, up to a limit in bytes.
 
-    `whole` is the query for the whole stay. The limit is divided by the number of `sections`.
+    `read` has the section's result for the whole stay or one side of the horizon; `whole` is the
+    query for the whole stay. The limit is divided by the number of `sections`.
     """
     heading, stay = f"## {section.name}", read.query.stay
     if stay and stay != whole.stay:
@@ -244,7 +246,7 @@ def _section_text(
 
 
 def _lines(parts: Iterable[Any]) -> Iterator[str]:
-    """Yield the lines of a section's text; of a table, its headings and then each row."""
+    """Yield the lines of a section's text. A table has a line of headings, and one for each row."""
     for part in parts:
         if isinstance(part, str):
             yield part

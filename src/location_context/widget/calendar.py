@@ -1,7 +1,7 @@
 """`/v1/pulse.ics`: events and sky highlights of a stay as a calendar; also events as JSON-LD.
 
 Times are in UTC, so that every program shows the same instant. If a section is unavailable, the
-answer is an error: programs that subscribe to an incomplete calendar would delete its entries.
+answer is an error, because programs delete the entries that an incomplete calendar lacks.
 """
 
 import hashlib
@@ -113,7 +113,10 @@ def groups(
 
 
 def encode(found: Iterable[Group], name: str, host: str, query: Query) -> bytes:
-    """Return the calendar as iCalendar text; `name` is its title, `host` the end of each UID."""
+    """Return the calendar as iCalendar text, with the title `name`; each UID ends with `@host`.
+
+    A calendar without entries contains the time zone of `query`, because RFC 5545 requires content.
+    """
     import icalendar  # noqa: PLC0415  large, takes 0.1 s
 
     calendar = icalendar.Calendar()
@@ -165,7 +168,7 @@ def span(entry: Entry, zone: ZoneInfo) -> tuple[date | datetime, date | datetime
 
 
 def structured(found: Iterable[Group]) -> Markup:
-    """Return a script block of JSON-LD with the events that have a place; empty if none has one."""
+    """Return a script block of JSON-LD with up to ten events at a venue; empty if none has one."""
     events = [_structured(one) for group in found for one in group.entries if one.place]
     if not events:
         return Markup("")

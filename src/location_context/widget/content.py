@@ -4,8 +4,8 @@ All sections are read concurrently under one deadline; each card is rendered whe
 ready. If a stay crosses the forecast horizon, sections such as weather are read twice: for the
 whole stay, and for the days within the horizon, which can be shown as a forecast.
 
-The wording of each notice in the footer follows its licence. The names of source and licence become
-links if they occur in the notice. Otherwise, the source is put before it and the licence after it.
+The footer shows each notice in the words that its licence requires. The names of source and licence
+become links. If the notice lacks them, the source is put before it and the licence after it.
 """
 
 import asyncio
@@ -203,7 +203,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A source's notice as links and texts; `licence` is set if the notice does not name it."""
+    """A source's notice, its `licence` if not named there, and whether the data were `adapted`."""
 
     notice: Sequence[Part]
     licence: Part | None
@@ -325,7 +325,7 @@ class ErrorView:
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """The content of a page; `whole` is set on a compact page: the address of the full widget.
+    """The content of a page; `whole` is the address of the full widget, set on compact pages only.
 
     A page that is `late` reloads itself once, for data that are still being fetched.
     """
@@ -355,7 +355,8 @@ class Content:
     def columns(self) -> list[list[RenderedCard]]:
         """The cards of a full page by column; several cards fill two columns of similar height.
 
-        The stay's card stands where the first section without its own card would be, else first.
+        The stay's card takes the position of the first section that has no card of its own, such as
+        weather; if there is none, it comes first.
         """
         own = [bool(one.card and one.card.template and not one.card.timeline) for one in self.cards]
         shown = [one for one, alone in zip(self.cards, own, strict=True) if alone]

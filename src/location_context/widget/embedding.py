@@ -1,16 +1,16 @@
 """Embedding: a widget's address and height, its snippet of two lines, and `/v1/embed.js`.
 
 The first line describes the widget in `data-` attributes; the second loads the script, which
-creates the iframe. Its height is reserved, so that the page does not move while it loads. It is
+creates the iframe. The height is reserved, so that the page does not move while it loads. It is
 sandboxed: the widget's script has no access to our origin, and links open in new tabs. Pages
 without scripts use one line with the iframe itself. Only PUBLIC_URL determines absolute addresses.
 
 The script resizes every widget on a page to its content. It accepts messages only from iframes that
 show a widget of the script's origin, and only heights of the content from 1 to 20,000 px; it adds
 the iframe's padding and border. It does not resize an iframe that is hidden or has no width yet. It
-requests the height again with `{"type":"pulse:measure","version":1}` from widgets that sent it too
-early: before the script loaded or before they had a width. When the window is resized, it asks all
-widgets, since browsers suspend widgets that are out of sight.
+requests the height with `{"type":"pulse:measure","version":1}` from each widget that sent it before
+the script loaded or before the iframe had a width. When the window is resized, it requests the
+heights of all widgets, since browsers suspend widgets that are out of sight.
 """
 
 import json
@@ -93,7 +93,7 @@ def widget_query(parameters: Parameters) -> str:
 
 
 def full_address(settings: Settings, parameters: Parameters) -> str:
-    """Return the address of the full widget with these parameters, whatever their layout."""
+    """Return the address of the widget with these parameters, but always in the full layout."""
     return public_url(settings, f"/v1/pulse?{widget_query(replace(parameters, layout=None))}")
 
 
@@ -169,8 +169,8 @@ def script(settings: Settings) -> str:
 def reserved_height(service: Service, parameters: Parameters, width: int = DEFAULT_WIDTH) -> int:
     """Return the height in px to reserve for a widget at a width in px.
 
-    It is the sum of the usual heights of its parts, measured in `heights.json`; embed.js computes
-    the same. Sections that are known not to be applicable are left out.
+    It is the sum of the usual heights of its parts, measured in `heights.json`; embed.js makes a
+    similar estimate. Here, sections that are known not to be applicable are left out.
     """
     table = _heights()
 
@@ -202,7 +202,7 @@ def reserved_height(service: Service, parameters: Parameters, width: int = DEFAU
 
 
 def _arranged(cards: Sequence[float], width: int) -> float:
-    """Return the height in px of cards of these heights, in one or two columns by the width."""
+    """Return the height in px of all cards in as many columns as fit into `width`."""
     if width < TWO_CARDS or len(cards) < 2:
         return sum(cards)
     if width < TWO_COLUMNS:
@@ -212,7 +212,7 @@ def _arranged(cards: Sequence[float], width: int) -> float:
 
 @cache
 def _heights() -> dict[str, list[float]]:
-    """Return each part's heights in px, one for each width of a widget in the entry `widths`."""
+    """Return the heights in px of each part of a widget, for the widths in the entry `widths`."""
     table: dict[str, list[float]] = json.loads(read_file("location_context.widget:heights.json"))
     return table
 

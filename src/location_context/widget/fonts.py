@@ -52,14 +52,14 @@ class Font:
 
 @dataclass
 class Typeface:
-    """The fonts for one picture, the font of its language first; `used` are those of its lines."""
+    """The fonts for one picture, its language's font first; `used` has the ones used so far."""
 
     fonts: Sequence[Font]
     rtl: bool = False
     used: dict[Font, None] = field(default_factory=dict)
 
     def drawable(self, text: str) -> str:
-        """Return the text; if no font has all of it, transliterate missing characters to Latin."""
+        """Return the text; if no font has all of it, transliterate what the first font lacks."""
         if any(font.has(text) for font in self.fonts):
             return text
         return "".join(one if self.fonts[0].has(one) else anyascii(one) for one in text)
@@ -102,14 +102,14 @@ def typeface(fonts: Sequence[Font], language: Language) -> Typeface | None:
 
 
 def _letters(language: Language) -> str:
-    """Return the letters that a font must have: of the language's name and weekdays, and a to Z."""
+    """Return the letters that a font needs: ASCII and those of the language's name and weekdays."""
     locale = language.locale
     words = (locale.get_display_name() or "", *locale.days["format"]["wide"].values())
     return "".join(one for one in "".join(words) if one.isalpha()) + ascii_letters
 
 
 def _faces(files: Sequence[Path]) -> list[Font]:
-    """Return the fonts in these files, except monospaced ones; all have the same characters."""
+    """Return the families in the files, except monospaced; all share the first one's characters."""
     from fontTools.ttLib import TTCollection, TTFont  # noqa: PLC0415  of the extra `png`
 
     is_collection = files[0].suffix == ".ttc"

@@ -1,11 +1,11 @@
 """`/v1/oembed`: the widget for content systems that turn a pasted address into an embed.
 
-oEmbed 1.0 (oembed.com), type `rich`, only JSON: any other `format` receives 501, as section 2.3.3
-requires. Only addresses of PUBLIC_URL/v1/pulse are accepted; the snippet is made from their
-parameters, without a fetch. WordPress resizes the iframe with its own script only if a link in a
-`blockquote` precedes the iframe; it shows the link until the iframe has sent a message. If the full
-widget exceeds `maxheight`, the compact one is returned if it fits. `discovery` is the link for
-the head of the widget's page.
+The answer follows oEmbed 1.0 (oembed.com), with type `rich` and only as JSON. Any other `format`
+receives 501, as section 2.3.3 requires. Only addresses of PUBLIC_URL/v1/pulse are accepted; the
+snippet is made from their parameters, without a fetch. WordPress resizes the iframe with its own
+script only if a link in a `blockquote` precedes it; WordPress shows the link until the iframe has
+sent a message. If the full widget exceeds `maxheight`, the compact one is returned if it fits, else
+the full one with this height. `discovery` returns the link for the head of the widget's page.
 """
 
 from dataclasses import replace
@@ -96,7 +96,7 @@ def read(service: Service, query: bytes) -> OEmbed:
 
 
 def _fitting(service: Service, widget: Parameters, width: int, most: int) -> tuple[Parameters, int]:
-    """Return the widget and its height; the compact widget if only it fits into `most` px."""
+    """Return the widget and its height; the compact one if only that fits into `most` px."""
     height = embedding.reserved_height(service, widget, width)
     if height <= most or widget.layout:
         return widget, height

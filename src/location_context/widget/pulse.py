@@ -120,7 +120,7 @@ class Widget:
         return _response(page, 200, language, {} if parameters.language else NEGOTIATED)
 
     def error_response(self, error: PublicError, request: Exchange) -> Response:
-        """Return the error page, or the error as a picture."""
+        """Return the error page; for the paths `.svg` and `.png`, the error as an SVG."""
         raw: Mapping[str, str] = {}
         with suppress(PublicError):
             raw = dict(decode(request.query))

@@ -1,8 +1,8 @@
 """Render: a widget page as one HTML file, with a Content-Security-Policy for its own content.
 
 The policy allows one style block and one script by their hashes. It forbids `style` attributes, so
-the lengths of bars are custom properties in the style block. Templates, style,
-script and icons are read from the package once.
+the lengths of bars are custom properties in the style block. Templates, style, script and icons are
+read from the package once.
 """
 
 import base64
@@ -176,7 +176,7 @@ class Renderer:
         return Page(html.encode(), policy)
 
     def picture(self, card: StaticCard, appearance: Appearance) -> Page:
-        """Return a static card as SVG; if it will become a PNG, the theme `auto` means light."""
+        """Return a static card as SVG; if it has a typeface (for PNG), theme `auto` is light."""
         theme = appearance.theme
         if card.typeface and theme == "auto":
             theme = "light"
@@ -227,8 +227,8 @@ def _icon(name: str, size: str) -> Markup:
 def external_link(new_tab_note: str) -> Callable[..., Markup]:
     """Return a function that makes links that open a new tab, with a note for screen readers.
 
-    For an address that is not http or https, it returns the text without a link. Set
-    `note_language` if the text around a link is not in the page's language.
+    For an address that is not http or https, that function returns the text without a link. Its
+    argument `note_language` is the note's language, for a link within text in another language.
     """
     note = escape(new_tab_note)
 

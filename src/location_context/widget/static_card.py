@@ -72,7 +72,7 @@ class StaticCard:
     def line(
         self, text: str, style: str, x: float = MARGIN, anchor: str = "", note: str = ""
     ) -> None:
-        """Draw one line of text at the height `y`, followed by a small note."""
+        """Draw a line of text and a small note at `y`; if `anchor` is `e`, it ends at `x`."""
         if not text:
             return
         size = STYLES[style][0]
@@ -221,7 +221,7 @@ class StaticCard:
         )
 
     def _bar(self, row: Row, left: float) -> None:
-        """Draw a bar from the day's low to its high, and paler to the high's 90th percentile."""
+        """Draw a bar from low to high: darker to the high's 10th percentile, paler to its 90th."""
         if row.span is None:
             return
         y, (low, p10, high, p90) = self.y + 10, row.span

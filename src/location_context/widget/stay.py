@@ -1,13 +1,13 @@
 """Stay: the card of the stay's days, built from the facts and moments that sections offer.
 
-A fact is a number of the whole stay, such as the highs; a moment is what happens at a time, such as
-a concert or a sunset.
+A fact is a value for the whole stay, such as the range of the highs; a moment is what happens at a
+time, such as a concert or a sunset.
 
 The timeline of one section (weather) provides a row for each day. Moments of all sections are shown
 in the row of their day, in this order: dangers, holidays, sky, timed events, events of several
-days. Moments without room are listed by day in a folded part. Without rows (beyond the forecast, or
-without weather), the days with moments are listed. Past days are folded into one line. `Room` has
-the limits of each layout.
+days. Moments that do not fit into a row are listed by day in a folded part. Without rows (beyond
+the forecast, or without weather), the card lists the days with moments. Past days are folded into
+one line. `Room` has the limits of each layout.
 """
 
 from collections import defaultdict
@@ -52,7 +52,10 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A row of the card, or a date in a list, with its moments; `more` is a text like "+2 more"."""
+    """A row of the card, or a date in a list, with its moments; `more` is a text like "+2 more".
+
+    `spoken` is the row in words for screen readers; `apart` is a sentence to show above the row.
+    """
 
     label: str
     note: str
@@ -66,7 +69,11 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class StayCard:
-    """The card of the stay's days, as its template receives it."""
+    """The card of the stay's days, as its template receives it.
+
+    `rows` are today and later, `past` are earlier days, `dated` the days with moments if there are
+    no rows. `rest` has the moments that do not fit, `beyond` a note on the rows that do not fit.
+    """
 
     heading: str
     badge: str
@@ -222,7 +229,7 @@ class _Joint:
         return lines
 
     def _weightiest(self, inside: Sequence[_Offered]) -> tuple[list[_Offered], str]:
-        """Return the most important moments of a day, and a text with how many are left out."""
+        """Return the most important moments, and on a full page a text with the number left out."""
         ranked = [one for one in sorted(inside, key=_rank) if self._fits(one[1].title)]
         others = ranked[self.room.moments :]
         self.left += others
@@ -236,7 +243,7 @@ class _Joint:
         return not self.room.width or len(lines(text, SMALL, self.room.width, bold=True)) <= 2
 
     def _shown(self, one: _Offered, *, dated: bool) -> Shown:
-        """Return the moment for a row, with as many parts of its text as fit there."""
+        """Return the moment with as many parts of its text as fit, the date first if `dated`."""
         section, moment = one
         parts = moment.text.split(DOT) if moment.text else []
         if dated and moment.day:
@@ -256,7 +263,7 @@ def _named(row: Row, dates: Stay, fmt: Formatter) -> tuple[str, str]:
 
 
 def _turn(day: date, dates: Stay, fmt: Formatter) -> str:
-    """Return the word for arrival or departure if the stay begins or ends on the day."""
+    """Return the word for arrival or departure on the stay's first or last day, else empty text."""
     if dates.start == dates.end:
         return ""
     if day == dates.start:

@@ -2,7 +2,7 @@
 
 The drawing shows the Sun's path on the first day of the stay that is not over. The Sun's disc is
 drawn in the middle of the evening's golden hour. The best night is the night with the most dark,
-moonless hours. For a night with a meteor shower, these are multiplied by 1 + meteors per hour.
+moonless hours. If a night has a meteor shower, its hours are multiplied by 1 + meteors per hour.
 """
 
 import math
@@ -82,7 +82,7 @@ def _never_dark(day: Day) -> bool:
 
 
 def _change(days: Sequence[Day], fmt: Formatter) -> str:
-    """Return a sentence on the first day that begins or ends a polar day or night, or ""."""
+    """Return a sentence on the first polar day or night to begin or end; "" if none does."""
     for before, after in pairwise(days):
         if before.sun.status == after.sun.status:
             continue
@@ -129,7 +129,7 @@ def _night(day: Day, turn: int, dates: str, fmt: Formatter) -> NightView:
 
 
 def _night_of(evening: date, days: Sequence[Day], fmt: Formatter) -> str:
-    """Return both dates of a night, such as "Wed 12 to Thu 13"; long stays also need the month."""
+    """Return both dates of a night, such as "Wed 12 to Thu 13"; in long stays with the month."""
     name = fmt.day if len(days) < MONTH else fmt.date_short
     text = fmt.gettext("{first} to {second}")
     return text.format(first=name(evening), second=name(evening + timedelta(days=1)))
@@ -146,7 +146,10 @@ def _no_window(day: Day, fmt: Formatter) -> str:
 
 
 def _best(nights: Sequence[Day], found: Sequence[HighlightView]) -> int | None:
-    """Return the index of the night to recommend; None if it has less than one dark hour."""
+    """Return the index of the best night for stars and for the meteor showers in `found`.
+
+    Return None if that night has less than one dark hour.
+    """
     meteors = {one.day: one.meteors for one in found if one.icon == "meteor_shower"}
     hours = [night.night.dark_hours * (1 + meteors.get(night.date, 0.0)) for night in nights]
     best = max(range(len(nights)), key=lambda n: hours[n])
@@ -156,7 +159,7 @@ def _best(nights: Sequence[Day], found: Sequence[HighlightView]) -> int | None:
 def _best_text(
     night: Day, body: AstronomyBody, found: Sequence[HighlightView], fmt: Formatter
 ) -> str:
-    """Return the night's meteor shower; without a shower, the night's longest dark window."""
+    """Return a text on the night's notable meteor shower, else on its longest dark window."""
     for one in found:
         if one.icon == "meteor_shower" and one.day == night.date and one.weight >= SEEN:
             return f"{one.title}{fmt.comma}{one.text}"
@@ -217,7 +220,7 @@ def planet_views(nights: Sequence[Day], fmt: Formatter) -> list[PlanetsView]:
 def _when(name: str, nights: Sequence[Day]) -> str:
     """Return the time at which a planet is bright and visible on every night, such as `evening`.
 
-    Return "" if it is too faint or invisible on a night, or if the times differ.
+    Return "" if it is too faint or invisible on a night, or if the nights have no time in common.
     """
     found = [planet for night in nights for planet in night.planets if planet.name == name]
     ways = {planet.visible for planet in found}
@@ -299,7 +302,7 @@ def _brief(view: View, fmt: Formatter) -> Brief:
 
 
 def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
-    """Return the highlights that the page lists under their days; minor ones are left out."""
+    """Return a moment for each highlight, except those with little to see (a low weight)."""
     return [
         Moment(
             day=one.day,

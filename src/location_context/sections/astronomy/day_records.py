@@ -1,14 +1,14 @@
 """The record of each date of a stay at a point: Sun, Moon, night and planets.
 
 In a golden hour the Sun is between -4° and +6° high, in a blue hour between -6° and -4°. Both
-belong to the date of their solar noon. Those of the morning lie between the Sun's lower transit
-(its lowest point) and solar noon, those of the evening between solar noon and the next lower
-transit. An hour that extends beyond these limits is cut there.
+belong to the date of their solar noon. The morning's hours lie between the Sun's lower transit (its
+lowest point) and solar noon, the evening's between solar noon and the next lower transit. An hour
+that extends beyond these limits is cut there.
 A date's night lasts from 12:00 local time to 12:00 on the next date. A window is dark while the Sun
-is below -18° and the Moon below the horizon. A planet is visible if it is at least 5° high with the
-Sun below -6° for 20 minutes or more. It is visible `all_night` if such spans fill at least 80 % of
-the time with the Sun below -6°. Otherwise it is visible in the `evening` or `morning`: the half of
-the night that holds the middle of its longest visible span.
+is below -18° and the Moon below the horizon. A planet is visible during a span of at least 20
+minutes in which it is at least 5° high and the Sun below -6°. It is visible `all_night` if its
+spans fill at least 80 % of the time with the Sun below -6°. Otherwise it is visible in the
+`evening` or `morning`: the half of the night that holds the middle of its longest span.
 The Moon's phase is computed for the midnight that ends the date.
 """
 
@@ -159,7 +159,10 @@ def _transits(meridian: Track, noon: int | None) -> tuple[int | None, int | None
 
 
 def _inside(day: LocalDay, band: Track, start: int | None, end: int | None) -> Span | None:
-    """Return the first span between `start` and `end` with the Sun within a range of altitudes."""
+    """Return the first span between `start` and `end` with the Sun in a `band` of altitudes.
+
+    Return None if there is none, or if `start` or `end` is None.
+    """
     found = band.spans(start, end) if start is not None and end is not None else []
     return _span(day, found[0]) if found else None
 
@@ -181,16 +184,17 @@ class Phases:
     principal: list[SkyEvent]
 
     @classmethod
-    def of(cls, days: Sequence[LocalDay], sky: Sky, moments: Sequence[SkyEvent]) -> Self:
+    def of(cls, days: Sequence[LocalDay], sky: Sky, events: Sequence[SkyEvent]) -> Self:
         """Compute the phases.
 
-        `moments` must begin a month before the stay: the Moon's age counts from a new Moon.
+        `events` must begin a month before the stay, so that they include the new Moon from which
+        the Moon's age is counted on the first date.
         """
         position = sky.position_of(np.array([day.end for day in days], float))
         places = interpolate(sky.positions[[SUN, MOON]], position)
         sun, moon = longitudes(places, interpolate(sky.obliquity, position))
         angles = np.degrees(moon - sun) % 360
-        principal = [moment for moment in moments if moment.type in PRINCIPAL]
+        principal = [event for event in events if event.type in PRINCIPAL]
         return cls(angles.tolist(), illumination(places).tolist(), principal)
 
     def moon_of(self, day: LocalDay, horizon: Horizon) -> Moon:

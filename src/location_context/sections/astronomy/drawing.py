@@ -5,8 +5,8 @@ angle by which the Earth has turned since solar noon. The Sun's declination d is
 altitude at noon. It is constant here, since it changes by at most 0.2° in the hours drawn, far less
 than a pixel. The drawing is 320 by 72 units.
 The outline of the Moon's lit part is half a circle and half an ellipse with a half-axis of
-r |cos(phase angle)|. It is rotated as an observer at the point sees the Moon at the moment nearest
-to midnight with the Moon above 5° and the Sun below -6°; without such a moment, at midnight.
+r |cos(phase angle)|. It is rotated as an observer at the point sees the Moon. The time is the one
+nearest to midnight at which the Moon is above 5° and the Sun below -6°, or else midnight.
 """
 
 import math
@@ -62,7 +62,7 @@ class _Frame:
     bottom: float
 
     def line(self, hours: Floats, altitudes: Floats) -> str:
-        """Return a line through the points as SVG path data, without the initial command."""
+        """Return a line through the points as SVG path data, without the initial `M` or `L`."""
         x = WIDTH * (hours - self.begin) / (self.end - self.begin)
         share = (altitudes - self.bottom) / (self.top - self.bottom)
         y = HEIGHT - FOOT - share * (HEIGHT - FOOT - HEAD)
@@ -154,7 +154,7 @@ def altitude(lat: float, delta: Floats | float, turn: Floats) -> Floats:
 
 
 def _area(moments: Floats, heights: Floats, frame: _Frame) -> str:
-    """Return the area between the Sun's path and the horizon, while it is up, as SVG path data."""
+    """Return the area between the horizon and the Sun's path above it, as SVG path data."""
     lit = np.flatnonzero(heights > 0)
     if not lit.size:
         return ""
@@ -189,7 +189,7 @@ def _spoken(day: Day, fmt: Formatter) -> str:
 def lit_part(phase_angle: float, illumination: float) -> str:
     """Return the outline of the Moon's lit part as SVG path data; empty at new Moon.
 
-    The right side is lit; `turns` returns the rotation for the real direction.
+    The lit side is on the right; `turns` returns the degrees to rotate it by on a given night.
     """
     if illumination < LEAST_LIT:
         return ""

@@ -53,7 +53,7 @@ def highlight_views(body: AstronomyBody, fmt: Formatter, today: date) -> list[Hi
 def entries(body: AstronomyBody, fmt: Formatter) -> list[Entry]:
     """Return calendar entries for the highlights, without first and last quarters.
 
-    Entries of eclipses and meteor showers have begin and end, others only a moment.
+    Entries of eclipses and meteor showers have a start and an end, others only a start.
     """
     found, numbers = list[Entry](), Counter[str]()
     for one in body.highlights:
@@ -150,7 +150,7 @@ def _meteors(details: Details) -> float:
 
 
 def _fact(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
-    """Return a sentence on what a Moon phase, equinox or solstice means here, or ""."""
+    """Return a sentence on the effect of a Moon phase, equinox or solstice; "" if it has none."""
     if one.type in {"june_solstice", "december_solstice"}:
         return _solstice(one, body, fmt)
     if one.type == "new_moon":

@@ -69,18 +69,18 @@ class Astronomy(section.Section[AstronomyBody]):
 
     @cached_property
     def _ephemeris(self) -> Ephemeris:
-        """The ephemeris; created here for conformance checks of cards, which skip `__init__`."""
+        """The ephemeris; created here only for conformance checks, which do not call `__init__`."""
         return Ephemeris()
 
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return the same answer as `read` for test keys too, since `read` needs no provider."""
+        """Return the answer for a test key: that of `read`, whatever `now` and `failing` are."""
         del now, failing
         return (await self.read(query, deadline)).body
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
-        """Return the sky of each date.
+        """Return the sky of each date of the stay.
 
         Raises:
             TimeoutError: the worker thread needed longer than the deadline.

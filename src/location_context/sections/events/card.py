@@ -145,7 +145,7 @@ def _public_holiday(event: Event, fmt: Formatter) -> str:
 def _when(event: Event, body: EventsBody, fmt: Formatter) -> list[str]:
     """Return the event's status and its times or, if it lasts several days, its last date.
 
-    The times of an estimated event are "About 20:00", without the status "Date estimated".
+    For an estimated event, times such as "About 20:00" replace the status.
     """
     until, hours = _until(event, body, fmt), _hours(event, fmt)
     if hours and not until and event.status == "estimated":
@@ -154,7 +154,7 @@ def _when(event: Event, body: EventsBody, fmt: Formatter) -> list[str]:
 
 
 def _status(event: Event, fmt: Formatter) -> str:
-    """Return the words for "Postponed" or "Date estimated"; "" for a confirmed event."""
+    """Return "Postponed" or "Date estimated" in the visitor's language; "" if confirmed."""
     if event.status == "postponed":
         return fmt.gettext("Postponed")
     return fmt.gettext("Date estimated") if event.status == "estimated" else ""

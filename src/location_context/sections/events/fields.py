@@ -71,8 +71,9 @@ def event_from_row(
     Args:
         row: a JSON object.
         fields: the path of each field in `row`, such as `{"title": "name", "lat": "venue.at.0"}`.
-            Fields are those of `ProviderEvent` except `place`, `regions` and `price`; for the place
-            `venue` (its name), `address`, `lat` and `lng`. `id`, `title` and `start` are required.
+            `id`, `title` and `start` are required. Optional are `category`, `end`, `all_day`,
+            `country`, `rank`, `url`, `image`, and for the place `venue` (its name), `address`,
+            `lat` and `lng`.
         zone: the time zone of times without an offset.
         known: values of further fields of `ProviderEvent`; `source` is required.
 
@@ -175,16 +176,16 @@ def single_line(text: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
 
 
 def strip_markup(text: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
-    """Return text on one line without HTML tags and entities; None if it is empty."""
+    """Return text on one line, with HTML tags removed and entities decoded; None if it is empty."""
     head = _TAG.sub(" ", str(text or "")[: 8 * limit])
     return single_line(_ENTITY.sub(lambda entity: html.unescape(entity[0]), head), limit)
 
 
 def required_text(value: object) -> str:
-    """Return a required text, such as a title or id, on one line.
+    """Return a required text, such as a title or id, on one line; an integer becomes a text.
 
     Raises:
-        ValueError: the value is missing or not a text.
+        ValueError: the value is missing, or neither a text nor an integer.
     """
     text = single_line(value, MAX_TITLE_LENGTH) if isinstance(value, str | int) else None
     if text is None:
@@ -198,7 +199,7 @@ def optional_text(value: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
 
 
 def optional_url(value: object) -> str | None:
-    """Return a URL unchanged (the response checks it); None if it is too long or not a text."""
+    """Return a URL without checking its form; None if it is too long or not a text."""
     return value if isinstance(value, str) and len(value) <= MAX_URL_LENGTH else None
 
 
@@ -228,7 +229,7 @@ def optional_zone(name: object) -> ZoneInfo | None:
 
 
 def parse_coordinates(lat: object, lng: object) -> tuple[float, float] | None:
-    """Return (lat, lng) if both are valid numbers, else None.
+    """Return (lat, lng) if both are valid numbers, or texts of such numbers, else None.
 
     Also None for 0, 0, which usually comes from an empty form.
     """

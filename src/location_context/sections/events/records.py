@@ -142,8 +142,8 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     is set, the events are shown only for queries that name this guide, such as a hotel's.
     `attribution` is the notice that the licence requires. `list_path` is the path of the list of
     events in a JSON file. `columns` are the columns to read for each field, in order of preference.
-    `came_empty` is True if a feed's last response had no events, so that the earlier events were
-    kept. `digest` is a hash of the events.
+    `came_empty` is True if a feed's last response had no events, so that the earlier events
+    stayed stored. `digest` is a hash of the events.
     """
 
     id: str

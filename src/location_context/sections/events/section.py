@@ -239,9 +239,9 @@ def _provider_events(
 ) -> list[ProviderEvent]:
     """Return the events of all providers, without duplicate school holidays.
 
-    School holidays of the library `holidays` are left out if OpenHolidays has data for the stay: a
-    school holiday that the point may observe, and that does not end before the stay. OpenHolidays
-    has only some years.
+    School holidays of the library `holidays` are left out if OpenHolidays, which has only some
+    years, has data for the stay. It has data if one of its school holidays may be observed at the
+    point and does not end before the stay.
     """
     schools = results[OpenHolidays.name].events if OpenHolidays.name in results else ()
     is_known = any(

@@ -98,7 +98,7 @@ def _in_rounds(days: "Iterable[_Day]") -> list[LocalEvent]:
 
 
 def _spread(days: "Sequence[_Day]", room: int) -> "list[_Day]":
-    """Return the days from which to choose an event in this round, at most `room`.
+    """Return the days from which to choose an event in this round, at most `room` days.
 
     Days with a major event come first; the others are evenly spaced over the stay.
     """
@@ -133,8 +133,8 @@ class _Day:
     def pop_next(self, counts: Counter[str]) -> tuple[str, LocalEvent]:
         """Remove and return the event to choose next for this day, with its category.
 
-        `counts` has the number of events chosen so far by category. Events that the point may not
-        observe come last.
+        `counts` has the number of events chosen so far by category. Uncertain events (see
+        `LocalEvent.uncertain`) come last.
         """
         if not self._queues:
             event = self._uncertain.popleft()
@@ -177,8 +177,8 @@ def _display_order(
 ) -> tuple[bool, date, bool, bool, datetime, float, float, str, str]:
     """Return the sort key of events in the answer.
 
-    Events that the point may not observe come last. The order is: date; all-day, unknown time,
-    known time; rank; distance; id.
+    Uncertain events (see `LocalEvent.uncertain`) come last. Within a date, all-day events come
+    first, then those of unknown time, then the others by time; then rank, distance and id decide.
     """
     details = event.details
     rank, distance = _rank_and_distance(event)

@@ -22,8 +22,9 @@ Shown: TypeAlias = tuple[TierBody, list[RestaurantBody]]  # a tier, and its rest
 class View:
     """The input of the card's template.
 
-    Restaurants in `tiers` are shown at once, those in `more` after a click. `numbers` are their
-    numbers in list and map, by the restaurant's id.
+    Restaurants in `tiers` are shown at once, those in `more` after a click on a button. The button
+    has the label `more_label`, or `wide_label` on a wide card. `numbers` has the number of each
+    restaurant in `tiers`, by id; list and map show it. `whereabouts` and `footnote` are sentences.
     """
 
     map: Map | None
@@ -160,7 +161,7 @@ def whereabouts(body: GuideBody, fmt: Formatter) -> str:
 
 
 def _towards(found: Sequence[RestaurantBody], side: int) -> int:
-    """Count the restaurants whose bearing is within 67.5° of a compass direction, `side` * 45°."""
+    """Count the restaurants within 67.5° of a compass direction: `side` * 45°, north being 0°."""
     return sum(abs((one.bearing - 45 * side + 180) % 360 - 180) <= 67.5 for one in found)
 
 

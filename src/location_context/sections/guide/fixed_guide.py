@@ -21,7 +21,7 @@ _VERSION = GuideVersion(
 
 
 def fixed_body(query: contract.Query, radii: Sequence[float]) -> GuideBody | None:
-    """Return an answer with made-up restaurants around the query's point; None at sea."""
+    """Return an answer with the made-up restaurants within `radii` (km by tier); None at sea."""
     point = query.point
     if point.country is None:
         return None

@@ -42,7 +42,7 @@ _TURNS = [
 
 @dataclass(frozen=True)
 class Ring:
-    """A ring around the middle for a travel time, and the place of its label.
+    """A ring around the middle for a travel time, and the position of its label.
 
     The label's centre is at `x`, `y`; `half` is half the label's width.
     """
@@ -73,7 +73,7 @@ class Map:
 class Scale:
     """The rings of a map, innermost first: travel times, distances in km, radii in the drawing.
 
-    It converts distances to places in the drawing.
+    It converts distances and bearings to positions in the drawing.
     """
 
     times: Sequence[tuple[Way, int]]
@@ -84,7 +84,7 @@ class Scale:
     def of(cls, distances: Sequence[float]) -> Self:
         """Choose at most `MAX_RINGS` rings for restaurants at these distances (km).
 
-        There is a restaurant between any two neighbouring rings.
+        Between any two neighbouring rings there is at least one restaurant.
         """
         farthest, bands, inner = max(distances), list[tuple[tuple[Way, int], float, int]](), -1.0
         for time in TIMES:
@@ -104,7 +104,7 @@ class Scale:
         return cls([time for time, *_ in bands], [km for _, km, _ in bands], radii)
 
     def place(self, km: float, bearing: float) -> tuple[float, float]:
-        """Return where to draw a restaurant at a distance and bearing: x (east) and y (south)."""
+        """Return where to draw a restaurant: x to the east, y to the south of the middle."""
         at = min(bisect_left(self.kms, km), len(self.kms) - 1)
         near, inner = (self.kms[at - 1], self.radii[at - 1]) if at else (0.0, START)
         radius = inner + (km - near) / (self.kms[at] - near) * (self.radii[at] - inner)
@@ -122,9 +122,9 @@ class Taken:
         self.boxes.append((x - half, x + half, y - half_height, y + half_height))
 
     def freest(self, places: Iterable[tuple[float, float]], half: float) -> tuple[int, int]:
-        """Return the one of `places` where a label overlaps the boxes least.
+        """Return the position of `places` at which a label overlaps the boxes least.
 
-        Add the label's box there. `half` is half the label's width.
+        The label's box is added to the boxes. `half` is half the label's width.
         """
         best, least = (0, 0), math.inf
         for x, y in places:

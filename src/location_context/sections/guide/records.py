@@ -71,7 +71,7 @@ class GuideVersion(msgspec.Struct, frozen=True, kw_only=True):
     """One imported version of a guide; `name` is empty for the guide without a name.
 
     `number` is unique over all guides. `replaces` is the number of the version that was active
-    before, to which the command `guide rollback` returns.
+    before, to which the command `guide rollback` returns; None if there was none.
     """
 
     number: int
@@ -87,7 +87,7 @@ class GuideStore(Protocol):
     """A store of versions of guides; each guide name has at most one active version."""
 
     async def active(self) -> Mapping[str, GuideVersion]:
-        """Return the active version of each guide by its name; must be quick: called every 2 s."""
+        """Return the active version of each guide by its name; called every 2 s, so be quick."""
         ...
 
     async def load(self, number: int) -> list[Restaurant]:
@@ -105,5 +105,5 @@ class GuideStore(Protocol):
         imported_at: datetime,
         name: str = "",
     ) -> GuideVersion:
-        """Store a new version of the guide `name` and make it active, in one transaction."""
+        """Store and activate a new version of the guide `name` in one transaction; return it."""
         ...

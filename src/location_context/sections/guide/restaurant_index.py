@@ -76,7 +76,8 @@ class RestaurantIndex:
     def _measured(self, first: int, cosines: Cosines, least: float, origin: Vector) -> list[Found]:
         """Return the restaurants whose cosine is at least `least`, nearest first.
 
-        `cosines` are those of the angles to `origin`, for the restaurants from row `first` on.
+        `cosines` has the cosine of the angle between `origin` and each restaurant of one tier.
+        `first` is the index of the tier's first restaurant in the whole index.
         """
         found = []
         for row in (cosines >= least - _TOLERANCE).nonzero()[0].tolist():

@@ -108,7 +108,7 @@ class Guide(section.Section[GuideBody]):
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return made-up restaurants around any point on land, for test keys."""
+        """Return the answer for a test key: made-up restaurants, or not applicable at sea."""
         del deadline, now, failing
         return fixed_body(query, self._radii) or _none_in_range(query)
 
@@ -120,10 +120,10 @@ class Guide(section.Section[GuideBody]):
         return contract.SectionResult(body, until, shared_until=until + ttl)
 
     async def _current(self, name: str = "") -> ActiveGuide | None:
-        """Return the guide with this name; None if `name` is empty and that guide does not exist.
+        """Return the guide `name`; None if `name` is empty and no guide without a name exists.
 
         Raises:
-            UpstreamUnavailable: the guide is not loaded, and has a name or cannot be read now.
+            UpstreamUnavailable: a guide with a name is not loaded, or the database cannot be read.
         """
         failure: StorageError | None = None
         if name not in self._guides and not self._loaded:
@@ -141,7 +141,8 @@ class Guide(section.Section[GuideBody]):
         """Load the active version of every guide from the database, if it changed.
 
         Raises:
-            StorageError: the database or a guide in it cannot be read; that guide is not switched.
+            StorageError: the database or a guide in it cannot be read. A guide that cannot be
+                read stays at its old version; the others are still updated.
         """
         async with self._loading:
             active = await self._store.active()
@@ -246,11 +247,11 @@ class Guide(section.Section[GuideBody]):
         return card.card(body, context.fmt)
 
     def rows(self, body: GuideBody) -> int:
-        """Return the number of lines in the widget's list: restaurants, and a heading per tier."""
+        """Return the number of lines in the card's list: restaurants, and their tiers' headings."""
         return min(card.MAX_SHOWN, len(body.restaurants)) + len({r.tier for r in body.restaurants})
 
     def updated_at(self, body: GuideBody) -> None:
-        """Return None: `as_of` is the date of the guide's edition, not of an update."""
+        """Return None, since `as_of` is the date of the guide's edition, not of an update."""
         del body
 
     def text(self, body: GuideBody) -> Iterator[str | section.TextTable]:

@@ -86,7 +86,8 @@ class Router:
     ) -> tuple[list[Travel], DegradedReason | None]:
         """Return the travel time to each restaurant in `found`.
 
-        Also return why all drives are estimated if OSRM failed, otherwise None.
+        Also return why all drives are estimated if OSRM failed, otherwise None. `public` is True
+        for widget traffic, which may spend half of OSRM's budget.
         """
         ways = [estimate(km) for km, _ in found]
         drives = [n for n, way in enumerate(ways) if way.kind == "drive"]

@@ -165,8 +165,8 @@ class Calibration(msgspec.Struct, frozen=True):
                 the range at the horizon (day 16) is as wide as the climatology's.
             lead: days ahead.
             product: the kind of forecast, `raw` or `damped`.
-            error: the standard error of `mean` at the place. It widens the range, in proportion to
-                the weight of `mean` in the estimate.
+            error: the standard error in K if `mean`, a grid cell's value, stands for one spot. It
+                widens the range in proportion to the weight of `mean` in the estimate.
         """
         weight, spread = self._weight_and_spread(variable, sd, lead, product)
         spread = np.hypot(spread, (1 - weight) * error)
@@ -175,9 +175,9 @@ class Calibration(msgspec.Struct, frozen=True):
     def temperature_alone(
         self, variable: Variable, forecast: Floats, lead: Floats, product: Product
     ) -> Estimate:
-        """Return the forecast itself as best estimate, with the usual range so many days ahead.
+        """Return the forecast itself as best estimate, with the usual range at each `lead`.
 
-        Used where no typical weather of past years is stored. `lead` is the number of days ahead.
+        Used where no typical weather of past years is stored. A lead is the number of days ahead.
         """
         skill: Skill = getattr(self, variable)
         sd = np.full_like(forecast, skill.general_sd)

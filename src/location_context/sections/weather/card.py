@@ -267,8 +267,9 @@ class _Days:
         """Return two texts for a row's rain: the chance, and an addition; either may be empty.
 
         The chance is in percent, a count of wet days, or "dry"; if it is unknown, the amount of
-        rain replaces it. The addition is the amount on a day with likely rain, or "wet". `dry` are
-        the dates that may be labelled "dry". `usual` is True for typical days after a forecast.
+        rain replaces it. The addition is the amount of rain or snow on a day on which it is likely,
+        or the word "wet" after the count on typical days. `dry` are the dates that may be labelled
+        "dry". `usual` is True for typical days after a forecast.
         """
         fmt, units = self.fmt, self.whole.units
         if chance is None:
@@ -412,7 +413,7 @@ def high_tenths(days: Iterable[Day]) -> tuple[float, float] | None:
 
 
 def _condition(days: Sequence[Day]) -> str | None:
-    """Return the most frequent weather condition; if several are, the one that occurs first."""
+    """Return the most frequent weather condition; on a tie, the one that occurs first."""
     known = [day.condition for day in days if day.condition]
     return Counter(known).most_common(1)[0][0] if known else None
 
@@ -423,6 +424,7 @@ class TypicalDay:
 
     Attributes:
         row: the mean values of all days.
+        range: the usual range of the highs, as text; empty if unknown.
         drops: the number of wet days in ten, drawn as full drops; None if unknown.
         facts: pairs of a number and its meaning.
     """

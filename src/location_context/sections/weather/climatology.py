@@ -8,9 +8,9 @@ date. The departures are widened by sqrt(1 + 1/years), since the years are only 
 The mean of a temperature is the line's value on the date, other means are the pool's. Conditions
 and weather codes are the most frequent. Wind direction is the mean vector weighted by speed.
 
-Accuracy, trained on ten years and judged on the next (2011-2024, 20 cities): 80 % of days lie
-between p10 and p90. The errors (CRPS and Brier score) are 0.92 times those of statistics from
-the ten values of the date itself (`research.weather_climatology`).
+Accuracy: the weather of each year from 2011 to 2024 in 20 cities was compared with statistics of
+the ten years before. 80 % of days lie between p10 and p90. The errors (CRPS and Brier score) are
+0.92 times those of statistics from the date's own ten values (`research.weather_climatology`).
 
 Years: in each of the ten years, the stay is assumed to start in that year, and may extend into the
 next. So 3 January has the same statistics in all stays that start in December, but may have others
@@ -87,7 +87,7 @@ def pooled_samples(rows: Floats, line: Fit | None = None) -> Floats:
     """Return the values around each date without the season's trend: … x dates x samples.
 
     The samples are the values of 31 days, centred on the date, in all years. Their departures from
-    the fitted `line` are widened, since the years are only a sample.
+    the fitted `line` (None fits one) are widened, since the years are only a sample.
     """
     line = line or fit(rows)
     windows = _windows(rows)
@@ -233,10 +233,10 @@ def months_of(stay: Stay, year: int) -> list[tuple[int, int]]:
 
 
 def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
-    """Return the months of ten years that the climatology of this stay needs, if they are past.
+    """Return the past months, over ten years, that the climatology of this stay needs.
 
     Include the months for all days from today to the forecast horizon, so that one fetch serves
-    other stays too. If the days extend over New Year, include the same months of an eleventh year.
+    other stays too. If the days extend over New Year, the months after it are from eleven years.
     """
     whole = Stay(min(stay.start, today), max(stay.end, horizon(today)))
     years = latest(last_year(today))
@@ -302,7 +302,7 @@ def windows(
 
 
 def on_dates(stay: Stay, columns: Columns) -> Columns:
-    """Return the columns without the values of 29 February, unless the stay has that date."""
+    """Return the columns cut to the stay's dates: in a common year, remove 29 February."""
     own = places(stay)
     return {name: values[own - own[0]] for name, values in columns.items()}
 

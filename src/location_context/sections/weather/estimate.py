@@ -42,7 +42,7 @@ class Estimator:
     Args:
         calibration: the coefficients; None leaves forecasts as issued.
         fallback: the grid of monthly means, which is used where no archive is stored.
-        clock: the time, UTC.
+        clock: returns the current time in UTC.
     """
 
     def __init__(
@@ -79,7 +79,8 @@ class Estimator:
 class Normals:
     """The typical weather of each date, corrected to the elevation of the forecast's grid cell.
 
-    Values are in °C, percent and mm. A pair has a value for highs and a value for lows.
+    Values are in °C, percent and mm. A pair has a value for highs and a value for lows. `error` is
+    the standard error in K if the mean, a grid cell's value, stands for one spot in the cell.
     """
 
     climatology: SpreadClimatology
@@ -116,10 +117,10 @@ class Normals:
     def of_grid(
         cls, monthly: WeatherSeries, issued: Columns, point: Point, stay: Stay
     ) -> "Normals":
-        """Create from monthly means.
+        """Create from monthly means of the temperature and the rain.
 
-        They have no separate high and low, so the difference between the two is taken from the
-        forecast (`issued`). The standard deviation is the usual one (`usual_sd`).
+        The means have no separate high and low, so the difference between high and low is taken
+        from the forecast (`issued`). The standard deviation is `usual_sd` at `point` on the dates.
         """
         mean = monthly.columns["temperature_mean"]
         high, low = (issued[name] for name in VARIABLES)
@@ -175,7 +176,7 @@ def calibrated(
         calibration: the coefficients.
     """
     issued = forecast.columns
-    high, low = (_estimate(place, forecast, normals, lead, calibration) for place in range(2))
+    high, low = (_estimate(which, forecast, normals, lead, calibration) for which in range(2))
     if normals is not None and normals.climatology == "monthly_mean":
         high, low = _together(high, low, issued)
     high, low = _in_order(high, low)
@@ -201,18 +202,18 @@ def calibrated(
 
 
 def _estimate(
-    place: int,
+    which: int,
     forecast: WeatherSeries,
     normals: Normals | None,
     lead: Floats,
     calibration: Calibration,
 ) -> Estimate:
-    """Return the best estimates and ranges of the highs (if `place` is 0) or of the lows (1)."""
-    name, product = VARIABLES[place], forecast.product
+    """Return the best estimates and ranges of the highs (if `which` is 0) or of the lows (1)."""
+    name, product = VARIABLES[which], forecast.product
     value = forecast.columns[name]
     if normals is None:
         return calibration.temperature_alone(name, value, lead, product)
-    mean, sd, error = normals.mean[place], normals.sd[place], normals.error[place]
+    mean, sd, error = normals.mean[which], normals.sd[which], normals.error[which]
     found = calibration.temperature(name, value, mean, sd, lead, product, error)
     if np.isfinite(mean + sd).all():
         return found
@@ -285,7 +286,7 @@ def unusual(mean: float, usual: float, history: Iterable[YearBody], error: float
         mean: the forecast stay's mean high.
         usual: the typical mean high of the same dates.
         history: the same dates in past years.
-        error: the standard error of `usual` at the place, in the same unit.
+        error: the standard error if `usual`, a grid cell's value, stands for one spot; same unit.
     """
     means = [year.temperature_max_mean for year in history if year.temperature_max_mean is not None]
     count = len(means)
@@ -301,8 +302,8 @@ def unusual(mean: float, usual: float, history: Iterable[YearBody], error: float
 def height_between(forecast: Grid | None, typical: Grid | None, elevation: float | None) -> float:
     """Return the kelvin to add to the typical weather to correct it to the forecast's elevation.
 
-    `forecast` and `typical` are the grid cells of the two. A forecast without an elevation is
-    assumed to be for the point itself, at `elevation` in m.
+    `forecast` and `typical` are the grid cells of the forecast and of the typical weather. A
+    forecast without an elevation is assumed to be for the point itself, at `elevation` in m.
     """
     ground = elevation if forecast is None or forecast.elevation is None else forecast.elevation
     return (typical.correction(ground) if typical else None) or 0.0

@@ -109,7 +109,10 @@ class FallbackGrid:
         return (corners * weights).sum(axis=(2, 3)), grid
 
     def _load(self) -> NDArray[np.int16] | None:
-        """Return the grid's array, or None; a replaced file is read again."""
+        """Return the array in the file, read again if the file was replaced.
+
+        None if the file is missing or damaged.
+        """
         try:
             made = self.path.stat().st_mtime_ns
         except OSError:
@@ -126,9 +129,9 @@ MONTH_DAYS = np.array([28.25 if m == 2 else monthrange(2001, m)[1] for m in rang
 
 
 def read(path: Path, shape: tuple[int, ...]) -> NDArray[np.int16] | None:
-    """Return the array of a file, mapped into memory.
+    """Return the int16 array that a file contains, mapped into memory.
 
-    None if the file is missing, damaged or has another shape.
+    None if the file is missing or damaged, or the array has another type or shape.
     """
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -140,7 +143,7 @@ def read(path: Path, shape: tuple[int, ...]) -> NDArray[np.int16] | None:
 def _in_season(months: Floats, stay: Stay) -> Floats:
     """Return a value for each date of the stay, interpolated between the twelve monthly values.
 
-    A monthly value is that of the middle of the month.
+    Each monthly value counts as the value in the middle of its month.
     """
     found = []
     for day in stay.dates():
@@ -152,7 +155,7 @@ def _in_season(months: Floats, stay: Stay) -> Floats:
 
 
 def make(data_dir: Path, say: Callable[[str], None]) -> Path:
-    """Download the package `itur`, and write the fallback grid and the terrain from it.
+    """Download the package `itur`, and write the fallback grid and the terrain heights from it.
 
     `say` receives progress messages. Return the path of the grid's file.
 
@@ -206,7 +209,7 @@ def _why(said: str) -> str:
 def extract(
     package: Path, say: Callable[[str], None]
 ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-    """Return the fallback grid and the terrain, read from the package `itur`.
+    """Return the fallback grid and the terrain heights in m, read from the package `itur`.
 
     The content is not checked, since pip has checked the package's hash. `say` receives progress
     messages.
@@ -230,9 +233,9 @@ def _field(archive: zipfile.ZipFile, name: str) -> Floats:
 
 
 def _coarse(fine: Floats) -> Floats:
-    """Average a grid of 0.25 degrees to the fallback grid of 0.75 degrees.
+    """Average values on a grid of 0.25 degrees to the points of the fallback grid.
 
-    The fine grid's points are offset by half its step.
+    The fine grid begins half of its own step further south and west than the fallback grid.
     """
     rows: Floats = np.arange(SHAPE[2], dtype=float) * STEP - 90
     columns: Floats = np.arange(SHAPE[3], dtype=float) * STEP - 180
@@ -257,7 +260,7 @@ def write(values: NDArray[np.int16], path: Path) -> Path:
     """Write an array into the file `path`, completely or not at all; return `path`.
 
     Raises:
-        OperatorError: the directory cannot be written.
+        OperatorError: the file cannot be written.
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:

@@ -70,7 +70,8 @@ def _climatology(query: Query, years: Sequence[int]) -> WeatherSeries:
 def fixed_years(lat: float, years: Sequence[int], first: int, width: int) -> Floats:
     """Return made-up daily values for `width` days of each year: ARCHIVE_FIELDS x years x days.
 
-    `first` is the first day's number, counted from 1 January as 0 (see `climatology.places`).
+    `first` is the first day's number in a year of 366 days, from 0 for 1 January. In years without
+    29 February, the values of that day are NaN.
     """
     days = np.stack([climatology.ordinals(year, first, width) for year in years])
     return np.where(days > 0, _weather(lat, days)[: len(ARCHIVE_FIELDS)], np.nan)
@@ -79,7 +80,7 @@ def fixed_years(lat: float, years: Sequence[int], first: int, width: int) -> Flo
 def _weather(lat: float, days: NDArray[np.int_]) -> Floats:
     """Return a made-up value of each of FORECAST_FIELDS for these days, which are date ordinals.
 
-    Every fourth day is wet. The season is a cosine, with the opposite sign south of the equator.
+    Every fourth day is wet. Temperatures follow a yearly cosine, reversed south of the equator.
     """
     wet = days % 4 == 0
     season = lat * np.cos((days - _JANUARY_15) * (2 * np.pi / 365.25))

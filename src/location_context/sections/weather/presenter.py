@@ -175,10 +175,10 @@ class Presenter:
         )
 
     def _chances(self) -> Floats:
-        """Return each day's chance of rain in percent.
+        """Return each day's chance of rain in percent; NaN if unknown.
 
-        If the forecast has no chance for a day, it is 100 if the amount of rain makes the day wet,
-        else 0.
+        If a forecast lacks the chance for a day, the amount of rain decides: the result is 100 if
+        it makes the day wet, else 0.
         """
         chances = self._columns["precipitation_probability"]
         if self._series.kind != "forecast":
@@ -193,7 +193,7 @@ class Presenter:
         return float(known.mean()) if known.size else math.nan
 
     def _top(self, name: str, at_least: float = -math.inf) -> date | None:
-        """Return the date with the highest value in a column; the first of several.
+        """Return the date with the highest value in a column; the earliest if several have it.
 
         None for monthly means, or if the highest value is below `at_least`.
         """
@@ -256,9 +256,9 @@ def _field(column: str) -> records.Field:
 
 
 def _corrected(name: str, values: Floats, kelvin: float | None) -> Floats:
-    """Return a column's values, with `kelvin` added if they are temperatures.
+    """Return a column's values; `kelvin`, unless None, is added if they are temperatures.
 
-    Temperatures that become implausible are NaN.
+    Temperatures that become implausible are replaced by NaN.
     """
     field = _field(name)
     if not kelvin or field.measure != "temperature":

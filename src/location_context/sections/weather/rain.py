@@ -6,10 +6,10 @@ wet days come in spells. A claim is a statement such as "mostly dry"; `claim` re
 whose rule the chances fulfil. `research.forecast_spread` measures how often each claim comes true.
 Past days are ignored.
 
-If a forecast day has no chance, the amount of rain decides whether it counts as wet. If any day of
-the stay has no chance, the text makes no claim and states the number of wet days instead. The text
-names rain, snow or both, by each day's condition and temperature. "Mostly dry" needs three days: a
-stay with one wet day of two is not mostly dry.
+If the chance of any day is unknown, the text makes no claim and states the number of wet days
+instead. A forecast day with an unknown chance counts as wet if its amount of rain is 1 mm or more.
+The text names rain, snow or both, by each day's condition and temperature. "Mostly dry" needs three
+days: a stay with one wet day of two is not mostly dry.
 """
 
 import math
@@ -73,7 +73,7 @@ def claim(chances: Sequence[float], last: int) -> Claim:
 
 
 def rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> Rain | None:
-    """Return the rain of a stay with a forecast in words; None if too little is known."""
+    """Describe the forecast rain of a stay from `today` on; return None if too little is known."""
     left = [day for day in days if day.date >= today]
     pairs = [(day, _chance(day, today, units)) for day in left]
     known = [(day, p) for day, p in pairs if p is not None]
@@ -114,7 +114,8 @@ def rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> 
 def _chance(day: Day, today: date, units: UnitsBody) -> float | None:
     """Return the chance (0 to 1) that a day is wet; None if unknown.
 
-    If a forecast day has no chance, its amount of rain decides: the result is 0 or 1.
+    If a day within the forecast horizon has no known chance, its amount of rain decides: the
+    result is 1 if the amount makes the day wet, else 0.
     """
     if day.precipitation_probability is not None:
         return day.precipitation_probability / 100
@@ -172,7 +173,7 @@ def chance_of(kind: int, fmt: Formatter) -> Message:
 
 
 def _one_day(known: Sequence[tuple[Day, float]], units: UnitsBody, fmt: Formatter) -> str:
-    """Return a text on the day with the highest chance, such as "Rain on Friday"."""
+    """Return a text on the day with the highest chance of rain, such as "Rain on Friday"."""
     wettest = max(known, key=lambda one: one[1])
     text = (
         fmt.gettext("Rain on {date}"),
@@ -219,9 +220,9 @@ def _counted(chances: Sequence[float], kind: int, fmt: Formatter) -> str:
 
 
 def usual_rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> Rain | None:
-    """Return the rain of typical days in words, such as "3 wet days in 10".
+    """Describe the usual rain of the days from `today` on, such as "3 wet days in 10".
 
-    None if no day has a chance of rain.
+    Return None if the chance of rain is unknown for all of them.
     """
     known = [
         (day, day.precipitation_probability / 100)

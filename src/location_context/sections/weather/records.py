@@ -196,8 +196,8 @@ class Month:
     def is_settled(self, now: datetime) -> bool:
         """Return True if the month need not be fetched again.
 
-        For 24 hours after its fetch, this is always so. Later it is so if at least one high is
-        known, and all its days were final when it was fetched (at least a week past).
+        The result is always True in the first 24 hours after the month's fetch. Later it is True if
+        at least one high is known, and all days were at least a week past when they were fetched.
         """
         last = month_span(self.year, self.month)[1]
         if now - self.fetched_at < timedelta(days=1):
@@ -341,7 +341,7 @@ class WeatherSeries:
         representativeness: the errors in K of an archive's highs and lows, which its provider
             states. The ranges in `columns` do not include these errors.
         spread: the method that made the range of a calibrated forecast.
-        stale, degraded_reason: as in the answer.
+        stale, degraded_reason: the values of these two fields in the answer.
     """
 
     kind: Kind

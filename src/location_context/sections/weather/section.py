@@ -132,10 +132,10 @@ class Weather(section.Section[WeatherBody]):
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return made-up weather for test keys.
+        """Return made-up weather for test keys; "not applicable" if the stay is past.
 
-        It is a forecast if the stay is within the forecast horizon, but if `failing`, a
-        climatology.
+        The weather is a forecast if the stay is within the forecast horizon and `failing` is False,
+        else a climatology.
         """
         del deadline
         today = query.point.today(now)
@@ -148,9 +148,9 @@ class Weather(section.Section[WeatherBody]):
     def _prefetched(
         self, query: contract.Query, series: WeatherSeries
     ) -> asyncio.Future[None] | None:
-        """Start to fetch years that the climatology of a forecast's dates lacks, for later answers.
+        """Start to fetch the typical weather that a forecast is calibrated with, for later answers.
 
-        Return a future for the fetch; None if nothing is fetched.
+        Return a future for the fetch; None if no fetch is needed or possible now.
         """
         typical = series.typical
         if series.spread is None or (typical and len(typical.years) == climatology.YEARS):

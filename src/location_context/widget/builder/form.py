@@ -2,10 +2,11 @@
 
 The query is the page's whole state, so the page can be bookmarked, shared and used without
 JavaScript. The hidden field `was` holds the name and coordinates with which the page was rendered.
-If the name was changed but not the coordinates, the form searches for the new name. Coordinates or
-a map link in the name's field become the point. A colour swatch takes precedence over the hex
-field. Without dates, the stay is the next seven days. Each ticked section is a field `sections`; a
-button `up` moves its section one place up.
+If only the name was changed since then, the form searches for the new name. Coordinates or a map
+link in the field for the name set the coordinates. A colour swatch takes precedence over the hex
+field. Without fields for dates, the stay is the next seven days; empty ones become a stay that
+starts in a week. Each ticked section is a field `sections`; a field `up` moves the section that it
+names before the preceding section.
 """
 
 from collections import Counter
@@ -74,7 +75,7 @@ class Form:
 
     `code` is the kind of code to copy: empty for the code of a web page, `mail` for that of an
     e-mail, `address` or `calendar` for the widget's or calendar's address. `plain` requests an
-    iframe without a script. `pasted` is the text of the place's field if it contained a point.
+    iframe without a script. `pasted` is the text of the field `place` if it had coordinates.
     """
 
     fields: dict[str, str]
@@ -140,7 +141,10 @@ def encode_place(fields: dict[str, str]) -> str:
 
 
 async def _search(service: Service, fields: dict[str, str], was: str) -> PlaceSearch:
-    """Search for the place's name if the form has no coordinates, or only the name was changed."""
+    """Search for the place's name if the form has no coordinates, or only the name was changed.
+
+    `was` has the name and coordinates before the change. Otherwise, the result is empty.
+    """
     name, point = fields["place"], (fields["lat"], fields["lng"])
     renamed = was.startswith(f"{point[0]},{point[1]},") and was != encode_place(fields)
     if not 0 < len(name) <= MAX_PLACE_LENGTH or (any(point) and not renamed):
@@ -157,7 +161,7 @@ async def _search(service: Service, fields: dict[str, str], was: str) -> PlaceSe
 def _validate(
     service: Service, fields: dict[str, str], search: PlaceSearch, fmt: Formatter
 ) -> Form:
-    """Check the fields; return a form with the valid parameters, or with the first error."""
+    """Fill in empty dates, check the fields, and return a form with the parameters or an error."""
     form = Form(fields=fields, search=search, today=service.clock().date())
     try:
         parameters = parse(_query(fields), POINT, service.languages)
@@ -183,7 +187,7 @@ def _query(fields: dict[str, str]) -> bytes:
 
 
 def _field(error: InvalidRequest) -> str:
-    """Return the name of the field with the error, which is the first word of the message."""
+    """Return the name of the field with the error: usually the first word of the message."""
     if error.code == "date_range_too_long":
         return "end"
     return error.message.partition(" ")[0]
@@ -216,10 +220,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def places_routes(service: Service) -> list[Route]:
-    """Return the route of `/v1/places`, which needs no key and serves only its own origin.
+    """Return the route of `/v1/places`, which needs no key; only pages of this origin can read it.
 
-    It returns places whose name begins with `q`, most populous first; `lang` is the language of the
-    countries' names.
+    It answers with the places whose name begins with `q`, most populous first, or with the point if
+    `q` has coordinates. `lang` is the language of the countries' names.
     """
 
     async def respond(request: Exchange) -> Response:

@@ -2,8 +2,8 @@
 
 The server renders the page from its query, so it works without JavaScript. With JavaScript,
 builder.js requests the page again after each change and replaces the parts that differ. So all
-texts, checks and snippets come from the server. The page contains its style and script; its policy
-allows them by their hashes.
+texts, checks and snippets come from the server. The page contains its style and script, which its
+Content-Security-Policy allows by their hashes.
 """
 
 import re
@@ -101,7 +101,7 @@ class Page:
     async def _mail(
         self, request: Exchange, parameters: Parameters, typeface: Typeface | None
     ) -> list[str]:
-        """Return the HTML to paste into an e-mail, as pieces to highlight in different colours."""
+        """Return an e-mail's HTML, as pieces to highlight; without `typeface`, it shows an SVG."""
         service = self._service
         language = parameters.language
         assert language is not None
@@ -195,7 +195,7 @@ def _choices(
 
 
 def _alternatives(state: form.Form, fmt: Formatter) -> list[dict[str, str]]:
-    """Return name, detail and query of links: other places found, and the previous point."""
+    """Return links (name, detail, query) to the other places found and to the previous point."""
     fields, search = state.fields, state.search
     described = zip(search.places, form.describe(search.places, fmt), strict=True)
     links = [
@@ -214,7 +214,7 @@ def _alternatives(state: form.Form, fmt: Formatter) -> list[dict[str, str]]:
 
 
 def _language_names(languages: Languages, parameters: Parameters | None) -> list[tuple[str, str]]:
-    """Return tag and native name of each available language, and of the requested one (`de-AT`)."""
+    """Return tags and native names of all languages, and of a requested variant such as `de-AT`."""
     tags = set(languages.tags)
     if parameters and parameters.language:
         tags.add(parameters.language.tag)

@@ -29,7 +29,7 @@ _NAME = re.compile(r"/maps/place/([^/@]+)/@")
 
 
 def _angle(at: int) -> str:
-    """Return a regular expression for a latitude or longitude: signed, or with N, S, E or W."""
+    """Return a regex of a coordinate, signed or with N, S, E or W; its group names end in `at`."""
     return (
         rf"(?:(?P<before{at}>[NSEW])\s*)?(?P<sign{at}>[+−-]?)(?P<whole{at}>\d{{1,3}}(?:\.\d+)?)\s*°?"
         rf"(?:\s*(?P<minutes{at}>\d{{1,2}}(?:\.\d+)?)\s*['′’]"

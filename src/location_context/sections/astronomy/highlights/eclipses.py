@@ -83,7 +83,7 @@ class Minutes:
 
     @property
     def sun_and_moon(self) -> Floats:
-        """The positions of Sun and Moon in AU, (2, 3, minutes)."""
+        """The positions of Sun and Moon in AU: an array (2 bodies, 3 axes, minutes)."""
         return self.of(self.sky.positions[[SUN, MOON]].reshape(6, -1)).reshape(2, 3, -1)
 
     def of(self, rows: Floats) -> Floats:
@@ -95,7 +95,7 @@ class Minutes:
         return self.start + _MINUTE * position
 
     def value(self, row: Floats, moment: float) -> float:
-        """Return the value at a moment (Unix seconds) of a row with one value per minute."""
+        """Interpolate a row with one value per minute to a moment (Unix seconds)."""
         position = np.array([(moment - self.start) / _MINUTE])
         return float(interpolate(row, position)[0])
 
@@ -145,7 +145,7 @@ class LunarEclipse:
     minutes: Minutes
 
     def visible(self, lat: float, lng: float) -> SeenEclipse | None:
-        """Return the part of the eclipse while the Moon is up at a point; None if it is not up."""
+        """Return what a point sees of the eclipse while the Moon is up; None if nothing."""
         minutes, seen = self.minutes, horizon.directions(self.minutes.sky, lat, lng)
         height = minutes.of(seen.towards(MOON)[0] - horizon.moon_line(seen.distance[MOON]))
         touched, up = minutes.track(self.penumbral), minutes.track(height)
@@ -203,7 +203,7 @@ class SolarEclipse:
     minutes: Minutes
 
     def visible(self, lat: float, lng: float) -> SeenEclipse | None:
-        """Return the part of the eclipse to see from a point while the Sun is up, or None."""
+        """Return what a point sees of the eclipse while the Sun is up; None if nothing."""
         minutes, seen = self.minutes, horizon.directions(self.minutes.sky, lat, lng)
         to_sun, to_moon = seen.towards(SUN), seen.towards(MOON)
         apart = length(to_sun - to_moon)

@@ -1,4 +1,4 @@
-"""Find when smooth functions of time cross zero, from samples at even steps, such as a rise or set.
+"""Find when evenly sampled smooth functions of time cross zero, such as at a rise or set.
 
 A polynomial of degree five is fitted through the six samples around each sign change; Newton's
 method finds its root. For altitudes sampled every 20 minutes the error is about 1 ms.
@@ -30,7 +30,10 @@ class Track:
     begins_up: bool
 
     def first(self, up: bool, start: float, end: float) -> int | None:
-        """Return the time of the first upward (or downward) crossing with start <= time < end."""
+        """Return the time of the first upward (if `up`, else downward) crossing.
+
+        Only crossings with start <= time < end count; None if there is none.
+        """
         times, ups = self.times, self.ups
         for index in range(bisect_left(times, start), len(times)):
             if times[index] >= end:
@@ -107,7 +110,7 @@ class Crossings:
     up: NDArray[np.bool_]
 
     def by_row(self, rows: int) -> list[slice]:
-        """Return, for each of `rows` rows, the slice of the fields with that row's crossings."""
+        """Return, for each of `rows` rows, the slice that its crossings take up in each field."""
         bounds = np.searchsorted(self.row, np.arange(rows + 1)).tolist()
         return [slice(first, last) for first, last in pairwise(bounds)]
 

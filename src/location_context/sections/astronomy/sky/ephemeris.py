@@ -178,9 +178,9 @@ def longitudes(positions: Floats, obliquity: Floats) -> Floats:
     return result
 
 
-def illumination(places: Floats) -> Floats:
+def illumination(positions: Floats) -> Floats:
     """Return the sunlit share (0 to 1) of the Moon's disc for n positions of Sun and Moon."""
-    sun, moon = places
+    sun, moon = positions
     to_sun = sun - moon
     along = -(moon * to_sun).sum(axis=0)
     size = np.sqrt((moon * moon).sum(axis=0) * (to_sun * to_sun).sum(axis=0))
@@ -333,9 +333,10 @@ def _obliquity(t: Time) -> Floats:
 
 
 def _drift(sidereal: Floats, elapsed: Floats) -> tuple[Floats, float]:
-    """Split sidereal time into even growth, an offset and a drift; return drift and offset.
+    """Return drift and offset of sidereal time, which is offset + even growth + drift.
 
-    The drift begins at 0. It has no jumps at 24 hours, and so can be interpolated.
+    Even growth is proportional to `elapsed` (seconds). The drift begins at 0. It has no jumps at 24
+    hours, and so can be interpolated.
     """
     rest = sidereal - _SIDEREAL_RATE * elapsed
     offset = float(rest[0])

@@ -35,7 +35,7 @@ SUN_RADIUS = np.radians(16 / 60)
 class AltitudeThreshold(IntEnum):
     """An altitude (or the meridian) that a body crosses.
 
-    The value is the row of that crossing in `_rows`; for planets, the first of five rows.
+    The value is the index of its row in `_rows`; for the five planets, of the first planet's row.
     """
 
     SUN = 0
@@ -77,7 +77,7 @@ class Directions:
         return sines
 
     def towards(self, body: int) -> Floats:
-        """Return unit vectors to a body: an array (3, steps) with the parts up, east and north."""
+        """Return unit vectors to a body: an array (3, steps) of components up, east, north."""
         sin, cos = np.sin(self.phi), np.cos(self.phi)
         meridian, east, axis = self.meridian[body], self.east[body], self.axis[body]
         up, north = cos * meridian + sin * axis, cos * axis - sin * meridian
@@ -108,7 +108,7 @@ def observer(lat: float) -> tuple[float, float]:
 def moon_line(distance: Floats) -> Floats:
     """Return the sine of the altitude of the Moon's centre at moonrise or moonset.
 
-    `distance` is the Moon's, in AU: a nearer Moon looks larger.
+    `distance` is the Moon's, in AU. The disc of a nearer Moon is larger, so its centre is lower.
     """
     line: Floats = -np.sin(REFRACTION + np.arcsin(MOON_RADIUS_AU / distance))
     return line

@@ -1,7 +1,7 @@
 """Local dates of a time zone, each as an interval from its first moment to the next date's.
 
-A date begins at the first midnight that the local clock shows. If clocks skip that hour, the date
-begins at 01:00. A repeated hour belongs to the date that the clock shows. A date that a zone
+A date begins at the first midnight that the local clock shows. If clocks skip from 00:00 to 01:00,
+it begins at 01:00. A repeated hour belongs to the date that the clock shows. A date that a zone
 skipped (Samoa, 30 December 2011) has no length.
 Moments are Unix seconds: seconds since 1970-01-01 on the clock of Greenwich, as `datetime` counts
 them. Greenwich's clock is UT1 (the Earth's rotation) before 1972, and UTC from then on, with the

@@ -76,7 +76,7 @@ MODEL = msgspec.json.decode(Path(__file__).with_name("weights.json").read_bytes(
 
 
 class Proximity(IntEnum):
-    """The likelihood that two events have the same place, or the same time; APART excludes it."""
+    """The likelihood that two events have the same place, or the same time; APART: impossible."""
 
     APART = 0
     UNKNOWN = 1  # the place or time of one event is unknown
@@ -255,7 +255,9 @@ def match_score(
 ) -> float:
     """Return the certainty, from 0 to 1, that two records describe the same event.
 
-    Records of the same origin score 0. The order of the two records does not matter.
+    Records of the same origin score 0. The order of the two records does not matter. Without
+    `weights`, no word counts as frequent. `proximity` compares the venues; a caller may pass a
+    cached function.
     """
     if one.origin == other.origin:
         return 0.0
@@ -279,7 +281,8 @@ def features(
 ) -> dict[str, float] | None:  # fmt: skip
     """Return the features of two records that the model weighs, by name, each from 0 to 1.
 
-    Return None if the records contradict each other, and so describe different events.
+    Return None if the records contradict each other, and so describe different events. `proximity`
+    compares their venues.
     """
     place = proximity(one.venue, other.venue)
     if place is Proximity.APART or not _may_match(one, other):
@@ -332,7 +335,7 @@ def _is_part_of_other_name(
 ) -> bool:
     """Return True if one act's name is only a part of the other act's longer name.
 
-    Example: "Queen" and "Queen Machine" are different acts.
+    Example: "Queen" and "Queen Machine" are different acts. `found` has the titles' features.
     """
     if "concert" not in {one.category, other.category} or found["alias"]:
         return False
@@ -394,10 +397,10 @@ def _is_one_word(*titles: Title) -> bool:
 
 
 def _begins_like_one_word(one: Title, other: Title) -> bool:
-    """Return True if one title's first part is one word, which only resembles the other's first.
+    """Return True if one title's first part is one word that resembles the other's first word.
 
-    Example: the first part of "Queen + Adam Lambert" is "Queen", which resembles the first word of
-    "Queens of the Stone Age". These are different acts.
+    The two words are not equal. Example: the first part of "Queen + Adam Lambert" is "Queen", which
+    resembles the first word of "Queens of the Stone Age". These are different acts.
     """
     short, long = sorted((one.parts[0], other.parts[0]), key=len)
     a, b = short[0], long[0]

@@ -56,7 +56,7 @@ def _mark_repeated(records: Sequence[MatchRecord]) -> list[MatchRecord]:
 def _duplicates(events: Sequence[LocalEvent]) -> Scores:
     """Return the pairs of events that are duplicates, as pairs of indexes in `events`.
 
-    The value of each pair is its match score, and True if the two titles are identical.
+    Each pair is mapped to its match score, and to whether the two titles are identical.
     """
     candidates = list(_candidates(events))
     if not candidates:
@@ -109,8 +109,9 @@ def _of_one_day(
 ) -> Iterator[tuple[int, int]]:
     """Yield pairs of an event in `one` and an event in `other` that may start together.
 
-    `one` and `other` are indexes of events on the same day, each from one provider. The events
-    start within 90 minutes of each other, or the start of one is unknown.
+    `one` has the indexes of one provider's events on a day, `other` those of another provider's on
+    the same day. Two events may start together if their starts are at most 90 minutes apart, or if
+    one start is unknown.
     """
     starts = {n: events[n].details.start.at for n in (*one, *other)}
     timed = sorted((at, m) for m in other if (at := starts[m]) is not None)
@@ -146,7 +147,7 @@ def _groups(count: int, scores: Scores) -> list[list[int]]:
 def source_priority(event: LocalEvent) -> tuple[int, str, str]:
     """Return the sort key that orders records by provider.
 
-    The operator's calendars come first. Of duplicates, the first record has precedence.
+    The operator's calendars come first. When duplicates are merged, the first has precedence.
     """
     source = event.details.source
     rank = _PRIORITIES.index(source) if source in _PRIORITIES else len(_PRIORITIES)
@@ -154,7 +155,7 @@ def source_priority(event: LocalEvent) -> tuple[int, str, str]:
 
 
 def _merged(events: Sequence[LocalEvent]) -> LocalEvent:
-    """Merge duplicates, sorted by `source_priority`: the others complete the first."""
+    """Merge duplicates into the first, whose missing values are filled from the others."""
     if len(events) == 1:
         return events[0]
     whole = reduce(_completed, events)
@@ -163,7 +164,7 @@ def _merged(events: Sequence[LocalEvent]) -> LocalEvent:
 
 
 def _completed(one: LocalEvent, other: LocalEvent) -> LocalEvent:
-    """Return the event `one`, with its missing values filled from `other`."""
+    """Return the event `one` with missing values filled from `other`; postponed if one is."""
     a, b = one.details, other.details
     details = msgspec.structs.replace(
         a,

@@ -102,8 +102,8 @@ class Title:
     def bigrams(self) -> frozenset[str]:
         """All substrings of two letters of the title's words, which are joined without spaces.
 
-        They serve for two titles in different scripts: a name and its romanisation rarely share
-        three letters in a row.
+        They serve to compare titles in two scripts: a name and its romanisation rarely share three
+        letters in a row.
         """
         return normalise.ngrams("".join(self.words), 2)
 
@@ -111,7 +111,7 @@ class Title:
     def skeleton(self) -> frozenset[str]:
         """All pairs of adjacent letters of the title's words once their vowels are removed.
 
-        They serve if one title is in Arabic or Hebrew, which leave out most vowels.
+        They serve to compare two titles if one is in Arabic or Hebrew, which omit most vowels.
         """
         return normalise.ngrams(_VOWELS.sub("", "".join(self.words)), 2)
 
@@ -285,12 +285,13 @@ def title_features(
 ) -> dict[str, float]:
     """Return the features of the overlap of two titles, each from 0 to 1.
 
-    At most one of these is 1. `equal`: both titles have the same words. `first_part`, `later_part`,
-    `beginning`, `inside`: the position of the shorter title's name in the longer title.
-    `part_of_differing`, `series`: each title also names something else (`both_differ`). For
-    `series`, each has a part of only shared words; for `part_of_differing` only one has, and its
-    first part is such a part. `local` has the words of the venues, which are ignored. The order of
-    the titles does not matter.
+    At most one of the next seven is 1, the others are 0. `equal`: both titles have the same words.
+    `first_part`, `later_part`, `beginning`, `inside`: the position of the shorter title's name in
+    the longer title. `series`, `part_of_differing`: the titles share words, but each also names
+    something else (`both_differ`). In a `series` each title has a part of only shared words. In
+    `part_of_differing` one title's first part is of only shared words, and the other has no such
+    part. `local` has the words of the venues, which are ignored. The order of the titles does not
+    matter.
     """
     local |= weights.towns
     titles = one, other
@@ -349,8 +350,9 @@ def _containment(
 ) -> str:
     """Return the position of the shared words `core` in the longer title.
 
-    The position is "first_part", "later_part", "beginning" or "inside". `parts` has the indexes of
-    the title's parts that consist of the shared words.
+    The position is "first_part", "later_part", "beginning" or "inside". `title` is the longer
+    title, `parts` has the indexes of its parts that consist of the shared words. Words of the
+    venues (`local`) are ignored.
     """
     covered = frozenset(word for n in parts for word in title.parts[n])
     if parts and core - normalise.GENERIC_TERMS <= covered:
@@ -367,7 +369,8 @@ def _shared_parts(
 ) -> list[int]:
     """Return the indexes of the title's parts that consist only of the shared words `core`.
 
-    A part that names a tour of the shared act ("Queen Tour 2026") is included.
+    Generic words and words of the venues (`local`) are ignored. A part that names a tour of the
+    shared act ("Queen Tour 2026") is included.
     """
     return [
         n

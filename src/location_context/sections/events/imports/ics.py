@@ -3,7 +3,7 @@
 icalendar parses the file, and recurring-ical-events computes the dates of each series (repeating
 event). Single events are read before series. Each series may use 0.5 s of processor time. The
 times of all series that give no event are added up; once the sum is 3 s, each later series may use
-only 0.03 s. So hostile rules cannot stop the import.
+only 0.03 s. So hostile repetition rules cannot stop the import.
 """
 
 import signal
@@ -36,8 +36,8 @@ _DAY = timedelta(days=1)
 def read_ics(data: bytes, task: reading.Task) -> reading.Found:
     """Yield the events of an ICS file that are within the task's dates.
 
-    A repeating event is one event for each of its dates. For unreadable entries, yield a rejection
-    with the reason.
+    A repeating event becomes one event for each of its dates. For each unreadable entry, yield a
+    rejection with the reason.
     """
     try:
         calendars = Calendar.from_ical(_unfolded(data), multiple=True)
@@ -59,7 +59,7 @@ def read_ics(data: bytes, task: reading.Task) -> reading.Found:
 
 
 def _unfolded(data: bytes) -> str:
-    """Return the text of an ICS file, with lines joined that were split ("folded") for length.
+    """Return the text of an ICS file, and rejoin the lines that were split ("folded") for length.
 
     Lines are joined before decoding, since some programs split between the bytes of a character.
     """
@@ -98,7 +98,7 @@ def _repeats(series: Series) -> bool:
 def _expanded(
     series: Series, zone: ZoneInfo | None, task: reading.Task, seconds: float
 ) -> list[ProviderEvent | reading.RejectedEntry]:
-    """Return the events of a series; one rejection if its rule takes more than `seconds`."""
+    """Return the events of a series; only a rejection if computing its dates exceeds `seconds`."""
     titles = (fields.strip_markup(event.get("SUMMARY"), 60) for event in series)
     title = next(filter(None, titles), "untitled")
     try:
@@ -119,8 +119,8 @@ class CpuTimeExceeded(BaseException):
 def cpu_time_limit(seconds: float) -> Iterator[None]:
     """Raise `CpuTimeExceeded` if the `with` block takes more than `seconds` of processor time.
 
-    It works only in the main thread. The alarm repeats, because an exception that is raised during
-    garbage collection is lost.
+    It works only in the main thread. It raises the exception again every 0.1 s until the block
+    ends, because an exception that is raised during garbage collection is lost.
     """
     armed = [True]
 
@@ -142,6 +142,8 @@ def _occurrences(
     series: Series, title: str, zone: ZoneInfo | None, task: reading.Task
 ) -> reading.Found:
     """Yield an event for each date of a series within the task's dates.
+
+    `title` names the series in a rejection. `zone` is the calendar's time zone; None if not named.
 
     Raises:
         UnreadableEntry: the series cannot be read; the message says why.
@@ -204,8 +206,8 @@ def _check(event: Component) -> None:
     icalendar itself only records errors in `event.errors`.
 
     Raises:
-        UnreadableEntry: the event has no start, has a broken time or rule, or repeats every minute
-            or second.
+        UnreadableEntry: the event has no start, has a broken time or rule or an `EXRULE`, or
+            repeats every minute or second.
     """
     for name, reason in event.errors:
         broken = [name] if name else [vital for vital in _VITAL if vital in str(reason)]
@@ -234,9 +236,9 @@ def _set_zone(event: Component, zone: tzinfo) -> None:
 
 
 def _ends_after_start(event: Component) -> bool:
-    """Return True if the event has an end (or duration) that is valid: after its start.
+    """Return True if the event's end is after its start, or its duration is positive.
 
-    An end is also invalid if it is a date and the start is a time, or the other way round.
+    Return False also if one of start and end is a date and the other a time.
     """
     start = event["DTSTART"].dt
     if "DTEND" not in event:
@@ -261,7 +263,7 @@ def _coordinates(event: Component) -> tuple[float, float] | None:
 def _span(event: Component) -> tuple[When, When | None, bool]:
     """Return start, end, and True if all-day.
 
-    The end of an all-day event is its last day; ICS files have the day after that.
+    For an all-day event, return its last day as its end. ICS files state the day after the last.
     """
     start, end = event["DTSTART"].dt, event["DTEND"].dt
     if isinstance(start, datetime):

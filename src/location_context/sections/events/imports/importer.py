@@ -84,11 +84,11 @@ class Feeds:
     ) -> ImportedCalendar:
         """Import a file or address now.
 
-        It replaces a stored calendar with the same name or source.
+        It replaces a stored calendar with the same name, source or id.
 
         Raises:
-            ImportRejected: it cannot be read, or has no events although it had some before (unless
-                `allow_empty`). Nothing is changed.
+            ImportRejected: the calendar cannot be read; or, unless `allow_empty`, it has no events
+                although its last import had some. Nothing is changed.
             OperatorError: the file is missing, or the address cannot be fetched or is not allowed.
         """
         source = calendar.source
@@ -146,7 +146,7 @@ class Feeds:
             )
 
     async def refresh_outdated(self) -> int:
-        """Refresh every feed last checked at least an hour ago; return the number of feeds."""
+        """Refresh every feed last checked at least an hour ago; return how many these were."""
         done = 0
         now = self._clock()
         while (calendar := await self._store.claim(now, now - _REFRESH_INTERVAL)) is not None:
@@ -168,7 +168,8 @@ class Feeds:
     ) -> None:
         """Log why a feed could not be refreshed, and store the reason with the feed.
 
-        The events and the `ETag` of the feed stay unchanged.
+        The events and the `ETag` of the feed stay unchanged. `came_empty` is True if the reason is
+        that the feed had no events.
         """
         structlog.get_logger().warning("feed_failed", feed=calendar.id, why=reason)
         failed = msgspec.structs.replace(calendar, failed_with=reason, came_empty=came_empty)
@@ -212,7 +213,7 @@ class Feeds:
     ) -> ImportedCalendar:
         """Return the calendar with the events of a download.
 
-        The download's `ETag` and date are kept for the feed's next request.
+        The calendar also gets the download's `ETag` and date, for the feed's next request.
         """
         data, headers, now = downloaded.body, downloaded.headers, self._clock()
         calendar = msgspec.structs.replace(
@@ -248,7 +249,7 @@ def canonical_source(source: str) -> str:
 
 
 def calendar_id(name: str) -> str:
-    """Return a new calendar's id: a hash of `name`, which is its source if it has no name."""
+    """Return the id of a new calendar: a hash of its name (of its source if it has no name)."""
     return "cal_" + hashlib.blake2b(name.encode(), digest_size=6).hexdigest()
 
 
@@ -296,7 +297,7 @@ def _chosen_format(calendar: Calendar, data: bytes) -> Format:
 async def read_calendar(
     task: Task, data: bytes, now: datetime, progress: Progress | None = None
 ) -> ImportedCalendar:
-    """Return the calendar of `task` with the events in `data`, which a sandbox reads.
+    """Return the calendar of `task` as of `now`, with the events that a sandbox reads in `data`.
 
     Raises:
         ImportRejected: the bytes could not be read to the end, or no entry could be read.

@@ -126,9 +126,9 @@ def _event(node: dict[str, Any], title: str | None, task: reading.Task) -> readi
 
 
 def _uid(node: dict[str, Any], title: str, place: dict[str, Any]) -> str:
-    """Return an id for an event, made of its address, title and place.
+    """Return an id for an event, made of its `@id` or URL, its title and its place.
 
-    The address (or `@id`) alone would not do, since many pages give all events the page's address.
+    The `@id` or URL alone is not enough, since many pages give all events the URL of the page.
     """
     named = _text(node.get("@id")) or _text(node.get("url"))
     at = _text(place.get("name")), _address(place.get("address")), str(_coordinates(place) or "")
@@ -138,8 +138,8 @@ def _uid(node: dict[str, Any], title: str, place: dict[str, Any]) -> str:
 def _first_object(value: Any) -> dict[str, Any]:
     """Return an object, or the first object of a list; {} if there is none.
 
-    A text such as "Town hall" becomes the object {"name": "Town hall"}. Locations on the web are
-    skipped.
+    A text such as "Town hall" becomes the object {"name": "Town hall"}. Objects of the type
+    `VirtualLocation` (online events) are skipped.
     """
     if isinstance(value, list):
         return next((one for one in map(_first_object, value) if one), {})
@@ -169,7 +169,7 @@ def _image(value: Any) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    """Return a text, the first text of a list, or the "@value" of an object; else None."""
+    """Return a text, also from the "@value" of an object or the first item of a list; else None."""
     one = value[0] if isinstance(value, list) and value else value
     one = one.get("@value") if isinstance(one, dict) else one
     return fields.single_line(one, fields.MAX_URL_LENGTH) if isinstance(one, str) else None

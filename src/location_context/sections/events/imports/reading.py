@@ -86,11 +86,11 @@ class Task(msgspec.Struct, frozen=True):
 
     @property
     def zone(self) -> ZoneInfo:
-        """The calendar's time zone, else UTC; used for times if event and file name no zone."""
+        """The time zone for times without one: the calendar's, or UTC if it has none."""
         return ZoneInfo(self.calendar.timezone or "UTC")
 
     def category(self, words: str) -> Category:
-        """Return the category that an event's words mean, else the calendar's, else "other"."""
+        """Return the category that `words` of an event name, else the calendar's, else "other"."""
         return fields.category_of(words) or self.calendar.category or "other"
 
     def placed(self, event: ProviderEvent) -> Found:
@@ -126,7 +126,7 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Reading(sandbox.Sandbox):
-    """A sandboxed process that reads `data`. Iterate over `found()` in a thread: it blocks."""
+    """A sandboxed process that reads `data`; `found()` blocks, so iterate over it in a thread."""
 
     def __init__(self, data: bytes, task: Task) -> None:
         super().__init__(__name__, msgspec.json.encode(task) + b"\n" + data, task.cpu_seconds)
@@ -218,9 +218,10 @@ def parse_times(start: str, end: str | None, zone: ZoneInfo) -> tuple[When, When
 
 
 def decode(data: bytes) -> str:
-    """Return the bytes as text, in the first of these encodings that fits.
+    """Return the bytes as text.
 
-    UTF-16 if they begin with a byte order mark, UTF-8 if they are valid, or else Windows-1252.
+    The encoding is UTF-16 if they begin with its byte order mark, UTF-8 if they are valid in it, or
+    else Windows-1252.
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")

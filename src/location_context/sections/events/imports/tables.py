@@ -130,10 +130,10 @@ def _lists(document: Any) -> list[str]:
 
 
 def _lacks(entry: Any, path: str) -> bool:
-    """Return True if an object lacks a key of a path.
+    """Return True if an object certainly lacks a key of a path.
 
-    A null, or a list that is empty or too short, counts as having the rest of the path: it does not
-    show that the path is wrong.
+    If the path leads to a null, or to a list that is empty or too short, return False, since the
+    rest of the path cannot be checked.
     """
     key, _, rest = path.partition(".")
     if isinstance(entry, list):
@@ -192,9 +192,9 @@ def _event(get: Get, task: reading.Task) -> reading.Found:
 def _times(row: Mapping[str, Any], task: reading.Task, zone: ZoneInfo) -> tuple[When, When | None]:
     """Return the row's start and end.
 
-    A time of day in the field `time` replaces that of the start. The end then has only its date,
-    or is None on the start's date. If the calendar names columns for `time` that are empty in this
-    row, start and end have only dates. Otherwise they are used as they are.
+    If the field `time` has a time of day, the start gets this time. The end then has only its date,
+    and is None if that is the start's date. If `time` has no time of day, although the calendar
+    names columns for it, start and end have only dates. Otherwise both are used as they are.
     """
     start, end = row["start"].strip(), row["end"].strip()
     if not start:

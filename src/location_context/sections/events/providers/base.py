@@ -40,10 +40,10 @@ _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
 class Grid:
     """A fixed grid on the Earth, so that nearby points share the results of providers.
 
-    The search circle of a point has a radius of `radius` km. A tile is a larger circle, of `reach`
-    (whole) km around the centre of a cell; it contains the search circle of every point in the
-    cell. A cell is nearly a square, with sides of `_SIDE` times `radius`. Each row of cells, at one
-    latitude, has a whole number of cells (fewer near the poles), so that 180° cuts none.
+    The search circle of a point has a radius of `radius` km. A tile is a larger circle around the
+    centre of a cell, with a radius of `reach` km (a whole number); it contains the search circle of
+    every point in the cell. A cell is nearly a square, with sides of `_SIDE` times `radius` km.
+    Each row of cells goes once around the Earth at one latitude, without a partial cell at 180°.
     """
 
     def __init__(self, radius: float) -> None:
@@ -61,7 +61,7 @@ class Grid:
 
 
 def weeks_of(stay: Stay) -> list[Stay]:
-    """Return the weeks, from Monday to Sunday, that have a day of the stay."""
+    """Return the weeks, from Monday to Sunday, that contain a day of the stay."""
     monday = stay.start - timedelta(days=stay.start.weekday())
     count = (stay.end - monday).days // 7 + 1
     return [Stay(monday + n * _WEEK, monday + n * _WEEK + 6 * _DAY) for n in range(count)]
@@ -80,12 +80,12 @@ class Page:
     truncated: bool = False
 
     def joined(self, later: "Page") -> "Page":
-        """Return a page with the events of both; an event on both pages is taken from `later`."""
+        """Return a page with the events of this page and of `later`, which wins for duplicates."""
         return Page(unique([*self.events, *later.events]), self.truncated or later.truncated)
 
 
 def unique(events: Iterable[ProviderEvent]) -> list[ProviderEvent]:
-    """Return the events, only one of each id and start, since providers repeat events."""
+    """Return the events without repetitions: the last one of those with the same id and start."""
     return list({(event.id, event.start): event for event in events}.values())
 
 
@@ -140,7 +140,7 @@ class EventProvider(ABC):
 
     Attributes:
         name: its code in `coverage`, `sources` and `/v1/status`, and the name of its entry point.
-        order: its place in lists; the lowest comes first.
+        order: its position in lists of providers; the lowest number comes first.
         attribution: the notice to show with its events; None if its terms require none.
     """
 
@@ -159,11 +159,11 @@ class EventProvider(ABC):
 
     @abstractmethod
     async def fetch_events(self, query: contract.Query, deadline: Deadline) -> ProviderResult:
-        """Return the events of the query's stay around its point, 0.3 s before the deadline.
+        """Return the events around the query's point during its stay.
 
-        The 0.3 s are needed to compose the answer. The result may have more events: `selection`
-        removes those that are too far away, on other dates or not observed at the point. A failure
-        is reported in `status`, not raised.
+        Return 0.3 s before the deadline, since composing the answer takes time. The result may have
+        too many events: `selection` removes those that are too far away, on other dates or not
+        observed at the point. A failure is reported in `status`, not raised.
         """
 
     def state(self) -> contract.ProviderState:
@@ -218,10 +218,11 @@ class HttpEventProvider(EventProvider):
         url: the address to call. To read it from settings, override `configured_url`. This
             package's settings are `context.settings`; for those that your own package declares in
             a `Table`, call `context.settings_of(Table)`.
-        budget: the most calls, by the length of a window in seconds. Public (widget) traffic gets
-            half. The providers of this package use settings instead (`Settings.limits`).
+        budget: the largest number of calls in a time window, by the window's length in seconds.
+            Public (widget) traffic may use half of it. The providers of this package use settings
+            instead (`Settings.limits`).
         fresh: the time for which a result is used before it is fetched again.
-        stale: the age up to which it may be used if no newer result is available.
+        stale: the age up to which a result may be used if no newer one is available.
         is_sharable: True if the database may store its results, which its terms must allow. If
             False, running processes share them only through Redis.
         rows: the path of the list of rows in the body, such as `_embedded.events`.
@@ -367,7 +368,9 @@ class HttpEventProvider(EventProvider):
         parse: Callable[[Any], Body],
         path: str = "",
     ) -> Body:
-        """Call the provider once and return `parse` of the JSON; `path` is added to the address.
+        """Call the provider once, and return what `parse` makes of the JSON.
+
+        `path` is added to the address. A `query` of the public widget may use half of the budget.
 
         Raises:
             ProviderError: the call failed or the answer is unusable.
@@ -412,7 +415,7 @@ class HttpEventProvider(EventProvider):
     async def _entry(
         self, part: contract.Query, key: Hashable, deadline: Deadline
     ) -> Entry[Page] | Exception:
-        """Return the events for a query of `_parts`, cached or fetched; the error if that fails."""
+        """Return the events for the query `part`, cached or fetched; if that fails, the error."""
         try:
             return await self.cache.get(
                 key, lambda: self._pages(part), deadline, public=part.public

@@ -54,7 +54,7 @@ class Calendars(EventProvider):
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
         """Return the stored events near the point (see `EventStore.find_nearby`) during the stay.
 
-        Events that belong to another guide are left out.
+        Events of a calendar for one guide are left out if the query does not name this guide.
         """
         # stored dates are local to the event, and may differ by a day from those at the point
         days = Stay(query.dates.start - _DAY, query.dates.end + _DAY)
@@ -86,7 +86,7 @@ class Calendars(EventProvider):
         return self._calendars
 
     async def dataset_changed(self) -> bool:
-        """Return True if a calendar changed since the last call; False if the database fails."""
+        """Return True if a calendar changed since the last call; False if that is unknown."""
         try:
             calendars = await self._list()
         except StorageError:
@@ -133,10 +133,10 @@ class Calendars(EventProvider):
 def _first_of_each_day(
     events: Sequence[ProviderEvent], query: Query, radius: float
 ) -> list[ProviderEvent]:
-    """Return the events to choose from, in an order that is fair to every day of the stay.
+    """Return the events within `radius` km during the stay, ordered fairly to each of its days.
 
-    First come the first events of each day, then the second ones, and so on. So if the list is cut,
-    no day loses all its events.
+    First come the earliest events of each day, then the second ones, and so on. So if the list is
+    cut, no day loses all its events.
     """
     by_day: dict[date, list[LocalEvent]] = defaultdict(list)
     for event in relevant_events(events, query.point, query.dates, radius):
@@ -154,7 +154,7 @@ def _start(event: LocalEvent) -> tuple[datetime, str, str]:
 
 
 def _as_of(events: Sequence[ProviderEvent], calendars: Sequence[Calendar]) -> datetime | None:
-    """Return the time of the oldest import among these events' calendars, or None."""
+    """Return the time of the oldest import among these events' calendars; None without events."""
     ids = {event.id.partition(":")[0] for event in events}
     times = [one.imported_at for one in calendars if one.id in ids and one.imported_at]
     return min(times, default=None)

@@ -22,7 +22,7 @@ class FixedEvents(EventProvider):
         self._failing = failing
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        """Return a made-up concert for each day of the stay, without calling any provider."""
+        """Return a made-up concert for each day of the stay; no concerts at sea or if `failing`."""
         del deadline
         if self._failing:
             return ProviderResult("unavailable")

@@ -1,10 +1,10 @@
-"""OpenHolidays: school holidays, fetched for one country and its years at a time.
+"""OpenHolidays: school holidays, fetched for a whole country and the years of the stay.
 
 Each row of an answer is a holiday. It names the subdivisions that observe it, or groups (kinds of
-schools, or communities), or both. A row for a minority of schools is used only for regions without
-other rows. A row tagged `Exception`, for a few places or one school, is left out. Districts without
-an ISO code count as their canton if the row names more than half of them. The names of subdivisions
-are in `open_holidays.toml`.
+schools, or language communities), or both. A row for a minority of schools is used only for regions
+without other rows. A row tagged `Exception`, for a few places or one school, is left out. Districts
+without an ISO code count as their canton if the row names more than half of them. The names of
+subdivisions are in `open_holidays.toml`.
 """
 
 from collections.abc import AsyncIterator, Hashable, Iterable, Sequence
@@ -29,10 +29,11 @@ _PROVINCES = frozenset[str]().union(*PROVINCES_BY_REGION.values())
 
 
 class _Tables(msgspec.Struct, frozen=True):
-    """The tables in `open_holidays.toml`: the countries, and ISO 3166-2 codes for their parts.
+    """The tables in `open_holidays.toml`.
 
-    `regions` and `provinces` have the codes for OpenHolidays' own names; `districts` has the number
-    of districts of each canton.
+    `countries` are those that OpenHolidays covers. `regions` and `provinces` have the ISO 3166-2
+    codes for its own names. `districts` has the number of districts of each canton.
+    `minority_schools` are the groups that only a minority of children attends.
     """
 
     countries: frozenset[str]

@@ -1,9 +1,9 @@
 """PredictHQ: events around a point during the stay, ranked by importance.
 
 In PredictHQ's answers a location is [lng, lat]. Times are in UTC, and another field has the time
-zone; without a zone they are local to the event. Cancelled and deleted events are left out, and
-kinds that nobody attends (disasters, delays). Events not announced yet (`predicted`) are requested
-if the plan has them. `docs/decisions/events.md` has more on times.
+zone; without a zone they are local to the event. Cancelled and deleted events are left out,
+as are events that nobody attends (disasters, delays). Events not announced yet (`predicted`) are
+requested if the operator's plan includes them. `docs/decisions/events.md` has more on times.
 """
 
 from collections.abc import AsyncIterator
@@ -101,7 +101,7 @@ class PredictHQ(base.HttpEventProvider):
             yield base.Page(truncated=True)
 
     async def _first_page(self, query: Query, params: dict[str, str]) -> Body:
-        """Return the first page, with events not announced yet if the operator's plan has them."""
+        """Return the first page; if the plan refuses `predicted` events, `params` drops them."""
         refused_until = self._predicted_refused_until
         if refused_until is not None and self.clock() < refused_until:
             params["state"] = "active"
@@ -173,15 +173,15 @@ def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
 def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None, bool]:
     """Return start, end, and True if the event lasts whole days.
 
-    Some events run from local midnight to the last second of a day. If such an event has a time
-    zone, its hours are unknown: return only dates, and False. If it has none ("floating"), it lasts
-    whole days.
+    Return only dates if the event starts at local midnight and ends at the end of a day, or has no
+    end. Such an event lasts whole days if it has an end but no time zone ("floating"); otherwise
+    its hours are unknown. For any other event, return times.
     """
     named = row.get("timezone")
     if (local := fields.optional_zone(named)) is None and named:
         raise ValueError("the event's time zone is unknown")
-    start = _moment(row["start"], local, local_zone)
-    end = _moment(row["end"], local, local_zone) if row.get("end") else None
+    start = _parse_time(row["start"], local, local_zone)
+    end = _parse_time(row["end"], local, local_zone) if row.get("end") else None
     if end is not None and end <= start:
         end = None
     ends_at_midnight = end is None or end.time() >= time(23, 59) or end.time() == time.min
@@ -193,11 +193,11 @@ def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None
     return When(first), When(last) if floating or last > first else None, floating
 
 
-def _moment(text: str, zone: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
-    """Return the time of an ISO 8601 text, converted to `zone`; without an offset it is in UTC.
+def _parse_time(text: str, zone: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
+    """Return the time of an ISO 8601 text, converted to the event's time zone `zone`.
 
-    If `zone` is None, the text has the event's local time, and its offset means nothing. Return
-    this time in `local_zone`, without converting it.
+    A text without an offset is in UTC. If `zone` is None, the text has the event's local time, and
+    its offset means nothing. Return this time in `local_zone`, without converting it.
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:

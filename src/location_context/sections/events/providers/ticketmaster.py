@@ -183,7 +183,7 @@ class Ticketmaster(base.HttpEventProvider):
 
 
 def geohash(lat: float, lng: float, length: int = 9) -> str:
-    """Return the geohash of a point: its coordinates as text, with nine characters exact to 5 m."""
+    """Return the geohash of a point, a text of `length` characters; nine are exact to 5 m."""
     bounds = [[-180.0, 180.0], [-90.0, 90.0]]
     text, number = "", 0
     for bit in range(length * 5):

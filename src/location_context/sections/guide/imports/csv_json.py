@@ -165,7 +165,7 @@ def _known_fields(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    """Return a string, a number or a list of these (joined by commas) as text; "" for the rest."""
+    """Return strings and numbers as text, those of a list joined by commas; omit other values."""
     parts = value if isinstance(value, list) else [value]
     return ", ".join(
         str(one).strip()

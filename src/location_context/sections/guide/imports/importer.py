@@ -87,7 +87,10 @@ class Importer:
 async def import_sample(
     importer: Importer, name: str = "", radii: tuple[float, ...] = ()
 ) -> tuple[records.GuideVersion, ImportReport]:
-    """Store the built-in sample guide as a new version of the guide `name`, and make it active."""
+    """Store the built-in sample guide as a new version of the guide `name`, and make it active.
+
+    `radii` are the guide's search radii in km, one for each tier; if empty, settings apply.
+    """
     sample = msgspec.structs.replace(SAMPLE, radii=radii)
     return await importer.run(sample_data(), sample, name=name, strict=True)
 
@@ -98,7 +101,7 @@ def sample_data() -> bytes:
 
 
 def _check(report: ImportReport, *, strict: bool) -> None:
-    """Raise `ImportRejected` if over half of the rows are wrong; if `strict`, if any is."""
+    """Raise `ImportRejected` if more than half of the rows (if `strict`, any row) are wrong."""
     wrong = len(report.refused)
     if strict and wrong:
         raise ImportRejected(

@@ -3,7 +3,7 @@
 Rows are duplicates if they have the same page at the provider, or nearly the same name at the same
 street address or within 80 m. The same address alone is not enough: many houses have several
 restaurants. Names are nearly the same if they differ only in case, accents, signs, a leading or
-trailing "Restaurant", or in one letter among at least eight, but never in a digit. Only the first
+trailing "Restaurant", or (from eight letters on) in one typo, but never in a digit. Only the first
 100 rows at a street address, or in a cube of 80 m, are compared with later rows: a file with all
 rows at one point would otherwise have too many pairs.
 
@@ -38,9 +38,9 @@ _NEIGHBOURS = tuple(itertools.product((-1, 0, 1), repeat=3))
 class SpatialGrid:
     """A store of numbered points, to find those within 80 m of a position.
 
-    Space is divided into cubes as wide as that, so that only the 27 cubes around a point are
-    searched. Cells of latitude and longitude would narrow towards the poles. A cube ignores points
-    after its first `MAX_AT_ONE_PLACE`.
+    Space is divided into cubes with sides of 80 m, so that only a point's cube and its 26
+    neighbours are searched. (Cells of latitude and longitude would narrow towards the poles.) A
+    cube stores only its first `MAX_AT_ONE_PLACE` points.
     """
 
     def __init__(self) -> None:
@@ -72,9 +72,10 @@ def _cube(vector: Vector) -> tuple[int, ...]:
 
 
 def page_key(restaurant: Restaurant) -> str | None:
-    """Return a key for the restaurant's page at the provider; None without a page.
+    """Return a key for the restaurant's page at the provider; None without such a page.
 
-    The key is the address without scheme, `www.`, query and final slash.
+    The key is the page's address without scheme, `www.`, query and final slash. An address without
+    a path is a whole site, not a restaurant's page.
     """
     if not restaurant.url:
         return None
@@ -87,7 +88,7 @@ def page_key(restaurant: Restaurant) -> str | None:
 def fold(text: str) -> str:
     """Return a name's letters and digits only, in lower case and without accents.
 
-    Generic words such as "Restaurant" at begin and end are removed.
+    Generic words such as "Restaurant" at the beginning or end are removed.
     """
     decomposed = unicodedata.normalize("NFKD", text.replace("&", " and ")).casefold()
     letters = "".join(c for c in decomposed if not unicodedata.combining(c))
@@ -100,9 +101,9 @@ def fold(text: str) -> str:
 
 
 def nearly_same(one: str, other: str) -> bool:
-    """Return True if two names, prepared by `fold`, are equal.
+    """Return True if two names, prepared by `fold`, are equal or differ only by one typo.
 
-    Names of eight letters or more may differ by one typo, but not in digits.
+    Names shorter than eight letters must be equal. Digits must be equal in any case.
     """
     if one == other:
         return True

@@ -70,9 +70,9 @@ class RowValidator:
     def _place(
         self, row: Row, address: str, lat: float, lng: float
     ) -> tuple[str | None, str | None]:
-        """Return city and country code of a row.
+        """Return city and country code of a row, each None if unknown.
 
-        If the row has no country, return the one at its coordinates.
+        If neither the row's fields nor its address name a country, return the one at `lat`, `lng`.
 
         Raises:
             RowError: latitude and longitude are swapped.
@@ -98,7 +98,7 @@ def _name(row: Row) -> str:
 
 
 def _note(raw: str) -> str | None:
-    """Return the operator's note on one line, None when empty.
+    """Return the operator's note on one line, None if it is empty.
 
     Raises:
         RowError: the note is too long; shortening it could change its meaning.
@@ -109,7 +109,7 @@ def _note(raw: str) -> str | None:
 
 
 def _text(raw: str) -> str | None:
-    """Return text on one line, without invisible characters, at most 400 long; None when empty.
+    """Return the text on one line, without invisible characters and cut to 400; None if empty.
 
     Raises:
         RowError: the text contains control characters or is wrongly encoded.
@@ -258,7 +258,8 @@ def price_of(row: Row) -> tuple[str | None, int | None]:
 def price_level(text: str) -> int | None:
     """Return the price level of currency signs: 2 for "€€", 3 for the range "€€–€€€"; at most 4.
 
-    None for an amount in numbers: what counts as expensive differs by country and by year.
+    Return None for any other text, also for an amount in numbers, since what counts as expensive
+    differs by country and by year.
     """
     parts = ["".join(part.split()) for part in re.split(r"[-–—~/]|\bto\b", text)]
     is_repeated = (part and len(set(part)) == 1 for part in parts)
@@ -293,7 +294,8 @@ class Countries:
     def city_and_country(self, location: str, address: str) -> tuple[str | None, str | None]:
         """Return city and country code, each None if unknown.
 
-        `location` is "City, Country" or "City". If it names no country, the end of the address may.
+        `location` is "City, Country", "City" or empty. If it names no country, the country is read
+        from the end of `address`.
         """
         city, comma, last = location.rpartition(",")
         if comma and (code := self.code(last)):

@@ -118,13 +118,13 @@ class AccuracyStore(Protocol):
         ...
 
     async def load_forecasts(self, since: date) -> list[ForecastRow]:
-        """Return the forecasts issued on or after a date, sorted by provider, cell and date."""
+        """Return the forecasts issued on or after `since`, sorted by provider, cell and date."""
         ...
 
     async def cells(self) -> dict[str, CellExtent]:
-        """Return the first and last day and the number of the forecasts stored for each cell.
+        """Return the number of forecasts stored for each cell, by the cell's key.
 
-        The keys are the cells' keys.
+        Also return their first and last day of issue.
         """
         ...
 

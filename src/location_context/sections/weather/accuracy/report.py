@@ -202,7 +202,7 @@ FindDays = Callable[[str], ObservedDays | None]  # by the key of a forecast's ce
 def make_report(rows: Sequence[ForecastRow], find: FindDays) -> Report:
     """Return the accuracy report on stored forecasts, which must be sorted by provider.
 
-    `find` returns the observed days of a grid cell by the cell's key, or None.
+    `find` returns the observed days of a grid cell by the cell's key; None if none are stored.
     """
     providers = [
         _provider_score(provider, list(group), find)

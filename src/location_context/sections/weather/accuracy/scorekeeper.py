@@ -53,8 +53,8 @@ class Scorekeeper:
 
     Args:
         store: the store of forecasts.
-        archives: fetch and store the observed values.
-        clock: the time, UTC.
+        archives: the weather archives, which fetch and store the observed values.
+        clock: returns the current time in UTC.
     """
 
     def __init__(self, store: AccuracyStore, archives: Archives, clock: Clock) -> None:
@@ -76,7 +76,7 @@ class Scorekeeper:
         elevation: float | None,
         columns: GetColumns,
     ) -> None:
-        """Store a forecast in the background, if it is its provider's first of the day for a cell.
+        """Store a provider's first forecast of a day for a cell in the background; ignore others.
 
         Args:
             provider: the provider's title.
@@ -112,9 +112,10 @@ class Scorekeeper:
         return True
 
     async def _write(self) -> bool:
-        """Write the waiting forecasts to the store; return True if others were recorded meanwhile.
+        """Write the waiting forecasts to the store; return True if new ones arrived meanwhile.
 
-        If the write fails, these forecasts are lost.
+        Forecasts of cells for which the store has no room are dropped. If the write fails, the
+        forecasts are lost.
         """
         waiting, self._waiting = self._waiting, {}
         rows = []
@@ -180,8 +181,8 @@ class Scorekeeper:
     async def _prune(self) -> dict[str, CellExtent]:
         """Delete old forecasts, and all forecasts for surplus cells; return the cells that remain.
 
-        Fifty cells remain; several workers together may have stored more. Cells requested within
-        the last week are kept first, and among them those with the most forecasts.
+        Several workers together may have stored more than fifty cells; at most fifty remain. Cells
+        requested within the last week have priority, then cells with more forecasts.
         """
         now = self._clock()
         oldest = now.date() - timedelta(RETENTION_DAYS)

@@ -80,7 +80,7 @@ class Verification:
 
     @property
     def archive(self) -> ArchiveProvider | None:
-        """The first archive provider that the API key's plan includes; None if there is none."""
+        """The first archive provider that the plan of the operator's API key includes, or None."""
         usable = (one for one in self._archives if one.client.is_in_plan)
         return next(usable, None)
 
@@ -137,8 +137,8 @@ class Verification:
         """Return the days to fetch now: those with forecasts, but without an observed high or low.
 
         Days less than six days old are left out, since the archive does not have them yet. Days
-        more than 30 days before the cell's last fetch are left out too: the archive lacks them.
-        Return no days if any process fetched the cell within five days.
+        more than 30 days before the cell's last fetch are left out too, since that fetch would have
+        found them. Return no days if any process fetched the cell in the last five days.
         """
         now = self._clock()
         first = max(extent.first, now.date() - timedelta(RETENTION_DAYS))

@@ -269,7 +269,7 @@ class Build:
             report: called with the progress at the beginning and after each tile.
 
         Raises:
-            OperatorError: the connection to the scheduler was lost; finished tiles are kept.
+            OperatorError: the connection to the scheduler was lost; finished tiles remain.
         """
         todo = deque(tile for tile in self._cells if tile not in self.done)
         left = sum(len(self._cells[tile]) for tile in todo)

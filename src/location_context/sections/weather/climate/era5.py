@@ -302,7 +302,7 @@ class Era5(ClimateSource):
         return _gazetteer().point(self.grid.lat(row), self.grid.lng(column)).timezone
 
     def _known_everywhere(self) -> tuple[date, date]:
-        """Return the first and last date with at least 20 hours in every tile.
+        """Return the first and last date of which the data have 20 hours or more in every tile.
 
         All cells of a tile are assumed to be in the time zone of its centre.
         """
@@ -389,15 +389,15 @@ def _eastward(lngs: Floats) -> NDArray[np.int64]:
     return np.roll(order, -widest - 1) if is_region else order
 
 
-def _sliced(places: NDArray[np.int64]) -> slice | NDArray[np.int64]:
-    """Return these indices as a slice if they are consecutive, else unchanged.
+def _sliced(indices: NDArray[np.int64]) -> slice | NDArray[np.int64]:
+    """Return `indices` as a slice if they rise or fall in steps of one, else unchanged.
 
     With a slice, an array is read without a copy.
     """
-    steps = set(np.diff(places).tolist())
-    first, last = int(places[0]), int(places[-1])
+    steps = set(np.diff(indices).tolist())
+    first, last = int(indices[0]), int(indices[-1])
     if steps <= {1}:
         return slice(first, last + 1)
     if steps == {-1}:
         return slice(first, last - 1 if last else None, -1)
-    return places
+    return indices

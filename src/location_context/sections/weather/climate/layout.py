@@ -124,7 +124,7 @@ class Grid(msgspec.Struct, frozen=True):
     def around(self, point: Point) -> list[tuple[int, int]]:
         """Return the cell that contains a point, and the cells next to it, nearest centre first.
 
-        Each is a pair (row, column). The list is empty if the point lies outside the grid.
+        Each cell is a pair (row, column). The list is empty if the point lies outside the grid.
         """
         up = (point.lat - self.south) / self.lat_step
         along = (point.lng - self.west) % 360 / self.lng_step
@@ -257,7 +257,7 @@ class Rows:
 
 
 def scales_of(fields: Sequence[str]) -> tuple[Scale, ...]:
-    """Return the scales of a store's statistics, in order; its source has the fields `fields`."""
+    """Return the scale of each statistic, in order, for a source that has these `fields`."""
     tenths = (f"{name}_{level}" for name in records.TEMPERATURES[:2] for level in ("p10", "p90"))
     names = (*fields, *tenths, "precipitation_probability", "precipitation_sum_p90", "samples")
     return tuple(map(Scale.of, names))

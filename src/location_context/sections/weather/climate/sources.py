@@ -29,7 +29,8 @@ class ClimateSource(ABC):
         name: the name of the source's entry point.
         title: the owner of the data, as `basis.provider` in the answer shows it.
         model: the model's name, as the owner states it.
-        representativeness: the standard errors of highs and lows in K, as in `ArchiveProvider`.
+        representativeness: the standard errors in K if a cell's highs and lows stand for one spot
+            in the cell; None if unknown.
         grid: the grid of its cells' centres.
         fields: the fields of `ARCHIVE_FIELDS` that the source has.
         lacking: the variables, by the source's own names, that would be used but are missing.

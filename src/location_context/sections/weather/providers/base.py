@@ -54,7 +54,7 @@ class Native(NamedTuple):
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Return True if a decoded JSON value is a number between ±`MAX_NUMBER`, and no bool."""
+    """Return True if a decoded JSON value is a number, not a bool, between ±`MAX_NUMBER`."""
     return type(value) in (int, float) and abs(value) < MAX_NUMBER
 
 
@@ -130,7 +130,7 @@ def read_columns(
 
 @lru_cache(maxsize=64)
 def _scales(units: tuple[str, ...]) -> records.Floats:
-    """Return the factor and the offset that convert values in each of these units to our unit."""
+    """Return arrays of the factors and the offsets that convert these units to our units."""
     return np.array([UNITS[unit] for unit in units]).T[..., None]
 
 

@@ -152,8 +152,8 @@ class MetNorway(ForecastProvider):
     def _expires_at(self, headers: Mapping[str, str]) -> datetime:
         """Return the time until which a response must not be requested again.
 
-        It is the time in the `Expires` header, limited to 5 minutes to 2 hours from now; 5 minutes
-        from now if the header is missing or invalid.
+        It is the time in the `Expires` header, but at least 5 minutes and at most 2 hours from now.
+        If the header is missing or invalid, it is 5 minutes from now.
         """
         now = self._clock()
         try:
@@ -231,7 +231,8 @@ class _Day:
 def aggregate_to_days(steps: Sequence[Any], timezone: str, today: date) -> tuple[date, Columns]:
     """Aggregate forecast steps to local days; return the first date and daily values of each field.
 
-    The first date is the first that has enough data. Unknown values are NaN.
+    The first date is the earliest with data for enough hours: 18, or 6 if it is `today`. Unknown
+    values are NaN.
     """
     zone, days = ZoneInfo(timezone), defaultdict[date, _Day](_Day)
     moments = [datetime.fromisoformat(step["time"]).astimezone(UTC) for step in steps]
@@ -304,7 +305,8 @@ def _add_period(shares: Sequence[tuple[_Day, float]], data: Any, hours: float) -
 def _reduce(name: str, samples: Sequence[tuple[float, float]]) -> float:
     """Return the day's value of a field from its samples, which are pairs (value, hours).
 
-    By the field's name it is the mean weighted by hours, the lowest or the highest value.
+    If `name` ends in `_mean`, it is the mean weighted by hours; if in `_min`, the lowest value;
+    else the highest value.
     """
     if name.endswith("_mean"):
         hours = sum(weight for _, weight in samples)

@@ -1,4 +1,4 @@
-"""The archive provider `nasa_power`: NASA POWER's daily data of a point, without a key.
+"""The archive provider `nasa_power`: NASA POWER's daily data of a point; no key is needed.
 
 It comes after Open-Meteo's archive in the order of providers. The data are those of the reanalysis
 MERRA-2, in cells of half a degree. One request fetches ten whole years, and all their months are
@@ -143,10 +143,10 @@ def _version(body: Any) -> str | None:
 def code_without(columns: Mapping[str, Floats]) -> Floats:
     """Derive a weather code for each day from rain, cloud cover and mean temperature.
 
-    It is for sources without weather codes. A day with at least 10 mm has heavy rain, with 1 mm
-    rain, with 0.3 mm drizzle. With a mean temperature of at most 0 °C it has snow instead; with at
-    least 1 mm and at most 1.5 °C, sleet. A day with less than 0.3 mm is clear if cloud covers up to
-    25 %, partly cloudy up to 65 %, else cloudy.
+    It is for sources without weather codes. At least 10 mm a day are heavy rain, at least 1 mm
+    rain, at least 0.3 mm drizzle. If the mean temperature is at most 0 °C, all this is snow; from
+    there up to 1.5 °C, at least 1 mm are sleet. A day with less than 0.3 mm is clear if cloud
+    covers up to 25 %, partly cloudy up to 65 %, else cloudy.
     """
     rain, cloud, mean = (columns[name] for name in FOR_CODES)
     with np.errstate(invalid="ignore"):

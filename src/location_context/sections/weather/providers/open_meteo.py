@@ -106,7 +106,7 @@ class OpenMeteoClient:
             more: further query parameters, besides place, fields and time zone.
             parse: converts the JSON to the result.
             days: the number of days in each requested range, by which the provider charges.
-            public: see `ProviderClient.get`.
+            public: True for widget traffic; it is passed on to the client.
 
         Raises:
             ProviderError: the call failed or the answer is unusable.

@@ -179,7 +179,7 @@ class ArchiveRepository:
         return len(self._pending_months) + len(self._pending_elevations)
 
     async def retry_writes(self) -> None:
-        """Write what is still unwritten every ten seconds, until cancelled.
+        """Try every ten seconds to write unwritten data to the store, until cancelled.
 
         A write may succeed later, for example once a full disk has space again.
         """
@@ -188,6 +188,6 @@ class ArchiveRepository:
             await self.flush()
 
     async def flush(self) -> None:
-        """Write what waits to be stored now; a failure is only logged."""
+        """Write unwritten data to the store at once; a failure is only logged."""
         if self.pending or self._pending_touches or self._writes.active:
             await self._writes.flush()

@@ -221,10 +221,11 @@ class ArchiveQuery:
         return None if found is None else self.summarise(*found)
 
     async def years(self, deadline: Deadline | None) -> tuple[list[int], Floats] | None:
-        """Return the years to use, oldest first, and their daily values (`climatology.windows`).
+        """Return the years to use, oldest first, and their daily values around the stay's dates.
 
-        Missing months are fetched by `deadline`. If `deadline` is None, nothing is fetched, and the
-        result is None if fewer than eight years are complete.
+        The values are an array: ARCHIVE_FIELDS x years x days. Missing months are fetched by
+        `deadline`. If `deadline` is None, nothing is fetched, and the result is None if fewer than
+        eight years are complete.
         """
         years: list[int] = []
         parts: list[Floats] = []
@@ -253,8 +254,8 @@ class ArchiveQuery:
         """Load the stay's months of these years from memory or store, and fetch missing months.
 
         If the stay begins within the forecast horizon, the provider call also requests the months
-        that other stays within the horizon need. If `deadline` is None, nothing is fetched: return
-        True if no month of the stay is missing.
+        that other stays within the horizon need. If `deadline` is None, nothing is fetched, and
+        the result is False if a month of the stay is missing. Else the result is True.
         """
         wanted = [month for year in years for month in climatology.months_of(self.stay, year)]
         repository, source = self._archives.repository, self.provider.source
@@ -279,7 +280,7 @@ class ArchiveQuery:
     def summarise(self, years: Sequence[int], values: Floats) -> WeatherSeries:
         """Return the climatology computed from these years.
 
-        `values` are the daily values from `climatology.windows`.
+        `values` are the daily values of these years, as `years` returns them.
         """
         return WeatherSeries(
             kind="reanalysis",

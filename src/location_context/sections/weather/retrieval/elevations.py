@@ -81,7 +81,7 @@ class Elevations:
     async def fetch(self, point: Point, deadline: Deadline, *, public: bool) -> float | None:
         """Return the point's elevation in m (0.0 at sea), fetched if it is not stored.
 
-        None if the terrain model has no elevation there.
+        None if the terrain model has no elevation for the point.
 
         Raises:
             ProviderError: the server could not be called.
@@ -100,7 +100,7 @@ class Elevations:
         return entry.value if entry else await self._repository.load_elevation(spot)
 
     async def _load(self, spot: Spot, *, public: bool) -> float | None:
-        """Return a point's stored elevation in m; if there is none, fetch and store it."""
+        """Return a point's elevation in m; fetch and store it if not stored. None if unknown."""
         elevation = await self._repository.load_elevation(spot)
         if elevation is None:
             elevation = await self._fetch(spot, public=public)

@@ -286,10 +286,10 @@ class Sources:
     async def _elevation(
         self, query: Query, series: WeatherSeries, deadline: Deadline
     ) -> tuple[float | None, DegradedReason | None]:
-        """Return the point's elevation in m, and None as the reason.
+        """Return the point's elevation in m (None if unknown), and a reason why it is missing.
 
-        If the temperatures must be corrected to the elevation but it is unknown, return None and
-        the reason.
+        The reason is None unless temperatures must be corrected to the elevation, and fetching it
+        failed.
         """
         matters = series.grid is not None and series.grid.elevation is not None
         if not matters and series.kind != "forecast":

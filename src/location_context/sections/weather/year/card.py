@@ -1,8 +1,8 @@
 """The card of the section `year`: a chart with a column for each month.
 
 A column is a bar from the month's typical low to its typical high. All bars share one scale; their
-colours show the temperature. Below each bar is the number of wet days, or the amount of rain if
-only that is known. Comfortable months have a tinted background and a bold name.
+colours show the temperature. Below each bar, a small bar and a number show the wet days,
+or the rain if only that is known. Comfortable months have a tinted background and a bold name.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ def card(body: TypicalYear, fmt: Formatter) -> Card:
 
 @dataclass(frozen=True)
 class View:
-    """The data for the card's template; an answer without years has only monthly means."""
+    """The data for the card's template; if `body.years` is empty, it has only monthly means."""
 
     body: TypicalYear
     fmt: Formatter
@@ -78,7 +78,7 @@ class View:
         return zip(self.body.months, zip(letters, names, strict=True), strict=True)
 
     def rain(self, month: TypicalMonth) -> tuple[str, float]:
-        """Return a month's wet days as text, and the height of the bar in px.
+        """Return a month's wet days as text, and the height in px of the bar that shows them.
 
         If only monthly means are known, the amount of rain replaces the wet days.
         """

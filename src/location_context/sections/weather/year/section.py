@@ -75,7 +75,7 @@ class Year(section.Section[TypicalYear]):
         return cls(context, Archives(built, repository, context.clock, context.shared_cache()))
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
-        """Return the typical months at the point, or that no climate data is stored for it."""
+        """Return the typical months at the point; "not applicable" if no data is stored for it."""
         del deadline  # nothing is fetched
         point, now = query.point, self._clock()
         found = (
