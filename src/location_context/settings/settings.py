@@ -223,7 +223,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def logs_json(self) -> bool:
-        """True if the log is JSON: as the setting says; without it, if stderr is no terminal."""
+        """True if the log is JSON: as the setting says; without it, unless stderr is a terminal."""
         return self.log_format == "json" or not (self.log_format or sys.stderr.isatty())
 
     @property

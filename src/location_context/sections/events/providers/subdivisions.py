@@ -108,7 +108,7 @@ def cities_of(country: str) -> Mapping[str, City]:
 
 
 def observes_catholic_holidays(point: Point, regions: Iterable[str]) -> bool:
-    """Return True if a point in these German states observes their Catholic municipalities' holiday.
+    """Return True if the point observes a holiday of these German states' Catholic municipalities.
 
     In Saxony and Thuringia, only the areas of a table observe it (Corpus Christi). All of Bavaria
     observes it (Assumption Day), except the parts of Franconia in another table.
