@@ -173,7 +173,9 @@ def test_killed_copy_leaves_the_target_empty(source: Settings, target: str, call
 def test_copy_refuses_a_target_with_other_tables(source: Settings, target: str) -> None:
     with psycopg.connect(target) as there:
         there.execute("CREATE TABLE bookings (id integer)")
-    with pytest.raises(OperatorError, match="has tables of something else; nothing was copied"):
+    with pytest.raises(
+        OperatorError, match="has tables of another application; nothing was copied"
+    ):
         Transfer(source, Secret(target)).run(lambda _: None)
     assert tables(target) == ["bookings"]
 

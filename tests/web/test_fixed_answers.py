@@ -104,7 +104,7 @@ def test_test_forecast_ends_on_day_16_from_the_chosen_date(
     assert all(day["temperature_max"] is not None for day in answer.json()["days"])
 
 
-def test_forecast_has_ranges_of_its_values_and_the_climatology_of_its_dates(
+def test_forecast_has_ranges_and_the_climatology_of_its_dates(
     service: Installation,
 ) -> None:
     body = service.get("weather").json()

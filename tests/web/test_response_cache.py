@@ -237,7 +237,7 @@ def test_each_language_is_cached_separately(own: Client) -> None:
         assert "Accept-Language" not in answer.headers["vary"]
 
 
-def test_cached_response_still_depends_on_the_host_header_and_draining(own: Client) -> None:
+def test_host_header_and_draining_are_checked_before_a_cached_response_is_sent(own: Client) -> None:
     own.get(TIDES, STAY)
     assert own.get(TIDES, STAY, headers={"Host": "a b"}).status_code == 400
     own.served.app.draining = True

@@ -169,8 +169,9 @@ class Authenticator:
     async def _find_new(self, key_digest: bytes, client: str) -> ApiKey:
         """Read the store for a key that is not cached, as it may be new; return the key.
 
-        A client may try 20 uncached keys in a minute. After that, a read within the last 0.05 s
-        suffices, and an unknown key raises RateLimitExceeded instead of InvalidApiKey.
+        A client may try 20 uncached keys in a minute. After that, the store is not read again if
+        any client caused a read within the last 0.05 s, and an unknown key raises RateLimitExceeded
+        instead of InvalidApiKey.
         """
         subject = await self._pseudonymiser.pseudonym(client)
         tried = self._unknown_keys.consume_nowait(subject, UNKNOWN_KEYS)

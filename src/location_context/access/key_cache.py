@@ -90,7 +90,7 @@ class ApiKeyCache:
     async def find_new(self, digest: bytes, *, slowed: bool) -> ApiKey | None:
         """Return the key with this digest after a read of the store; None if it does not exist.
 
-        If `slowed`, a read within the last 0.05 s suffices.
+        If `slowed`, the store is not read again if it was read within the last 0.05 s.
 
         Raises:
             ServiceOverloaded: the store does not answer.

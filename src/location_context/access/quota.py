@@ -33,7 +33,7 @@ class Limit(Struct, frozen=True):
 
     @property
     def max_remaining(self) -> float:
-        """The longest time that a window can have left, in seconds, if the clock is right."""
+        """The most seconds that a window can have left; if it has more, the clock was set back."""
         return float(self.seconds + (CLOCK_SLACK_SECONDS if self.seconds == DAY else 0))
 
 

@@ -119,7 +119,9 @@ class Transfer:
         if revision is None and not inspect(there).get_table_names():
             schema.upgrade(there)
         elif revision != schema.head():
-            raise self._refusal(f"schema {revision}" if revision else "tables of something else")
+            raise self._refusal(
+                f"schema {revision}" if revision else "tables of another application"
+            )
         there.execute(text("SET LOCAL lock_timeout = '10s'"))
         there.execute(text(f"LOCK TABLE {', '.join(metadata.tables)} IN EXCLUSIVE MODE"))
         for table in metadata.sorted_tables:

@@ -139,7 +139,7 @@ METRICS = (
 
 
 def measured(service: Service, app: Application, *, ready: bool) -> Iterator[Sample]:
-    """Yield the values of this process that need no query to the database; `ready` is one."""
+    """Yield the metrics of this process that need no query to the database, `ready` among them."""
     yield "build_info", (__version__,), 1
     yield "workers", (), 1
     yield "workers_ready", (), float(ready)
@@ -312,7 +312,7 @@ class Meter:
         self.copy()
 
     def copy(self) -> None:
-        """Copy all values that need no query to the database."""
+        """Copy all metrics that need no query to the database."""
         ready = readiness(self._service, draining=self._app.draining).status == "ready"
         self._set(measured(self._service, self._app, ready=ready))
 

@@ -187,7 +187,7 @@ class Guide(section.Section[GuideBody]):
         return self._loaded or bool(self._guides)
 
     async def run(self) -> None:
-        """Check every two seconds for new active versions and load them, until cancelled."""
+        """Load each newly activated version of a guide within two seconds, until cancelled."""
         while True:
             await self._follow()
             await asyncio.sleep(section.FOLLOW_SECONDS)

@@ -121,9 +121,10 @@ class Title:
         return normalise.ngrams("".join(self.text.split()), 2)
 
     def is_alias(self, other: "Title") -> bool:
-        """Return True if one title repeats the other, in brackets or in Latin letters.
+        """Return True if one title contains the other as an alias.
 
-        An example is "Fête des Lumières (Festival of Lights)" beside "Festival of Lights".
+        An alias stands in brackets, or in Latin letters beside another script: "Fête des Lumières
+        (Festival of Lights)" beside "Festival of Lights".
         """
         if not self.aliases and not other.aliases:
             return False

@@ -131,8 +131,8 @@ def collapse_provinces(codes: Iterable[str]) -> tuple[str, ...]:
 def province_of(point: Point) -> str | None:
     """Return the ISO 3166-2 code of the province at the point.
 
-    Return None if no map has the point, or if the province on the map belongs to none of the
-    point's possible regions.
+    Return None if no map has the point, or if its region, as known from the gazetteer, has no such
+    province: a map is coarse near borders.
     """
     province_map = PROVINCE_MAPS.get(point.country or "")
     province = province_map.province_at(point) if province_map else None

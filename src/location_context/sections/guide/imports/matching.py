@@ -2,10 +2,10 @@
 
 Rows are duplicates if they have the same page at the provider, or nearly the same name at the same
 street address or within 80 m. The same address alone is not enough: many houses have several
-restaurants. Names are nearly the same if they differ only in case, accents, signs, a leading or
-trailing "Restaurant", or (from eight letters on) in one typo, but never in a digit. Only the first
-100 rows at a street address, or in a cube of 80 m, are compared with later rows: a file with all
-rows at one point would otherwise have too many pairs.
+restaurants. Names are nearly the same if they differ only in case, accents, punctuation, a leading
+or trailing "Restaurant", or (from eight letters on) in one typo, but never in a digit. Only the
+first 100 rows at a street address, or in a grid cell of 80 m, are compared with later rows: a file
+with all rows at one point would otherwise have too many pairs.
 
 A restaurant's id is a hash of data that seldom change: the dataset's own id, else the page at the
 provider, else name and city. If such data changed, the restaurant gets the id of a restaurant in

@@ -60,9 +60,9 @@ def build_tile(
 
 
 def _days(first: date, count: int, years: Sequence[int]) -> NDArray[np.int_]:
-    """Return the index of the daily value for each year and place (number of the date in a year).
+    """Return the index of the daily value for each date of each year, with 15 days on either side.
 
-    The result is years x (places + 30). The daily values are those of `count` days from `first` on.
+    The result is years x (dates + 30). The daily values are those of `count` days from `first` on.
     A date that is not among these days has the index `count`.
     """
     ordinals = np.stack(

@@ -311,7 +311,7 @@ class Prefetch:
         self._again_at: LRUCache[CellMonths, datetime] = LRUCache(MAX_REMEMBERED)
 
     def start(self, query: Query) -> "asyncio.Future[None] | None":
-        """Queue a fetch of the months for this stay and for all forecasts in its cell.
+        """Queue a fetch of the months that this stay and all forecasts in its cell need.
 
         Returns:
             A future that is done once the fetch has succeeded or failed; None if the queue, the
