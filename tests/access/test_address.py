@@ -86,7 +86,7 @@ async def test_client_pseudonym_lasts_until_midnight_and_depends_on_the_secret()
     clock = MovedClock()
     names = pseudonymiser(clock)
     today = await names.pseudonym("203.0.113.7")
-    assert "203" not in today
+    assert "203.0.113" not in today
     clock.advance(11 * 3600)
     assert await names.pseudonym("203.0.113.7") == today
     clock.advance(3600)
