@@ -86,7 +86,7 @@ class Application:
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Answer one request, or handle startup and shutdown of the server (ASGI lifespan)."""
         if scope["type"] == "http":
-            number = random.getrandbits(96)  # noqa: S311  an id for the log, not a secret
+            number = random.getrandbits(96)
             return self._answer(Exchange(scope, receive, f"req_{number:024x}"), send)
         if scope["type"] == "lifespan":
             return self._live(receive, send)
