@@ -6,7 +6,9 @@ into what it holds. Tests of signals and processes run the command `location-con
 
 import asyncio
 import contextlib
+import itertools
 import logging
+import os
 import random
 import socket
 import threading
@@ -78,10 +80,24 @@ def answers(port: int) -> bool:
     return True
 
 
+def _ports() -> Iterator[int]:
+    """Yield ports below those that the system gives to clients, each once a round.
+
+    Test processes that run side by side have disjoint ranges.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 8
+    own = range(10_000 + worker * 2_750, 12_750 + worker * 2_750)
+    first = random.SystemRandom().randrange(len(own))  # whatever Hypothesis seeds
+    return itertools.cycle([*own[first:], *own[:first]])
+
+
+_PORTS = _ports()
+
+
 def free_port() -> int:
-    """A port that nobody listens on, below those that the system gives to clients' ends."""
+    """Return a port that nobody listens on, and that this process has not returned before."""
     while True:
-        port = random.SystemRandom().randrange(10_000, 32_000)  # whatever Hypothesis seeds
+        port = next(_PORTS)
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
