@@ -101,13 +101,13 @@ def real(settings, clock, fakes, fault: FakeResponse | None) -> Iterator[Client]
 def test_answer_is_degraded_exactly_when_its_max_age_is_short(
     weather_settings, clock, fakes, situation, fault  # noqa: F811
 ):  # fmt: skip
+    # Calibration would be fetched behind the first answer, and shorten the page's age meanwhile.
+    weather_settings = msgspec.structs.replace(weather_settings, calibrate_forecast=False)
     is_spent = situation == "budgets are spent"
     if is_spent:  # of whoever has a second source, or is one of several
         names = ("open_meteo_budget", "ticketmaster_budget", "osrm_budget")
         weather_settings = msgspec.structs.replace(
-            weather_settings,
-            calibrate_forecast=False,  # nothing is fetched behind an answer
-            **dict.fromkeys(names, ("0.5/day",)),
+            weather_settings, **dict.fromkeys(names, ("0.5/day",))
         )
     with real(weather_settings, clock, fakes, fault) as client:
         document = client.get("/v1/openapi.json").json()
