@@ -87,7 +87,7 @@ def made(folder: Path) -> dict[str, Any]:
         for stay in QUARTERS:  # stores what is typical of the year, also of the forecast's dates
             client.get("/v1/pulse/weather", {**STAY, **stay})
     forget_budgets(folder / "whole")  # on a busy machine a second archive is called too
-    with full_app(folder / "whole") as client:
+    with full_app(folder / "whole", calibrate=True) as client:
         first, rest = section_answers()
         # the status shows what the first answers left, before others add to it
         for operation, name, path, params in (*first, *PUBLIC_ANSWERS, *rest, *PULSES):

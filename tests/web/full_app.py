@@ -57,8 +57,11 @@ async def load_sample_guide(
 
 
 @contextmanager
-def full_app(folder: Path, **more: Any) -> Iterator[Client]:
-    """The service on loopback, with `more` settings; the client holds a key."""
+def full_app(folder: Path, *, calibrate: bool = False, **more: Any) -> Iterator[Client]:
+    """The service on loopback, with `more` settings; the client holds a key.
+
+    With `calibrate`, a forecast changes once its calibration has been fetched in the background.
+    """
     clock = MovedClock()
     with ExitStack() as stack:
         weather = OpenMeteo(clock), MetNorwayStandIn(clock), NasaPowerStandIn(clock)
@@ -79,6 +82,7 @@ def full_app(folder: Path, **more: Any) -> Iterator[Client]:
             open_holidays_url="",
             ticketmaster_url=seller.url,
             ticketmaster_api_key=Secret(ticketmaster.KEY),
+            calibrate_forecast=calibrate,
             **more,
         )
         asyncio.run(load_sample_guide(settings, clock))

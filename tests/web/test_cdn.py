@@ -20,7 +20,7 @@ PATIENT = {"widget_deadline": 60, "json_deadline": 60}  # so that no page lacks 
 def whole(tmp_path_factory) -> Iterator[Client]:
     """The whole service."""
     folder = tmp_path_factory.mktemp("whole")
-    with full_app(folder, calibrate_forecast=False, **PATIENT) as client:
+    with full_app(folder, **PATIENT) as client:
         yield client
 
 
