@@ -5,7 +5,7 @@ new result is read in the background. After that, callers wait for the new resul
 fails, the old result is returned for up to an hour, marked `stale`. No expired result is used after
 midnight at the point, since an answer depends on the date.
 
-At most one read per key is under way at a time, and the read continues if its callers give up.
+At most one read per cache key is under way at a time. It continues if its callers give up.
 Requests of the widget and requests with an API key are read separately: their deadlines differ.
 """
 
@@ -116,8 +116,8 @@ class CachedSection:
     def last_read_failed(self) -> bool:
         """True for a minute after a read that failed, unless a later read succeeds.
 
-        Without the minute's limit it could remain True for long, since the response cache may
-        answer all later requests, so that no read follows.
+        It becomes False after the minute because a later read may never come: the response cache
+        may answer all later requests.
         """
         return self._failed_at is not None and self._clock() < self._failed_at + FAILURE_TTL
 

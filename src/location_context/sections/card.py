@@ -1,8 +1,8 @@
 """Card: a section's part of the widget before it is drawn.
 
-A card has facts for the top of the page, and moments (things that happen on a day) for its list of
-days. The page joins them with those of other sections. Only the weather's card has a `Timeline`:
-rows of days, to which the page adds the moments of all cards. The page can also show a card as a
+A card has facts, which the page shows at its top, and moments (things that happen on a day), which
+the page shows in its list of days. The page joins the facts and moments of all cards. Only the
+weather's card has a `Timeline`: the rows of the list of days. The page can also show a card as a
 block of its own, drawn by the section's template or by the widget's plain template. The compact
 page and the static card show the same facts and days, and each section's `Brief`: two sentences or
 a few lines.
@@ -40,7 +40,9 @@ class CardContext:
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """A fact that guests look for first. The page shows the four with the highest weights.
+    """A value that guests look for first, such as the temperatures or the nearest restaurant.
+
+    The page shows the four facts with the highest weights.
 
     Attributes:
         value: a few words or a number, such as `13–16°`.
@@ -61,16 +63,18 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """Something that happens on a day. The day's row has room for two; a list shows the others.
+    """Something that happens on a day or lasts the whole stay, such as a concert.
+
+    A day's row on the page shows at most two moments. Other moments are in a list below the rows.
 
     Attributes:
-        day: the local date; None: the whole stay. A night has the date of its evening.
+        day: the local date (for a night, that of its evening); None if it lasts the whole stay.
         title, text: its name, and details in a muted colour, such as `20:00 · Kursaal`.
         icon: one of the widget's icons (`widget/icons`).
         url: a page about it, http or https; empty for none.
         id: the moment's identifier, sent to the embedding page when a guest follows the link.
-        kind: dangers, holidays and the sky come first, events of several days (`lasting`) last.
-        weight: the order within a kind.
+        kind: the kinds are shown in the order below; `lasting` is an event of several days.
+        weight: the order within a kind; the highest comes first.
     """
 
     day: date | None
@@ -85,7 +89,7 @@ class Moment:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """Something with a date, for the guest's calendar and for search engines.
+    """An event or sight with its date, for the guest's calendar and for search engines.
 
     Attributes:
         id: the entry's identifier in its section, the same in every language and for every stay.
@@ -116,8 +120,8 @@ class Row:
 
     Attributes:
         spoken: the whole row as a sentence, for screen readers.
-        span: where four temperatures are on the drawn scale, from 0 to 100: the low, the tenth
-            percentile of the high, the high, the ninetieth percentile of the high; None if unknown.
+        span: the positions of four temperatures on the drawn scale, from 0 to 100: the low, the
+            10th percentile of the high, the high, the 90th percentile of the high; None if unknown.
         rain, amount: the chance of rain in words, and the amount.
         wet: how the text on rain is shown: 0 is plain, 1 in colour, 2 in bold.
         typical: True if the row shows typical values and other rows show a forecast.
@@ -198,7 +202,7 @@ class Brief:
         heading: a word or two, for screen readers.
         lead: one sentence for the guest.
         remark: a sentence below `lead`, in a muted colour.
-        drawing: SVG shapes in a view box of 32 by 32 around its centre, beside the sentences.
+        drawing: SVG shapes to show beside the sentences, in the view box `-16 -16 32 32`.
         items: the named things, in the order in which they are shown.
     """
 
@@ -259,7 +263,7 @@ class PlainCard:
 
 
 def facts(body: contract.Applicable) -> list[tuple[str, str]]:
-    """Return (label, value) of the text and number fields that a body adds to `Applicable`.
+    """Return (label, value) of each text or number field that a body adds to `Applicable`.
 
     Unknown values are left out.
     """

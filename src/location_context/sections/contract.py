@@ -50,7 +50,7 @@ NOT_APPLICABLE: Mapping[NotApplicableReason, str] = {
     "no_restaurants_in_range": "Guide: no restaurant lies inside the radius of its tier.",
     "no_guide_loaded": "Guide: the operator has loaded no restaurant guide.",
     "no_events": "Events: no known events during the stay; `coverage` lists the sources used.",
-    "no_climate_data": "Year: no climate store, stored months or fallback grid has the point.",
+    "no_climate_data": "Year: climate store, stored months and fallback grid lack the point.",
 }
 DEGRADED: Mapping[DegradedReason, str] = {  # if several apply, the first is reported
     "forecast_unavailable": "A forecast was expected; climatology or a monthly mean is used.",
@@ -72,9 +72,10 @@ def foremost(reasons: Iterable[DegradedReason | None]) -> DegradedReason | None:
 
 
 def lasts(reason: DegradedReason | None, *, stale: bool = False) -> bool:
-    """Return True if another read within a minute would not improve an answer with this reason.
+    """Return True if an answer with this `degraded_reason` may be cached for over a minute.
 
-    This is so if there is no reason, or if it is `budget_spent` and the answer is not `stale`.
+    This is so if the reason is None, since nothing is missing. It is also so for `budget_spent`,
+    unless the answer is `stale`: a new read would find the budget still spent.
     """
     return reason is None or (reason == "budget_spent" and not stale)
 
@@ -103,10 +104,10 @@ class Query:
     Attributes:
         guide: the name of a restaurant guide; empty for the guide without a name.
         public: True for widget traffic, which may spend at most half of a provider's budget.
-        reads: how each `CachedSection` obtained its result, for log and metrics. Results from its
-            cache are `fresh`, `stale`, or `revalidating` if a new result is being read. `joined`:
-            from a read that was already under way. `miss`: from a new read. `failed`: there was no
-            result.
+        reads: how each `CachedSection` obtained its result, for log and metrics. `fresh`: from its
+            cache. `revalidating`: from its cache, while a new result is read. `stale`: from its
+            cache, since a new read failed. `joined`: from a read that was already under way.
+            `miss`: from a new read. `failed`: there was no result.
     """
 
     point: Point
@@ -119,18 +120,18 @@ class Query:
 
     @property
     def dates(self) -> Stay:
-        """The stay, for sections that are `dated`: their queries always have one."""
+        """The stay. Only sections that are `dated` may use it: their queries always have a stay."""
         assert self.stay is not None
         return self.stay
 
     @property
     def read_as(self) -> ReadKind | None:
-        """The worst of `reads`, which is the last in `ReadKind`; None if nothing was read."""
+        """The worst kind in `reads` (a later kind in `ReadKind` is worse); None without reads."""
         return max(self.reads, key=get_args(ReadKind).index, default=None)
 
 
 class PointBody(msgspec.Struct, frozen=True, kw_only=True):
-    """The point, as the section used it."""
+    """The point that the answer is for: coordinates, time zone, country, region and place."""
 
     lat: Annotated[Latitude, Meta(description="Latitude in decimal degrees, four decimals.")]
     lng: Annotated[Longitude, Meta(description="Longitude in decimal degrees, four decimals.")]
@@ -138,7 +139,7 @@ class PointBody(msgspec.Struct, frozen=True, kw_only=True):
         Text, Meta(description="IANA time zone; at sea the nautical zone, such as Etc/GMT+3.")
     ]
     country: Annotated[Country | None, Meta(description="ISO 3166-1 alpha-2, null at sea.")]
-    region: Annotated[str | None, Meta(description="ISO 3166-2; null if uncertain.")]
+    region: Annotated[str | None, Meta(description="ISO 3166-2 code; null if uncertain.")]
     place: Annotated[
         str | None,
         Meta(
@@ -151,7 +152,7 @@ class PointBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def point_body(point: Point) -> PointBody:
-    """Return the point as answers show it."""
+    """Return the point as the Struct that answers contain."""
     return msgspec.convert(point, PointBody, from_attributes=True)
 
 
@@ -240,7 +241,7 @@ _PLACES = Attribution(
 
 
 def point_notices(point: Point) -> list[Attribution]:
-    """Return the notices for a point's time zone and, if it has them, for its region and place."""
+    """Return the licence notices for a point's time zone and, if known, its region and place."""
     return [_ZONES, _PLACES] if point.region or point.possible_regions or point.place else [_ZONES]
 
 
@@ -249,7 +250,7 @@ class UnitsBody(msgspec.Struct, frozen=True, kw_only=True):
 
     temperature: Annotated[Literal["°C", "°F"], Meta(description="Temperatures.")]
     precipitation: Annotated[
-        Literal["mm", "inch"], Meta(description="Rain, and snow as its water.")
+        Literal["mm", "inch"], Meta(description="Rain, and snow as melted water.")
     ]
     snowfall: Annotated[Literal["cm", "inch"], Meta(description="Fresh snow.")]
     wind_speed: Annotated[Literal["km/h", "mph"], Meta(description="Wind and gusts.")]
@@ -266,7 +267,7 @@ class UnitsBody(msgspec.Struct, frozen=True, kw_only=True):
 class NotApplicable(
     msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="not_applicable"
 ):
-    """The section has no data for this point and stay."""
+    """The answer of a section that has no data for this point and stay."""
 
     applicable: Annotated[
         Literal[False], Meta(description="Always false: leave the section out.")
@@ -281,16 +282,16 @@ class NotApplicable(
 class Applicable(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     """The fields of every answer that has data; each section adds its own after them.
 
-    `type` in the JSON is the Struct's tag, for which a section uses its own name.
+    In the JSON, `type` is the Struct's tag: the name of the section.
     """
 
     applicable: Annotated[
         Literal[True],
         Meta(description="Always true: the section has data for this point and stay."),
     ] = True
-    point: Annotated[PointBody, Meta(description="The point, as the section used it.")]
+    point: Annotated[PointBody, Meta(description="The point that the answer is for.")]
     units: Annotated[UnitsBody, Meta(description="The unit of every kind of number in the answer.")]
-    as_of: Annotated[Moment | None, Meta(description="When the data was true, UTC.")]
+    as_of: Annotated[Moment | None, Meta(description="When the data was current, UTC.")]
     stale: Annotated[
         bool,
         Meta(
@@ -320,13 +321,14 @@ class Applicable(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
 @dataclass(frozen=True)
 class SectionResult:
-    """A section's answer, the time for which it is valid, and why data is missing in it.
+    """A section's answer, the time until which it is valid, and why data is missing in it.
 
     Attributes:
         body: the answer.
-        fresh_until: the end of its validity; at most local midnight if it depends on today's date.
-        lacks: the reason why a `NotApplicable` body lacks a provider's data; such a body has no
-            `degraded_reason`.
+        fresh_until: the time until which the answer is valid. If the answer depends on today's
+            date, this is local midnight at the latest.
+        lacks: why a provider's data is missing. It is used only for a `NotApplicable` body, since
+            an `Applicable` body states this reason in its `degraded_reason`.
         awaits: a background fetch that will improve the answer. Caches reuse the answer until that
             fetch completes, then drop it.
         shared_until: the time until which a CDN may cache the answer, if later than `fresh_until`.
@@ -345,7 +347,7 @@ class SectionResult:
 
     @property
     def complete(self) -> bool:
-        """True if nothing is missing; an incomplete result is soon read again."""
+        """True if no data is missing. An incomplete result is soon replaced by a new read."""
         return self.reason is None
 
     @property
@@ -364,7 +366,7 @@ class SectionResult:
 
     @property
     def superseded(self) -> bool:
-        """True if the fetch that the result awaited has completed or failed."""
+        """True if the fetch `awaits` has completed or failed; caches then drop the result."""
         return self.awaits is not None and self.awaits.done()
 
     @cached_property
@@ -380,10 +382,10 @@ class DatedApplicable(Applicable, frozen=True, kw_only=True):
 
 
 class BudgetState(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider's budget in a window, and how much all processes have used of it."""
+    """A provider's call budget in a time window, and how much of it all processes have used."""
 
     window: Annotated[Text, Meta(description="`minute`, `hour`, `day` or `month` (31 days).")]
-    limit: Annotated[Quantity, Meta(description="Units in any window of this length.")]
+    limit: Annotated[Quantity, Meta(description="Units allowed in any window of this length.")]
     used: Annotated[Quantity, Meta(description="Units spent in the window that ends now.")]
     free_at: Annotated[
         Moment | None,
@@ -394,11 +396,11 @@ class BudgetState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider as `/v1/status` shows it."""
+    """The state of a provider, as `/v1/status` shows it."""
 
     name: Annotated[Text, Meta(description="The provider's name.")]
     status: Annotated[ProviderStatus, Meta(description="The provider's present state.")]
-    last_success_at: Annotated[Moment | None, Meta(description="Its last usable answer, UTC.")]
+    last_success_at: Annotated[Moment | None, Meta(description="When it last succeeded, UTC.")]
     last_error_code: Annotated[
         str | None, Meta(description="The kind of the newest failure since the last success.")
     ]
@@ -427,5 +429,5 @@ class DatasetState(msgspec.Struct, frozen=True, kw_only=True):
     rows: Annotated[int, Meta(ge=0, description="Number of its rows.")]
     imported_at: Annotated[Moment | None, Meta(description="When it was imported, UTC.")]
     named: Annotated[
-        int, Meta(ge=0, description="Number of further datasets of this kind that have a name.")
+        int, Meta(ge=0, description="Number of further datasets, each with a name of its own.")
     ] = 0

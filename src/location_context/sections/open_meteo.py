@@ -1,9 +1,9 @@
 """Open-Meteo's hosts and their limits, which all sections that call Open-Meteo share.
 
-The free hosts run one request of a client address at a time, and queue four more. A sixth gets a
-429 until one of the five ends. The free hosts also limit the units (what a request costs, by its
-variables and days) of each minute, hour and day. Customers have no such limits, and 256 of their
-requests are queued. Source: the code of Open-Meteo's server.
+The free hosts run one request of each IP address at a time, and queue four more. They answer a
+sixth request with status 429 until one of the five ends. The free hosts also limit the units (the
+cost of a request, by its variables and days) of each minute, hour and day. Customers have no such
+limits, and 256 of their requests are queued. Source: the code of Open-Meteo's server.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ _ANOTHER_DAY = 86400.0  # seconds
 def open_meteo_client(
     name: str, url: str, context: SectionContext, limits: ClientLimits
 ) -> ProviderClient:
-    """Return a client for one address of Open-Meteo; an empty `url` leaves it unconfigured."""
+    """Return a client for one URL of Open-Meteo; an empty `url` leaves the client unconfigured."""
     return ProviderClient(
         name,
         url,
@@ -46,14 +46,14 @@ def open_meteo_client(
 def open_meteo_headers(settings: Settings) -> dict[str, str]:
     """Return the header with the customer's API key; an empty mapping without a key.
 
-    The key is never put into an address, since proxies and logs store addresses.
+    The key is never put into a URL, since proxies and logs store URLs.
     """
     key = settings.open_meteo_api_key
     return {"X-Api-Key": key.reveal()} if key else {}
 
 
 def open_meteo_host(hosts: Hosts, settings: Settings) -> Host:
-    """Return the host that all Open-Meteo addresses share: forecast, archive, elevation."""
+    """Return the `Host` whose limits all URLs of Open-Meteo share: forecast, archive, elevation."""
     return hosts.get(
         "open_meteo",
         settings.limits("open_meteo"),

@@ -23,9 +23,9 @@ _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LANG", "LD_LIBRARY_PATH")
 
 
 class Sandbox:
-    """One run of a module as a process without our secrets; it reads `data` from standard input.
+    """A run of one of our modules in a separate process, which cannot read our secrets.
 
-    `lines` blocks, so iterate over it in a thread.
+    The process reads `data` from its standard input. `lines` blocks, so iterate in a thread.
 
     Attributes:
         module: the name of the module that is run.

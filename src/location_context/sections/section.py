@@ -2,7 +2,7 @@
 
 A section describes itself. Its endpoint, API keys and quotas, cache, API reference (OpenAPI),
 status, widget card, footer and entry in the builder are derived from this description, as is its
-output in the commands `doctor` and `read`. No other list names the section.
+output in the commands `doctor` and `read`. No other file has to list the section.
 A package registers its sections in the entry-point group `location_context.sections`; those of
 this package are registered the same way.
 """
@@ -45,7 +45,7 @@ UNKNOWN = "–"  # stands for null in the tables of `location-context read`
 
 @dataclass(frozen=True)
 class SectionContext:
-    """The parts that a section may be built from; `Section.build` takes what it needs.
+    """The objects that a section may be built from; `Section.build` takes those that it needs.
 
     Attributes:
         settings: the configuration of this process.
@@ -53,11 +53,11 @@ class SectionContext:
         client: the HTTP client that all providers share.
         stores: the database's stores by name: `climate`, `guide`, `events`, `accuracy`, and
             `answers` (answers of providers that the processes of one installation share).
-        hosts: the providers' hosts, whose limits all their clients share.
+        hosts: the providers' hosts; all clients of a host share its limits.
         unwritten: functions that return how many rows are not yet written to the database. Each
-            part that delays its writes adds one function.
+            component that delays its writes adds one function.
         environ: the environment variables, where other packages' settings are read.
-        shared: the store that running processes share, over machines too; None without Redis.
+        shared: the store (Redis) that processes of all machines share; None without Redis.
     """
 
     settings: Settings
@@ -80,8 +80,8 @@ class SectionContext:
     def host(self, name: str, limits: Mapping[float, float] | None = None) -> Host:
         """Return the host with this name, limited by the setting `<name>_budget` if there is one.
 
-        `limits` applies if there is no such setting: the units allowed in a window, by its length
-        in seconds.
+        If there is no such setting, `limits` applies: the units allowed in each time window, by the
+        window's length in seconds.
         """
         settings = self.settings
         has_setting = f"{name}_budget" in settings.__struct_fields__  # an empty one: no limit
@@ -119,12 +119,12 @@ class DocsPage:
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetInfo:
-    """The words for a section's dataset in status and `doctor`.
+    """The texts about a section's imported dataset for `/v1/status` and `doctor`.
 
     Attributes:
-        name: its key in `datasets` of `/v1/status`.
-        description: its content, for the API reference.
-        hint: the advice of `doctor` while it is empty.
+        name: the dataset's key in `datasets` of `/v1/status`.
+        description: the dataset's content, for the API reference.
+        hint: the advice that `doctor` prints while the dataset is empty.
         required: True if an empty dataset is a warning to the operator.
     """
 
@@ -136,7 +136,7 @@ class DatasetInfo:
 
 @dataclass(frozen=True, kw_only=True)
 class TextTable:
-    """A table as `location-context read` prints it."""
+    """A table of texts that `location-context read` prints."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -149,7 +149,7 @@ class Section(ABC, Generic[Body]):
         name: the last part of its path, `/v1/pulse/<name>`, and the name of its entry point.
         dated: True if it takes `start` and `end`; then `query.stay` is never None.
         parameters: names of further parameters it takes, each a field of `Query`.
-        choices: the values that each such parameter accepts now, if they depend on the data.
+        choices: the values that each of `parameters` accepts now, if they depend on the data.
         response: the Struct of its answers, tagged with `name` (`type` in the JSON).
         not_applicable_type: the Struct of an answer without data.
         order: its place on the page and in lists; the lowest comes first.
@@ -157,7 +157,7 @@ class Section(ABC, Generic[Body]):
         description: notes for developers on its answers, for the API reference.
         samples: the examples of the API reference: the query parameters of each, by the example's
             name. The answers are stored in `sample.json` beside the section's module.
-        dataset_info: the words for its imported dataset; None if it has no dataset.
+        dataset_info: the texts about its imported dataset; None if it has no dataset.
         answers_past: True if it has an answer for a stay that is over.
         shown_by_default: False if the widget shows it only when its parameter `sections` names it.
         splits_at_horizon: True if the widget reads it twice for a stay that extends beyond the
@@ -213,7 +213,7 @@ class Section(ABC, Generic[Body]):
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
-        """Build the section for this process, from the parts in `context` that it needs.
+        """Build the section for this process, from the objects in `context` that it needs.
 
         By default the constructor is called without arguments.
         """
@@ -232,8 +232,8 @@ class Section(ABC, Generic[Body]):
         """Answer a query.
 
         The words of the body are in `query.language`, its numbers in `query.units`. The method must
-        return 0.3 s before `deadline`. If a provider is late, use the best available data, and set
-        `degraded_reason`.
+        return at least 0.3 s before `deadline`. If a provider is late, use the best available data,
+        and set `degraded_reason`.
 
         Raises:
             UpstreamUnavailable: no data are available.
@@ -291,11 +291,11 @@ class Section(ABC, Generic[Body]):
         """Call every configured provider once, for `doctor`; `providers` shows the outcome."""
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Register a function to call when the dataset has changed, such as to clear a cache."""
+        """Register a function to call when the dataset has changed; it may clear a cache."""
         self._listeners = (*self._listeners, listener)
 
     def announce_change(self) -> None:
-        """Call the registered callbacks after the dataset changed."""
+        """Call the functions that `on_change` registered, after the dataset changed."""
         for listener in self._listeners:
             listener()
 
@@ -308,11 +308,11 @@ class Section(ABC, Generic[Body]):
         return self.name.replace("_", " ")
 
     def summary(self, language: Language) -> str:
-        """Return what the section shows, in two or three words, for the builder's list."""
+        """Return what the section shows, in two or three words, for the widget's builder at `/`."""
         return self.label(language)
 
     def card(self, body: Body, context: CardContext) -> Card | None:
-        """Return the section's card in the widget, or None; by default a card of plain facts."""
+        """Return the section's card in the widget, by default of plain facts; None for no card."""
         heading = context.fmt.capitalise(self.label(context.fmt.language))
         return PlainCard(heading=heading, facts=facts(body)).card()
 
@@ -334,7 +334,7 @@ class Section(ABC, Generic[Body]):
         return body.as_of
 
     def page_data(self, bodies: Sequence[Body]) -> Mapping[str, str]:
-        """Return `data-` attributes on the answers; the widget's page sends them to the builder."""
+        """Return `data-` attributes that the widget's page sends to the builder at `/`."""
         del bodies
         return {}
 

@@ -81,7 +81,7 @@ class Measure:
         return _rounded(degrees, 1.0, 0.0, 1)
 
     def bearing(self, degrees: float | None) -> float | None:
-        """Return an angle below 360; a value that rounds to 360 becomes 0 (north)."""
+        """Return a bearing from 0 to 359.9; a value that rounds to 360 becomes 0 (north)."""
         rounded = self.angle(degrees)
         return rounded if rounded is None else rounded % 360
 

@@ -114,7 +114,7 @@ def check_provider(
         respond: returns a correct answer of the provider's server to a request.
         settings: values by name, in which `{url}` stands for the server's address. The default
             is `<name>_url = {url}`.
-        clock: the current time, if the answers are about fixed dates.
+        clock: returns the current time; set it if the answers of `respond` have fixed dates.
 
     Raises:
         ConformanceError: the provider does not conform.
@@ -281,7 +281,10 @@ async def _check_section(section: type[Section[Any]], trial: _Trial, *, calls: b
 
 
 async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResult | None:
-    """Read the section under the fault `name`; return its result or None, and note problems."""
+    """Read the section while its server has the fault `name` ("a good answer" for no fault).
+
+    Return the result, or None if there is none. Problems are added to `trial`.
+    """
     query = trial.query(dated=cached.dated)
     good = name == "a good answer"
     began = time.monotonic()
@@ -323,7 +326,7 @@ def _check_label(section: Section[Any], language: Language, trial: _Trial) -> No
 
 
 def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None:
-    """Check a section's label, summary and card of `body` in every language, and its text."""
+    """Check a section's label, summary and card in every language, and its text, for `body`."""
     languages, renderer, place = Languages.load(), Renderer(), _place(type(section))
     for language in map(languages.choose, languages.tags):
         fmt = Formatter(language)
@@ -354,8 +357,8 @@ def write_sample(
 ) -> Path:
     """Write the section's answers to its `samples` into `sample.json` beside its module.
 
-    The arguments are those of `check_section`, which rejects a missing or outdated file. Return the
-    path of the file.
+    The arguments are those of `check_section`, which fails if a sample is missing in the file or
+    does not match the section's Struct. Return the path of the file.
     """
     trial = _section_trial(section, respond, settings, clock)
     file = Path(inspect.getfile(section)).with_name("sample.json")

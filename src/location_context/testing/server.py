@@ -37,7 +37,7 @@ class FakeRequest:
 
 @dataclass(frozen=True)
 class FakeResponse:
-    """A response to send. A body that is not bytes is sent as JSON; `fault` spoils the sending."""
+    """A response to send, as JSON if `body` is not bytes; `fault` names a fault in sending it."""
 
     body: object = b""
     status: int = 200
