@@ -1,4 +1,4 @@
-"""The widget's restaurants card: the nearest six, spread over the tiers; the rest after a click."""
+"""The widget's card of restaurants: six at once, the nearest of each tier; more after a click."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -98,7 +98,7 @@ def card(body: GuideBody, fmt: Formatter) -> Card:
 def _fact(body: GuideBody, fmt: Formatter) -> Fact:
     """Return the travel time to the nearest starred restaurant within a 30 min walk.
 
-    Without one, return the travel time to the nearest restaurant of any tier.
+    Without such a restaurant, return the travel time to the nearest one of any tier.
     """
     near = min(body.restaurants, key=lambda one: one.distance)
     starred = [one for one in body.restaurants if one.stars and one.travel.kind == "walk"]

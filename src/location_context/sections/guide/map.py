@@ -1,10 +1,10 @@
 """The map of the restaurants card: the point in the middle, restaurants and rings around it.
 
 North is up and bearings are true. Distances are not to scale, so that near restaurants stay apart
-when others are far. Each ring stands for a travel time: the distance that a guest covers in it on
+when others are far. Each ring stands for a travel time: it is where a guest gets in this time on
 foot or by car (`travel.reach`). Between two rings the scale is linear. A unit of the drawing is a
-pixel at the usual text size. Restaurants that the list shows at once have marks with their numbers,
-moved aside where marks would overlap; the others are dots.
+pixel at the usual text size. Restaurants that the list shows at once have marks with their numbers.
+A mark is moved aside where it would cover another. The other restaurants are dots.
 """
 
 import cmath
@@ -114,7 +114,7 @@ class Scale:
 
 @dataclass
 class Taken:
-    """The boxes (left, right, top, bottom) of the drawing that marks and labels already cover."""
+    """The rectangles (left, right, top, bottom) in the drawing that marks and labels cover."""
 
     boxes: list[tuple[float, float, float, float]] = field(default_factory=list)
 
@@ -122,9 +122,9 @@ class Taken:
         self.boxes.append((x - half, x + half, y - half_height, y + half_height))
 
     def freest(self, places: Iterable[tuple[float, float]], half: float) -> tuple[int, int]:
-        """Return the position of `places` at which a label overlaps the boxes least.
+        """Return the position among `places` at which a label overlaps the rectangles least.
 
-        The label's box is added to the boxes. `half` is half the label's width.
+        The label's own rectangle is then added to them. `half` is half the label's width.
         """
         best, least = (0, 0), math.inf
         for x, y in places:

@@ -1,4 +1,4 @@
-"""Presenter: builds the answer's body of restaurants, in the requested language and units."""
+"""Presenter: builds the guide's answer, in the requested language and units."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time
@@ -55,7 +55,7 @@ def tier_texts(language: Language, own: Mapping[Tier, TierTexts]) -> dict[Tier, 
 
 
 class Presenter:
-    """A builder of the body of one answer, from the restaurants found for a query."""
+    """A builder of the guide's answer to one query, from the restaurants found for it."""
 
     def __init__(
         self, query: contract.Query, version: GuideVersion, radii: Sequence[float]
@@ -77,7 +77,7 @@ class Presenter:
         Args:
             found: the result of each tier, highest tier first.
             ways: the travel to each restaurant in the lists `inside` of `found`, in the same order.
-            degraded: why drives are estimated although OSRM is configured; None if they are not.
+            degraded: if OSRM failed, so that drives are estimated, the reason; otherwise None.
         """
         point = self._query.point
         inside = [one for tier in found for one in tier.inside]
@@ -154,7 +154,7 @@ class Presenter:
 
 
 def to_text(body: response.GuideBody) -> Iterator[str | TextTable]:
-    """Yield what `location-context read` prints: a table of restaurants, and their number."""
+    """Yield what `location-context read` prints: a table of restaurants, and a count of them."""
     rows = []
     for one in body.restaurants:
         about = "about " if one.travel.estimated else ""

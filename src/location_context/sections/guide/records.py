@@ -41,16 +41,20 @@ class Restaurant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TierTexts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An operator's own texts for a tier, by language tag; the tag "" is for other languages."""
+    """An operator's own name (`label`) and explanation (`meaning`) of a tier, by language tag.
+
+    The text under the tag "" is for all other languages.
+    """
 
     label: dict[str, str] = {}
     meaning: dict[str, str] = {}
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The origin of a version of the guide, its licence and attribution, labels and radii.
+    """The origin and licence of the data in one version of a guide, and the operator's choices.
 
-    If `kind` or `attribution` is empty, the import sets it.
+    The operator may choose names of tiers (`labels`) and search radii (`radii`) for the version. If
+    `kind` or `attribution` is empty, the import sets it.
     """
 
     source: str  # name of the file, or host of the address
@@ -87,7 +91,7 @@ class GuideStore(Protocol):
     """A store of versions of guides; each guide name has at most one active version."""
 
     async def active(self) -> Mapping[str, GuideVersion]:
-        """Return the active version of each guide by its name; called every 2 s, so be quick."""
+        """Return the active version of each guide, by name; called every 2 s, so must be quick."""
         ...
 
     async def load(self, number: int) -> list[Restaurant]:

@@ -1,11 +1,10 @@
-"""The index in memory: the restaurants of each tier as unit vectors, sorted by id.
+"""An index in memory: the restaurants of each tier as unit vectors, sorted by id.
 
-A query first computes the cosine of the angle between its point and every restaurant. Only where
-the cosine is large enough, it computes the distance, from the length of the straight line (chord)
-between the two unit vectors; this is exact to a millimetre. Unit vectors need no special cases at
-the antimeridian and the poles. Restaurants at the same distance, to the millimetre, are ordered by
-id.
-docs/decisions/places.md has the measurements.
+A query first computes the cosine of the angle between its point and every restaurant. For large
+cosines (near restaurants) it then computes the distance, from the length of the straight line
+(chord) between the two unit vectors; this is exact to a millimetre. Unit vectors need no special
+cases at the antimeridian and the poles. Restaurants at the same distance, to the millimetre, are
+ordered by id. docs/decisions/places.md has the measurements.
 """
 
 import math
@@ -31,7 +30,8 @@ Found = tuple[float, Restaurant]  # distance in km, to the millimetre
 class TierFound(NamedTuple):
     """The result for a tier: the restaurants inside its radius, or else the nearest beyond it.
 
-    `inside_radius` counts all restaurants inside; `inside` is cut to the limit of the answer.
+    `inside_radius` is the number of all restaurants inside the radius. `inside` has only the
+    nearest of them, up to the limit of the query.
     """
 
     tier: Tier
@@ -88,7 +88,7 @@ class RestaurantIndex:
 
 
 def unit_vector(lat: float, lng: float) -> Vector:
-    """Return the direction from the Earth's centre to a point."""
+    """Return the direction from the Earth's centre to a point, as a vector of length 1."""
     phi, theta = math.radians(lat), math.radians(lng)
     level = math.cos(phi)
     return level * math.cos(theta), level * math.sin(theta), math.sin(phi)

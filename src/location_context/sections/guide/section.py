@@ -35,7 +35,7 @@ _TTL_WITHOUT_GUIDE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class ActiveGuide:
-    """The version of a guide that this server process answers from, with its index."""
+    """A version of a guide, with its index, from which this server process answers."""
 
     version: GuideVersion
     index: RestaurantIndex
@@ -120,7 +120,7 @@ class Guide(section.Section[GuideBody]):
         return contract.SectionResult(body, until, shared_until=until + ttl)
 
     async def _current(self, name: str = "") -> ActiveGuide | None:
-        """Return the guide `name`; None if `name` is empty and no guide without a name exists.
+        """Return the guide `name`; None if `name` is empty and no guide without a name is loaded.
 
         Raises:
             UpstreamUnavailable: a guide with a name is not loaded, or the database cannot be read.

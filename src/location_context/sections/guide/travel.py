@@ -47,7 +47,7 @@ def estimate(km: float) -> Travel:
 
 
 def reach(kind: Literal["walk", "drive"], minutes: float) -> float:
-    """Return how far (straight line, in km) one gets in some minutes; inverse of `estimate`."""
+    """Return the straight-line distance in km that a walk or drive of these minutes covers."""
     if kind == "walk":
         return minutes / 60 * _WALKING / _WALKING_DETOUR
     road = 0.0
@@ -62,7 +62,7 @@ def _travel(kind: Any, minutes: float, *, estimated: bool = True) -> Travel:
 
 
 class Router:
-    """A client of an OSRM server; one request gets the drives to all restaurants of an answer."""
+    """A client of an OSRM server: one request gets the times of all drives of an answer."""
 
     def __init__(self, context: SectionContext) -> None:
         self.client = ProviderClient(
@@ -86,8 +86,8 @@ class Router:
     ) -> tuple[list[Travel], DegradedReason | None]:
         """Return the travel time to each restaurant in `found`.
 
-        Also return why all drives are estimated if OSRM failed, otherwise None. `public` is True
-        for widget traffic, which may spend half of OSRM's budget.
+        If OSRM failed, all drives are estimated, and the second value is the reason; otherwise it
+        is None. `public` is True for widget traffic, which may spend half of OSRM's budget.
         """
         ways = [estimate(km) for km, _ in found]
         drives = [n for n, way in enumerate(ways) if way.kind == "drive"]

@@ -1,6 +1,6 @@
 """The built-in formats: CSV, GeoJSON points, and the JSON result of a SPARQL query.
 
-A CSV with a column for `award` but none for `tier` is reported as `guide_csv`, any other one as
+A CSV with a column for `award` but none for `tier` is reported as `guide_csv`, any other CSV as
 `plain_csv`. docs/data.md describes the columns and the SPARQL query. Errors in JSON name the
 record by its number; the first is 1.
 """
@@ -28,7 +28,7 @@ _WIKIDATA_ENTITY = re.compile(r"https?://www\.wikidata\.org/entity/(Q\d+)")
 
 
 class CsvFormat(formats.GuideFormat):
-    """CSV separated by commas, semicolons or tabs; the header decides which.
+    """CSV with commas, semicolons or tabs between fields: the one that the header has most often.
 
     Quoted fields may contain line breaks.
     """
@@ -165,7 +165,7 @@ def _known_fields(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    """Return strings and numbers as text, those of a list joined by commas; omit other values."""
+    """Return a string or number as text, and those in a list joined by commas; else ""."""
     parts = value if isinstance(value, list) else [value]
     return ", ".join(
         str(one).strip()

@@ -1,7 +1,7 @@
 """Formats: turn a dataset's bytes into rows; field names are the same for every format.
 
-In column names only letters and digits count: `PhoneNumber`, `phone_number` and `Phone Number` are
-the same field. Unknown columns are ignored.
+In a column's name, only letters and digits matter, in either case: `PhoneNumber`, `phone_number`
+and `Phone Number` are the same field. Unknown columns are ignored.
 """
 
 import gzip
@@ -46,7 +46,7 @@ def known_field(column: str) -> str | None:
 
 
 class RowError(Exception):
-    """The reason why a row is rejected, as part of a sentence: "the name is missing"."""
+    """Raised if a row is rejected. Its message is a clause, such as "the name is missing"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Row:
 
     Attributes:
         line: the line on which the row begins, or in JSON the record's number; the first is 1.
-        fields: texts by the names that `known_field` returns, without surrounding blanks.
-        broken: why the row could not be split into fields; None if it was.
+        fields: texts, without spaces around them, by the field names that `known_field` returns.
+        broken: why the row could not be split into fields; None if it could.
     """
 
     line: int
@@ -80,7 +80,7 @@ class Table:
     Attributes:
         kind: the name of the format in reports and lists of versions.
         rows: at least one and at most `MAX_ROWS`, in the order of the file.
-        counted_in: the unit of `Row.line`, such as `line` or `feature`.
+        counted_in: what `Row.line` is a number of, such as `line` or `feature`.
     """
 
     kind: str
@@ -89,7 +89,7 @@ class Table:
 
     @classmethod
     def of(cls, kind: str, rows: Iterable[Row], counted_in: str = "line") -> "Table":
-        """Build a table of rows.
+        """Return a table with these rows.
 
         Raises:
             OperatorError: there are no rows, or more than `MAX_ROWS`.
@@ -157,8 +157,7 @@ class GuideFormat(ABC):
     def read(self, data: bytes) -> Table:
         """Return the rows of a file that `recognises` accepted.
 
-        A row that cannot be split into fields becomes a `Row` with `broken`; the others are still
-        read.
+        For a row that cannot be split into fields, return a `Row` with `broken`, and read on.
 
         Raises:
             OperatorError: nothing can be read; the message says why.

@@ -1,7 +1,7 @@
-"""Importer: stores a dataset's bytes as a new version of the guide; an error changes nothing.
+"""Importer: stores a dataset as a new version of a guide; if it fails, nothing is changed.
 
-The whole file is rejected if more than half of its rows are wrong. In a strict import, one wrong
-row is enough.
+The whole file is rejected if more than half of its rows are wrong. A strict import rejects the file
+if any row is wrong.
 """
 
 from datetime import date
@@ -89,7 +89,7 @@ async def import_sample(
 ) -> tuple[records.GuideVersion, ImportReport]:
     """Store the built-in sample guide as a new version of the guide `name`, and make it active.
 
-    `radii` are the guide's search radii in km, one for each tier; if empty, settings apply.
+    `radii` are the guide's search radii in km, one for each tier; if empty, the settings' apply.
     """
     sample = msgspec.structs.replace(SAMPLE, radii=radii)
     return await importer.run(sample_data(), sample, name=name, strict=True)

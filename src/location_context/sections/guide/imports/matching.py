@@ -1,11 +1,12 @@
-"""Matching: finds rows of the same restaurant, and keeps restaurants' ids over new versions.
+"""Matching: finds rows of the same restaurant, and keeps restaurants' ids in new versions.
 
-Rows are duplicates if they have the same page at the provider, or nearly the same name at the same
-street address or within 80 m. The same address alone is not enough: many houses have several
-restaurants. Names are nearly the same if they differ only in case, accents, punctuation, a leading
-or trailing "Restaurant", or (from eight letters on) in one typo, but never in a digit. Only the
-first 100 rows at a street address, or in a grid cell of 80 m, are compared with later rows: a file
-with all rows at one point would otherwise have too many pairs.
+Rows are duplicates if they have the same page at the provider. They are also duplicates if they
+have nearly the same name, and either the same street address or a distance of at most 80 m. The
+same address alone is not enough: many houses have several restaurants. Names are nearly the same if
+they differ only in case, accents, punctuation, a leading or trailing "Restaurant", or (from eight
+letters on) in one typo, but never in a digit. Only the first 100 rows at a street address, or in a
+grid cell of 80 m, are compared with later rows: a file with all rows at one point would otherwise
+have too many pairs.
 
 A restaurant's id is a hash of data that seldom change: the dataset's own id, else the page at the
 provider, else name and city. If such data changed, the restaurant gets the id of a restaurant in
@@ -124,7 +125,7 @@ def _is_typo(one: str, other: str) -> bool:
 
 
 def group_duplicates(restaurants: Sequence[Restaurant]) -> list[list[int]]:
-    """Return, for each distinct restaurant, the indexes of its rows; ordered by first row."""
+    """Return a list of row indexes for each distinct restaurant, sorted by the first index."""
     parent = list(range(len(restaurants)))
 
     def root(index: int) -> int:
@@ -164,8 +165,8 @@ def _duplicate_pairs(restaurants: Sequence[Restaurant]) -> Iterator[tuple[int, i
 def merge(group: Sequence[Restaurant]) -> Restaurant:
     """Merge duplicate rows of a restaurant into one record.
 
-    The row with the newest award is used; of equally new ones, that with the highest tier. The
-    other rows fill its missing values. The record's id is the first id in the group.
+    The row with the newest award is used; if several are equally new, the one with the highest
+    tier. The other rows fill its missing values. The record's id is the first id in the group.
     """
     best, *others = sorted(group, key=lambda r: (-(r.award_year or 0), TIERS.index(r.tier)))
     gaps = {

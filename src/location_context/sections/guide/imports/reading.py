@@ -39,7 +39,7 @@ class MergedRow(msgspec.Struct, frozen=True):
 
 
 class CountryCoverage(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of restaurants of one country in a dataset, in all and by stars.
+    """The numbers of a dataset's restaurants in one country: in total and by stars.
 
     `newest_award` is the year of the newest award, null if no restaurant has an award year.
     """

@@ -32,7 +32,7 @@ class RowValidator:
         self._countries = Countries()
 
     def restaurant(self, row: Row) -> Restaurant:
-        """Return the restaurant of a row; its id is that in the dataset, or "" without one.
+        """Return the restaurant of a row; its id is the dataset's own, or "" without one.
 
         Raises:
             RowError: the row is invalid; the message says why.
@@ -72,7 +72,7 @@ class RowValidator:
     ) -> tuple[str | None, str | None]:
         """Return city and country code of a row, each None if unknown.
 
-        If neither the row's fields nor its address name a country, return the one at `lat`, `lng`.
+        If neither the row's fields nor its address name a country, return that at `lat`, `lng`.
 
         Raises:
             RowError: latitude and longitude are swapped.
@@ -256,7 +256,7 @@ def price_of(row: Row) -> tuple[str | None, int | None]:
 
 
 def price_level(text: str) -> int | None:
-    """Return the price level of currency signs: 2 for "€€", 3 for the range "€€–€€€"; at most 4.
+    """Return a price level from a text of currency signs: 2 for "€€", 3 for "€€–€€€"; at most 4.
 
     Return None for any other text, also for an amount in numbers, since what counts as expensive
     differs by country and by year.
