@@ -16,7 +16,7 @@ _Placed = tuple[date | None, Event]  # date under which the event is listed; Non
 
 
 def card(body: EventsBody, fmt: Formatter, today: date) -> Card:
-    """Return the events for the widget: each on its day, and public holidays also as a fact."""
+    """Return the widget's card: a moment for each event, and a fact for the public holidays."""
     return Card(
         facts=[one for one in (_holidays(body, fmt, today),) if one],
         moments=[_moment_of(event, day, body, fmt) for day, event in _placed(body)],
@@ -143,9 +143,9 @@ def _public_holiday(event: Event, fmt: Formatter) -> str:
 
 
 def _when(event: Event, body: EventsBody, fmt: Formatter) -> list[str]:
-    """Return the event's status and its times or, if it lasts several days, its last date.
+    """Return two texts: the event's status, and its times (its last date if it lasts several days).
 
-    For an estimated event, times such as "About 20:00" replace the status.
+    For an estimated event with times, return one text instead, such as "About 20:00".
     """
     until, hours = _until(event, body, fmt), _hours(event, fmt)
     if hours and not until and event.status == "estimated":

@@ -1,8 +1,8 @@
 """Fields: functions that convert values from providers, pages and calendars to event fields.
 
-A row is the source's data of one event. An optional field that cannot be read is None. A row
-without a required field raises ValueError; `parse_rows` skips it, so that other rows are still
-read.
+A row is the source's data of one event. An optional field that cannot be read is None. If a row
+lacks a required field, the function raises ValueError. `parse_rows` skips this row and reads the
+others.
 """
 
 import html
@@ -53,7 +53,10 @@ _CATEGORY_WORDS: dict[str, Category] = {
 def parse_rows(
     rows: Iterable[Any], parse: Callable[[Any], ProviderEvent | None]
 ) -> Iterator[ProviderEvent]:
-    """Yield the event that `parse` returns for each row; skip rows if it raises or returns None."""
+    """Yield the event of each row; skip a row if `parse` raises an error or returns None.
+
+    Rows with implausible years, which sources use for "unknown", are skipped too.
+    """
     for row in rows:
         try:
             event = parse(row)
@@ -75,7 +78,7 @@ def event_from_row(
             `country`, `rank`, `url`, `image`, and for the place `venue` (its name), `address`,
             `lat` and `lng`.
         zone: the time zone of times without an offset.
-        known: values of further fields of `ProviderEvent`; `source` is required.
+        known: values of other fields of `ProviderEvent`, by name; `source` is required.
 
     Raises:
         ValueError: the row lacks a required field.
@@ -129,10 +132,12 @@ def value_at(row: Any, path: str) -> Any:
 
 
 def parse_when(text: object, zone: ZoneInfo) -> When:
-    """Return the date or moment of an ISO 8601 text; a time without an offset is in `zone`.
+    """Return the date, and the time if it has one, of an ISO 8601 text.
+
+    A time without an offset is in `zone`.
 
     Raises:
-        ValueError: the text is neither a date nor a moment.
+        ValueError: the text is neither a date nor a date with a time.
     """
     if not isinstance(text, str):
         raise ValueError("the event has no start")  # noqa: TRY004  a bad row is a ValueError
@@ -221,7 +226,7 @@ def optional_flag(value: object) -> bool:
 
 
 def optional_zone(name: object) -> ZoneInfo | None:
-    """Return the time zone of that name, or None if it is unknown."""
+    """Return the time zone with this name; None if there is none."""
     try:
         return ZoneInfo(name) if isinstance(name, str) and name else None
     except (KeyError, ValueError, OSError):
@@ -231,7 +236,7 @@ def optional_zone(name: object) -> ZoneInfo | None:
 def parse_coordinates(lat: object, lng: object) -> tuple[float, float] | None:
     """Return (lat, lng) if both are valid numbers, or texts of such numbers, else None.
 
-    Also None for 0, 0, which usually comes from an empty form.
+    The pair 0, 0 is not valid, since it usually comes from an empty form.
     """
     try:
         # many spreadsheets write a decimal comma
@@ -277,7 +282,7 @@ def parse_point(value: object) -> tuple[float, float] | None:
 
 
 def parse_place(name: object, address: object, lat: object, lng: object) -> Place:
-    """Return a venue; its coordinates are None unless both are valid numbers (or such texts)."""
+    """Return a venue; if one of the coordinates is missing or invalid, both are None."""
     at = parse_coordinates(lat, lng) or (None, None)
     return Place(name=optional_text(name), address=optional_text(address), lat=at[0], lng=at[1])
 
@@ -299,7 +304,7 @@ def _amount(value: object) -> float | None:
 
 
 def category_of(words: str) -> Category | None:
-    """Return the category that a source's words, such as "live music", mean; None if unknown."""
+    """Return the category for a source's words, such as "concert" for "live music"; else None."""
     lowered = words[:MAX_TEXT_LENGTH].casefold().replace("_", " ").replace("-", " ")
     whole = lowered.replace(" ", "_")
     if whole in Category.__args__:  # type: ignore[attr-defined]  # the words of the Literal

@@ -49,7 +49,7 @@ class When(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return cls(value)
 
     def local_day(self, zone: ZoneInfo) -> date:
-        """Return the date in the time zone `zone`; if the time is unknown, the event's own date."""
+        """Return the date in the time zone `zone`; if the time is unknown, the date `day`."""
         return self.at.astimezone(zone).date() if self.at else self.day
 
     def local(self, zone: ZoneInfo) -> date | datetime:
@@ -66,7 +66,7 @@ class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         start, end: the times at which it starts and ends. An end without a time is the last date.
         all_day: True if it lasts for whole days. If False and `start` has no time, its time of day
             is unknown.
-        scope: the area that the event concerns; a "region" or "country" event needs no place.
+        scope: the area that the event concerns; for "region" and "country", no place is needed.
         country: ISO 3166-1 code of the country, for an event of a region or country.
         regions: ISO 3166-2 codes, if only parts of the country observe the event.
         rank: importance from 0 to 100, on a logarithmic scale.
@@ -111,7 +111,7 @@ class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 @dataclass(frozen=True)
 class LocalEvent:
-    """An event as it concerns a point: with local dates and the distance.
+    """An event as seen from a point: with dates local to the point, and the distance to it.
 
     Attributes:
         details: the event itself.
@@ -139,11 +139,11 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     """A source of the operator's own events: a file imported once, or a feed that is refreshed.
 
     The calendar's place (a point, region or country) is used for events that have none. If `guide`
-    is set, the events are shown only for queries that name this guide, such as a hotel's.
-    `attribution` is the notice that the licence requires. `list_path` is the path of the list of
-    events in a JSON file. `columns` are the columns to read for each field, in order of preference.
-    `came_empty` is True if a feed's last response had no events, so that the earlier events
-    stayed stored. `digest` is a hash of the events.
+    is set, the events are shown only for queries that name this restaurant guide. `attribution` is
+    the notice that the licence requires. `list_path` is the path of the list of events in a JSON
+    file. `columns` are the columns to read for each field, in order of preference. `came_empty` is
+    True if the last response of a feed had no events; the events of the response before are then
+    still stored. `digest` is a hash of the events.
     """
 
     id: str
@@ -193,8 +193,8 @@ class EventStore(Protocol):
     ) -> list[ProviderEvent]:
         """Return at most `limit` events on `days` that are near the point.
 
-        Near means within about `radius` km; for an event without coordinates, in the same country.
-        The module `selection` checks place and dates exactly.
+        An event is near if it is within about `radius` km, or if it has no coordinates and is in
+        the same country. The module `selection` later checks place and dates exactly.
         """
         ...
 

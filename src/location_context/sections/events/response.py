@@ -1,4 +1,4 @@
-"""The response of the events section; its Structs also make the schema and the API reference."""
+"""The response of the events section; the OpenAPI schema is made from its Structs."""
 
 from typing import Annotated, Literal
 
@@ -66,10 +66,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An event that overlaps the stay, merged from all providers that list it."""
 
     id: Annotated[
-        Text, Meta(description="Stays the same when the event is fetched or imported again.")
+        Text, Meta(description="Identifier, the same when the event is fetched or imported again.")
     ]
     title: Annotated[
-        Text, Meta(description="The name; that of a holiday in the requested language.")
+        Text, Meta(description="The event's name; for a holiday, in the requested language.")
     ]
     category: Annotated[Category, Meta(description="The kind of event.")]
     start: Annotated[
@@ -138,9 +138,9 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     status: Annotated[
         CoverageStatus,
         Meta(
-            description="`ok`: everything it has; `partial`: it has more events than were read "
-            "(the most important ones if it ranks them); `stale`: older events, as newer ones are "
-            "not available; `unavailable`: it did not answer; `not_configured`: it is "
+            description="`ok`: all its events were read; `partial`: it has more events than were "
+            "read (the most important ones if it ranks them); `stale`: older events, as newer ones "
+            "are not available; `unavailable`: it did not answer; `not_configured`: it is "
             "not connected here; `not_covered`: it does not cover the point's country."
         ),
     ]
@@ -187,5 +187,5 @@ class NoEvents(NotApplicable, frozen=True, kw_only=True):
     ] = None
 
     def __post_init__(self) -> None:
-        """Set `degraded` from the reason."""
+        """Set `degraded` to True if there is a `degraded_reason`, else to False."""
         msgspec.structs.force_setattr(self, "degraded", self.degraded_reason is not None)

@@ -47,9 +47,9 @@ class Events(section.Section[EventsBody]):
     order = 400
     title = "Events: holidays and events that touch the stay"
     description = (
-        "At most 50, at most 10 a day; `omitted` counts the rest. `coverage` says which providers "
-        "answered and which have more events than were read (`partial`). If one is missing, "
-        "`degraded` is true."
+        "At most 50 events, and at most 10 a day; `omitted` counts the others. `coverage` says "
+        "which providers answered and which have more events than were read (`partial`). If a "
+        "provider did not answer, `degraded` is true."
     )
     samples: ClassVar[section.Samples] = {
         "applicable": {**section.PARIS, "start": "2026-11-28", "end": "2026-12-01"},
@@ -225,7 +225,7 @@ async def _fetch(
 ) -> ProviderResult:
     """Return the provider's result; if it raises an error, log that and return "unavailable".
 
-    So a bug in one provider affects only its own events.
+    So a bug in one provider affects only the events of this provider.
     """
     try:
         return await provider.fetch_events(query, deadline)

@@ -1,10 +1,11 @@
 """Selection: chooses the events of an answer, at most 50 in total and 10 a day, and their order.
 
-An event must be near enough, overlap the stay, and be observed at the point. Of these events, one
-is chosen for each day in turn: from the category that has the fewest chosen events that day. Ties
-go to public holidays and major events, then to the category with the fewest chosen events in all.
-Events of a week or longer count as one category, so that they do not displace shorter events.
-Within a category, events are ordered by rank, distance and time.
+An event must be near enough, overlap the stay, and be observed at the point. From these events, one
+is chosen for each day in turn. It is from the category with the fewest chosen events of that day.
+If several categories have equally few, public holidays and major events come first, then the
+category with the fewest chosen events of all days. Events of a week or longer count as one
+category, so that they do not displace shorter events. Within a category, events are ordered by
+rank, distance and time.
 """
 
 from collections import Counter, defaultdict, deque
@@ -35,8 +36,8 @@ def relevant_events(
 ) -> list[LocalEvent]:
     """Return the events that a guest at the point could attend during the stay.
 
-    They are observed at the point. Events of a known place are within `radius` km, except those of
-    a whole region or country.
+    These are events that the point observes. If the place of an event is known, it is within
+    `radius` km of the point; events of a whole region or country may be farther away.
     """
     first, last = stay.start - _ELSEWHERE, stay.end + _ELSEWHERE
     localised = (
@@ -55,7 +56,7 @@ def relevant_events(
 
 
 def localise(event: ProviderEvent, point: Point) -> LocalEvent | None:
-    """Return the event with its dates and distance as seen from the point.
+    """Return the event with its dates local to the point, and its distance from the point.
 
     Return None if the point does not observe it, such as another region's holiday.
     """

@@ -104,7 +104,7 @@ class VenueKey:
 
     @property
     def words(self) -> frozenset[str]:
-        """The words of the venue's name and town, which are ignored in titles of its events."""
+        """The words of the venue's name and town, which are ignored in the titles of its events."""
         return self.name.unique | self.town if self.name else self.town
 
 
@@ -365,9 +365,9 @@ def _same_holiday(one: LocalEvent, other: LocalEvent) -> bool:
 def _needs_nearer(one: MatchRecord, other: MatchRecord, place: Proximity, time: Proximity) -> bool:
     """Return True if two records would have to be nearer in place or time to match.
 
-    Titles of only generic words ("Pub quiz") match only at the same venue, and not if the times are
-    merely near. Venues 0.5 to 2.5 km apart match only for events that spread over a town, such as
-    festivals and sports.
+    Titles of only generic words ("Pub quiz") match only at the same venue and if the times are the
+    same or unknown. Venues 0.5 to 2.5 km apart match only for events that spread over a town, such
+    as festivals and sports.
     """
     if not (one.title.naming and other.title.naming):  # "Pub quiz"
         return place is not Proximity.SAME or time is Proximity.NEARBY

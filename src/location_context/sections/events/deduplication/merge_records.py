@@ -147,7 +147,8 @@ def _groups(count: int, scores: Scores) -> list[list[int]]:
 def source_priority(event: LocalEvent) -> tuple[int, str, str]:
     """Return the sort key that orders records by provider.
 
-    The operator's calendars come first. When duplicates are merged, the first has precedence.
+    The operator's calendars come first. When duplicates are merged, the values of the first are
+    used.
     """
     source = event.details.source
     rank = _PRIORITIES.index(source) if source in _PRIORITIES else len(_PRIORITIES)
@@ -164,7 +165,7 @@ def _merged(events: Sequence[LocalEvent]) -> LocalEvent:
 
 
 def _completed(one: LocalEvent, other: LocalEvent) -> LocalEvent:
-    """Return the event `one` with missing values filled from `other`; postponed if one is."""
+    """Return the event `one` with missing values filled from `other`; postponed if either is."""
     a, b = one.details, other.details
     details = msgspec.structs.replace(
         a,

@@ -185,10 +185,10 @@ def _number_or_word(word: str) -> str:
 
 
 def token_similarity(one: str, other: str) -> float:
-    """Return the similarity of two words, from 0.6 to 1, or 0 if it is less.
+    """Return the similarity of two words, from 0.6 to 1, or 0 if it is less than 0.6.
 
-    It is the share of pairs of adjacent letters that both words have (Dice coefficient). Different
-    words have 0 if their first letters differ, if one is a number, or if both are in the
+    It is the share of pairs of adjacent letters that both words have (Dice coefficient). It is 0
+    for different words if their first letters differ, if one is a number, or if both are in the
     vocabulary of known words.
     """
     if one == other:
@@ -208,9 +208,9 @@ def is_same_word(one: str, other: str) -> bool:
 
 
 def ngrams(text: str, size: int) -> frozenset[str]:
-    """Return all substrings of `size` characters of `^text$`.
+    """Return all substrings of `size` characters of a text, after adding `^` before and `$` after.
 
-    The marks `^` and `$` are added so that the first and last letters weigh more.
+    The two marks give the first and last letters more weight. Example: `^a`, `ab`, `b$` for `ab`.
     """
     marked = f"^{text}$"
     return frozenset(marked[n : n + size] for n in range(len(marked) - size + 1)) or frozenset(

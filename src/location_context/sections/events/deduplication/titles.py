@@ -289,10 +289,9 @@ def title_features(
     At most one of the next seven is 1, the others are 0. `equal`: both titles have the same words.
     `first_part`, `later_part`, `beginning`, `inside`: the position of the shorter title's name in
     the longer title. `series`, `part_of_differing`: the titles share words, but each also names
-    something else (`both_differ`). In a `series` each title has a part of only shared words. In
-    `part_of_differing` one title's first part is of only shared words, and the other has no such
-    part. `local` has the words of the venues, which are ignored. The order of the titles does not
-    matter.
+    something else (`both_differ`). In a `series`, each title has a part that consists of shared
+    words only. In `part_of_differing`, only one title has such parts; its first part is one.
+    `local` has the words of the venues, which are ignored. The order of the titles does not matter.
     """
     local |= weights.towns
     titles = one, other
@@ -430,7 +429,7 @@ def _team(text: str, discipline: str | None) -> Team:
 
 
 def _name(given: tuple[str, ...]) -> frozenset[str]:
-    """Return the words of a team's name; a known team or country has one name in all languages."""
+    """Return the words of a team's name; for a known team they are the same in every language."""
     words = tuple(
         w
         for w in given

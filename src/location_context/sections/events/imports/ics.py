@@ -1,9 +1,9 @@
 """Calendars (ICS): reads single and repeating events from an ICS file.
 
 icalendar parses the file, and recurring-ical-events computes the dates of each series (repeating
-event). Single events are read before series. Each series may use 0.5 s of processor time. The
-times of all series that give no event are added up; once the sum is 3 s, each later series may use
-only 0.03 s. So hostile repetition rules cannot stop the import.
+event). Single events are read before series. Each series may use 0.5 s of processor time. Once the
+series without any event have used 3 s in total, each later series may use only 0.03 s. So hostile
+repetition rules cannot stop the import.
 """
 
 import signal
@@ -68,7 +68,7 @@ def _unfolded(data: bytes) -> str:
 
 
 def _series(calendar: Component) -> Iterator[tuple[Series, ZoneInfo | None]]:
-    """Yield each series of a calendar, with the calendar's time zone (None if not named).
+    """Yield each series of a calendar, with the calendar's time zone (None if it names no zone).
 
     A series is an event that may repeat, and the events that replace single dates of it. Some
     programs give all events one UID, so events with different starts count as different series.
@@ -98,7 +98,7 @@ def _repeats(series: Series) -> bool:
 def _expanded(
     series: Series, zone: ZoneInfo | None, task: reading.Task, seconds: float
 ) -> list[ProviderEvent | reading.RejectedEntry]:
-    """Return the events of a series; only a rejection if computing its dates exceeds `seconds`."""
+    """Return the events of a series; only a rejection if computing them takes over `seconds`."""
     titles = (fields.strip_markup(event.get("SUMMARY"), 60) for event in series)
     title = next(filter(None, titles), "untitled")
     try:
@@ -143,7 +143,8 @@ def _occurrences(
 ) -> reading.Found:
     """Yield an event for each date of a series within the task's dates.
 
-    `title` names the series in a rejection. `zone` is the calendar's time zone; None if not named.
+    If the series is rejected, the message names it by its `title`. `zone` is the time zone that the
+    ICS file names for all its events; None if the file names no zone.
 
     Raises:
         UnreadableEntry: the series cannot be read; the message says why.

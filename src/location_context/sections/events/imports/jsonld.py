@@ -169,7 +169,7 @@ def _image(value: Any) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    """Return a text, also from the "@value" of an object or the first item of a list; else None."""
+    """Return `value` if it is a text, else the text in its "@value" or first item, else None."""
     one = value[0] if isinstance(value, list) and value else value
     one = one.get("@value") if isinstance(one, dict) else one
     return fields.single_line(one, fields.MAX_URL_LENGTH) if isinstance(one, str) else None

@@ -86,7 +86,7 @@ class Task(msgspec.Struct, frozen=True):
 
     @property
     def zone(self) -> ZoneInfo:
-        """The time zone for times without one: the calendar's, or UTC if it has none."""
+        """The time zone for times without a zone: the calendar's, or UTC if it has none."""
         return ZoneInfo(self.calendar.timezone or "UTC")
 
     def category(self, words: str) -> Category:
@@ -96,8 +96,9 @@ class Task(msgspec.Struct, frozen=True):
     def placed(self, event: ProviderEvent) -> Found:
         """Yield the event with a place and a new id; nothing if it is outside the task's dates.
 
-        An event without coordinates takes the calendar's place; if that has none either, yield a
-        rejection. The new id is a hash of the event's id in the source and its start.
+        An event without coordinates takes the calendar's place; if the calendar has none either,
+        yield a rejection. The new id is the calendar's id, and a hash of the event's id in the
+        source and its start.
         """
         last = event.end or event.start
         if event.start.day > self.last + _DAY or last.day < self.first - _DAY:

@@ -66,8 +66,8 @@ def read_csv(data: bytes, task: reading.Task) -> reading.Found:
 def read_list(data: bytes, task: reading.Task) -> reading.Found:
     """Yield the events in a list of a JSON file, and a rejection for each unreadable object.
 
-    If no object has a column that the operator chose, a warning says so. Single objects may lack a
-    column, since many portals omit empty fields.
+    If a column that the operator chose is missing in all objects, a warning says so. It may be
+    missing in some of them, since many portals omit empty fields.
     """
     path = task.calendar.list_path or "."
     try:

@@ -80,12 +80,12 @@ class Page:
     truncated: bool = False
 
     def joined(self, later: "Page") -> "Page":
-        """Return a page with the events of this page and of `later`, which wins for duplicates."""
+        """Return this page joined with `later`; of duplicates, the event in `later` is kept."""
         return Page(unique([*self.events, *later.events]), self.truncated or later.truncated)
 
 
 def unique(events: Iterable[ProviderEvent]) -> list[ProviderEvent]:
-    """Return the events without repetitions: the last one of those with the same id and start."""
+    """Return the events; if several have the same id and start, only the last of them is kept."""
     return list({(event.id, event.start): event for event in events}.values())
 
 
@@ -150,7 +150,7 @@ class EventProvider(ABC):
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
-        """Return the provider, built from the parts of `context` that it needs.
+        """Return the provider, built from the objects in `context` that it needs.
 
         By default the constructor is called without arguments.
         """
@@ -161,9 +161,9 @@ class EventProvider(ABC):
     async def fetch_events(self, query: contract.Query, deadline: Deadline) -> ProviderResult:
         """Return the events around the query's point during its stay.
 
-        Return 0.3 s before the deadline, since composing the answer takes time. The result may have
-        too many events: `selection` removes those that are too far away, on other dates or not
-        observed at the point. A failure is reported in `status`, not raised.
+        Return at least 0.3 s before the deadline, since composing the answer takes time. The result
+        may have too many events: `selection` removes those that are too far away, on other dates or
+        not observed at the point. A failure is reported in `status`, not raised.
         """
 
     def state(self) -> contract.ProviderState:
@@ -368,9 +368,10 @@ class HttpEventProvider(EventProvider):
         parse: Callable[[Any], Body],
         path: str = "",
     ) -> Body:
-        """Call the provider once, and return what `parse` makes of the JSON.
+        """Call the provider once, and return the result of `parse` for the JSON of its answer.
 
-        `path` is added to the address. A `query` of the public widget may use half of the budget.
+        `path` is added to the address. If `query` is `public`, the call may use only half of the
+        provider's budget.
 
         Raises:
             ProviderError: the call failed or the answer is unusable.
@@ -402,8 +403,8 @@ class HttpEventProvider(EventProvider):
     def _parts(self, query: contract.Query) -> list[tuple[contract.Query, Hashable]]:
         """Return the queries to make, each with its cache key.
 
-        With `by_tile` there is one for each week of the stay, at the centre of the point's tile.
-        Otherwise it is the request's own query.
+        With `by_tile` there is a query for each week of the stay, at the centre of the point's
+        tile. Otherwise the only query is the request's own.
         """
         if not self.by_tile:
             return [(query, self.cache_key(query))]

@@ -133,10 +133,10 @@ class Calendars(EventProvider):
 def _first_of_each_day(
     events: Sequence[ProviderEvent], query: Query, radius: float
 ) -> list[ProviderEvent]:
-    """Return the events within `radius` km during the stay, ordered fairly to each of its days.
+    """Return the events within `radius` km during the stay, in an order that favours no day.
 
-    First come the earliest events of each day, then the second ones, and so on. So if the list is
-    cut, no day loses all its events.
+    The earliest event of each day comes first, then the second event of each day, and so on. So if
+    the list is cut, no day loses all its events.
     """
     by_day: dict[date, list[LocalEvent]] = defaultdict(list)
     for event in relevant_events(events, query.point, query.dates, radius):

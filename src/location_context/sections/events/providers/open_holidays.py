@@ -31,9 +31,9 @@ _PROVINCES = frozenset[str]().union(*PROVINCES_BY_REGION.values())
 class _Tables(msgspec.Struct, frozen=True):
     """The tables in `open_holidays.toml`.
 
-    `countries` are those that OpenHolidays covers. `regions` and `provinces` have the ISO 3166-2
-    codes for its own names. `districts` has the number of districts of each canton.
-    `minority_schools` are the groups that only a minority of children attends.
+    `countries` are those that OpenHolidays covers. `regions` and `provinces` have ISO 3166-2 codes,
+    by the names of OpenHolidays. `districts` has the number of districts of each canton.
+    `minority_schools` are the kinds of schools that only a minority of children attends.
     """
 
     countries: frozenset[str]
@@ -177,7 +177,7 @@ def _codes(row: Any, name: str) -> list[str]:
 
 
 def _is_for_minority(groups: Sequence[str]) -> bool:
-    """Return True if the groups are all schools that only a minority of children attends."""
+    """Return True if all groups are schools that only a minority of children attends."""
     return bool(groups) and TABLES.minority_schools.issuperset(groups)
 
 
@@ -188,7 +188,7 @@ def _is_exception(tags: object) -> bool:
 
 
 def _title(names: list[dict[str, str]], language: Language) -> str:
-    """Return the name in the query's language, else in English, else the first name given."""
+    """Return the holiday's name in `language`, else in English, else the first name in `names`."""
     texts = {name["language"].lower(): name["text"] for name in names if name.get("text")}
     english = texts.get("en") or next(iter(texts.values()), None)
     return required_text(texts.get(language.locale.language) or english)

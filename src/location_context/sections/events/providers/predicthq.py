@@ -101,7 +101,10 @@ class PredictHQ(base.HttpEventProvider):
             yield base.Page(truncated=True)
 
     async def _first_page(self, query: Query, params: dict[str, str]) -> Body:
-        """Return the first page; if the plan refuses `predicted` events, `params` drops them."""
+        """Return the first page; if the plan lacks `predicted` events, stop requesting them.
+
+        They are then removed from `params`, and not requested for a day.
+        """
         refused_until = self._predicted_refused_until
         if refused_until is not None and self.clock() < refused_until:
             params["state"] = "active"
@@ -196,8 +199,8 @@ def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None
 def _parse_time(text: str, zone: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
     """Return the time of an ISO 8601 text, converted to the event's time zone `zone`.
 
-    A text without an offset is in UTC. If `zone` is None, the text has the event's local time, and
-    its offset means nothing. Return this time in `local_zone`, without converting it.
+    A text without an offset is in UTC. If `zone` is None, the text has the event's local time,
+    whatever its offset. This time is then returned in `local_zone`, without conversion.
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:

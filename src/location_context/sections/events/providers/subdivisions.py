@@ -2,8 +2,8 @@
 
 The library `holidays` names a subdivision by the suffix of its ISO code, with exceptions. A city
 with holidays of its own is described by a circle. Subdivisions with neither code nor circle (the
-west of New South Wales) are left out, as are those that the library also has as countries. Where
-school holidays differ by province, a map gives the province of a point. The tables are in
+west of New South Wales) are left out. So are subdivisions that the library also has as countries.
+Where school holidays differ by province, a map has the province of each point. The tables are in
 `subdivisions.toml`.
 """
 
@@ -108,10 +108,11 @@ def cities_of(country: str) -> Mapping[str, City]:
 
 
 def observes_catholic_holidays(point: Point, regions: Iterable[str]) -> bool:
-    """Return True if the point observes a holiday of these German states' Catholic municipalities.
+    """Return True if the point observes a holiday that only Catholic municipalities have.
 
-    In Saxony and Thuringia, only the areas of a table observe it (Corpus Christi). All of Bavaria
-    observes it (Assumption Day), except the parts of Franconia in another table.
+    `regions` are the German states in which these municipalities are. In Saxony and Thuringia, only
+    the `catholic_areas` have the holiday (Corpus Christi). In Bavaria, all but the
+    `protestant_areas` (parts of Franconia) have it (Assumption Day).
     """
     catholic = [area for one in regions for area in _TABLES.catholic_areas.get(one, ())]
     if catholic:
@@ -120,7 +121,7 @@ def observes_catholic_holidays(point: Point, regions: Iterable[str]) -> bool:
 
 
 def collapse_provinces(codes: Iterable[str]) -> tuple[str, ...]:
-    """Return the codes, sorted; complete sets of a region's provinces become the region's code."""
+    """Return the codes, sorted; if all provinces of a region are there, its code replaces them."""
     found = set(codes)
     for region, provinces in PROVINCES_BY_REGION.items():
         if provinces <= found:
@@ -145,7 +146,8 @@ def province_of(point: Point) -> str | None:
 def is_observed_at(regions: tuple[str, ...], point: Point) -> bool | None:
     """Return True if an event that only these regions observe is observed at the point.
 
-    If the point may lie in several regions and the answer depends on which, return None.
+    Without `regions`, the event is observed everywhere. Return None if the answer depends on the
+    point's region or province and this is uncertain.
     """
     if not regions:
         return True

@@ -1,11 +1,11 @@
 """Ticketmaster Discovery v2: events with a venue; 5 calls a second and 5,000 a day are free.
 
-At most 1,000 events of a query can be read page by page, fewer than a week has in a large city.
-Such a week is fetched day by day; if even a day has more, the most relevant 1,000 are used.
+Ticketmaster returns at most 1,000 events of a query. If a week has more, as in a large city, it is
+fetched day by day. If a day has more too, the most relevant 1,000 events are used.
 
-In the answers, coordinates are texts. If an event has no time zone, its venue's is used. If a time
-is to be announced, only the date is used. Tests, cancelled events and add-ons (parking, vouchers,
-upgrades) are left out.
+In the answers, coordinates are texts. If an event has no time zone, its venue's is used. If its
+time is not announced yet, only the date is used. Tests, cancelled events and add-ons (parking,
+vouchers, upgrades) are left out.
 """
 
 import asyncio
@@ -83,7 +83,7 @@ class _RowEmbedded(TypedDict, total=False):
 
 
 class _Row(TypedDict, total=False):
-    """The fields of an event in an answer that are read; each accepts any JSON value."""
+    """The fields that are read of an event in an answer; each accepts any JSON value."""
 
     id: Any
     name: Any
