@@ -53,7 +53,7 @@ def test_catalogue_has_exactly_the_messages_used_in_the_code(language, said):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_message_is_translated_in_each_plural_form(language):
+def test_each_plural_form_of_a_message_is_translated(language):
     found = catalogue(language)
     for message in messages(found):
         assert not message.fuzzy, message.id

@@ -39,7 +39,7 @@ def test_missing_description_is_named_with_file_and_line() -> None:
         assert what in text
 
 
-def test_empty_translation_falls_back_to_english(tmp_path: Path) -> None:
+def test_message_with_an_empty_translation_is_shown_in_english(tmp_path: Path) -> None:
     original = (LOCALE / "de.po").read_text()
     (tmp_path / "de.po").write_text(original.replace(SKY, 'msgid "sky"\nmsgstr ""'))
     german = Languages.load(tmp_path).choose("de")

@@ -76,12 +76,12 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_provider_conforms(name: str) -> None:
+def test_provider_passes_the_conformance_kit(name: str) -> None:
     provider, respond, settings = CASES[name]
     check_provider(provider, respond, settings=settings, clock=CLOCK)
 
 
-def test_section_without_providers_conforms() -> None:
+def test_section_without_providers_passes_the_conformance_kit() -> None:
     check_section(Astronomy, clock=CLOCK)
 
 

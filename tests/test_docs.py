@@ -32,7 +32,7 @@ def test_page_about_calling_the_api_explains_each_section_and_each_degraded_reas
     assert [reason for reason in DEGRADED if f"`{reason}`" not in page] == []
 
 
-def test_links_between_documents_resolve():
+def test_links_between_documentation_files_resolve():
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     broken = [
         f"{page.relative_to(ROOT)}: {target}"

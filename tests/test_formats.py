@@ -47,12 +47,12 @@ def test_clock_format_of_12_or_24_hours_follows_the_region():
         ("en", (6, 7), f"06:48{DASH}07:48"),
     ],
 )
-def test_time_range_within_one_half_of_the_day_shows_am_or_pm_once(tag, hours, shown):
+def test_time_range_within_the_morning_or_afternoon_shows_am_or_pm_once(tag, hours, shown):
     start, end = (datetime(2026, 8, 8, hour, 48, tzinfo=MADRID) for hour in hours)
     assert formats(tag).times(start, end) == shown
 
 
-def test_names_get_bidi_isolation_only_in_right_to_left_languages():
+def test_names_are_wrapped_in_bidi_isolates_only_in_right_to_left_languages():
     assert formats("ar").bidi_isolate("Kursaal") == "\u2068Kursaal\u2069"
     assert formats("ar").bidi_isolate("") == ""
     assert formats("de").bidi_isolate("Kursaal") == "Kursaal"

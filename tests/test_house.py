@@ -253,7 +253,7 @@ def test_no_file_names_a_local_path_or_a_registry_host() -> None:
     assert not found
 
 
-def test_texts_write_is_not_rather_than_is_no() -> None:
+def test_texts_say_is_not_a_instead_of_is_no() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, sentence.start()) + 1}"
         for path in written_files()

@@ -69,6 +69,6 @@ def test_parsing_accept_language_never_fails(header: str):
     assert LANGUAGES.accept(header).tag
 
 
-def test_arabic_reads_from_right_to_left():
+def test_arabic_has_the_text_direction_right_to_left():
     assert LANGUAGES.choose("ar").direction == "rtl"
     assert LANGUAGES.english.direction == "ltr"

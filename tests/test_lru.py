@@ -17,7 +17,7 @@ def test_lru_cache_stays_within_its_bound(puts, bound):
         assert cache.get(puts[-1][0]) == puts[-1][1]
 
 
-def test_lru_cache_drops_the_least_recently_read_value():
+def test_full_lru_cache_drops_the_least_recently_read_value():
     cache = LRUCache[str, int](2)
     cache.put("a", 1)
     cache.put("b", 2)

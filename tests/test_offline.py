@@ -198,7 +198,7 @@ def test_curl_command_printed_by_setup_works(closed: Running):
     assert msgspec.json.decode(done.stdout)["applicable"] is True
 
 
-def test_second_setup_changes_nothing(prepared: Prepared, tmp_path: Path):
+def test_second_run_of_the_setup_command_changes_nothing(prepared: Prepared, tmp_path: Path):
     folder = tmp_path / "data"
     shutil.copytree(prepared.folder, folder)
     done = command(folder, "setup", "--without-fallback", "--json", more=environment(folder, ""))

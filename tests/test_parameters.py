@@ -145,7 +145,7 @@ ONE_WRONG = {
 
 
 @given(st.sets(st.sampled_from(sorted(ONE_WRONG)), min_size=1))
-def test_first_wrong_parameter_in_documented_order_is_reported(wrong) -> None:
+def test_error_reports_the_first_wrong_parameter_in_the_documented_order(wrong) -> None:
     changed = {name: ONE_WRONG[name][0] for name in wrong}
     first = next(name for name in ONE_WRONG if name in wrong)
     with pytest.raises(errors.InvalidRequest) as caught:
@@ -174,7 +174,7 @@ def test_empty_optional_parameter_counts_as_absent(name) -> None:
     assert parsed(**{name: ""}) == parsed()
 
 
-def test_parameters_of_other_endpoints_are_ignored() -> None:
+def test_endpoint_ignores_parameters_that_only_other_endpoints_have() -> None:
     query = b"lat=1&lng=2&start=junk&start=junk&end=2026-01-01&theme=x&utm_source=a&utm_source=b"
     checked = parse(query, UNDATED_SECTION, LANGUAGES)
     assert checked == parse(b"lat=1&lng=2", UNDATED_SECTION, LANGUAGES)
@@ -280,7 +280,7 @@ def test_sections_parameter_accepts_installed_names_and_keeps_their_order(names)
     assert "weather, astronomy, guide, events" in caught.value.message
 
 
-def test_defaults_are_metric_light_and_teal() -> None:
+def test_default_parameters_are_metric_units_light_theme_and_teal_accent() -> None:
     checked = parsed()
     assert (checked.units, checked.theme, checked.accent) == ("metric", "light", "#0f766e")
     assert checked.language is None
@@ -323,7 +323,7 @@ def test_accent_that_is_not_a_hex_colour_is_refused(accent) -> None:
 
 
 @pytest.mark.parametrize("query", ["a=%zz", "a=%", "a=%4", "%00=1", "a=%00", "a=%ff", "a=%c3%28"])
-def test_broken_escapes_nul_and_invalid_utf_8_are_malformed(query) -> None:
+def test_query_with_broken_escapes_or_nul_or_invalid_utf_8_is_refused_as_malformed(query) -> None:
     with pytest.raises(errors.MalformedRequest):
         decode(query.encode())
 
@@ -338,7 +338,7 @@ def test_query_of_any_bytes_is_decoded_or_refused_as_malformed(query) -> None:
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.text()), max_size=5))
-def test_decoding_reverses_form_encoding(pairs) -> None:
+def test_decoding_a_form_encoded_query_returns_the_original_values(pairs) -> None:
     usable = [
         (name, value)
         for name, value in pairs

@@ -45,7 +45,7 @@ def test_release_sets_version_and_date(project: Path) -> None:
     assert "## 9.8.7 – 2027-03-01\n" in (project / "CHANGELOG.md").read_text()
 
 
-def test_release_script_run_twice_changes_nothing_more(project: Path) -> None:
+def test_second_run_of_the_release_script_changes_nothing(project: Path) -> None:
     RELEASE.set_version(project, "9.8.7", TODAY)
     assert RELEASE.set_version(project, "9.8.7", date(2027, 3, 2)) == []
 

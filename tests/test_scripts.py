@@ -83,7 +83,9 @@ def test_command_line_works_from_any_folder_after_the_first_serve(
     assert "./scripts/location-context guide import FILE" in said
 
 
-def test_help_of_serve_also_names_the_help_of_setup(clone: Path, plain: dict[str, str]) -> None:
+def test_help_of_the_serve_script_also_names_the_help_of_the_setup_command(
+    clone: Path, plain: dict[str, str]
+) -> None:
     done = subprocess.run(
         ["./scripts/serve", "--help"],
         cwd=clone, env=plain, capture_output=True, text=True, check=True,

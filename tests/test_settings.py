@@ -45,7 +45,7 @@ def test_open_meteo_key_selects_the_hosts_for_paying_customers():
     assert not settings.uses_open_meteo_free
 
 
-def test_empty_url_switches_a_provider_off():
+def test_empty_provider_url_setting_disables_the_provider():
     settings = read(open_meteo_forecast_url="", nasa_power_url="")
     assert settings.forecast_url == ""
     assert settings.nasa_power_url == ""
@@ -113,7 +113,7 @@ def test_guide_radii_must_be_five_strictly_decreasing_numbers(radii: str):
 
 
 @pytest.mark.parametrize("name", ["contact", "predicthq_api_key", "met_norway_url"])
-def test_setting_with_a_line_break_is_refused(name: str):
+def test_setting_value_with_a_line_break_is_refused(name: str):
     with pytest.raises(OperatorError, match=name.upper()):
         read(**{name: "https://a.example/\r\nX-Forged: 1"})
 
@@ -193,7 +193,9 @@ def test_secret_given_instead_of_the_path_of_its_file_is_masked():
     assert "hunter2" not in said
 
 
-def test_secret_is_read_from_the_value_or_a_file_and_the_environment_comes_first(tmp_path: Path):
+def test_secret_given_as_value_or_file_in_the_environment_overrides_the_settings_file(
+    tmp_path: Path,
+):
     file, toml = tmp_path / "pepper", tmp_path / "settings.toml"
     file.write_text("of the file")
     assert "only one of the two" in outcome(key_pepper="p", key_pepper_file=str(file))
@@ -331,7 +333,7 @@ def test_wrong_package_settings_are_listed(tides):
         read_table(tides, wrong)
 
 
-def test_budgets_have_defaults_and_a_paid_key_has_no_limit():
+def test_budgets_have_defaults_that_a_setting_or_a_paid_api_key_overrides():
     free = read()
     assert free.limits("open_meteo") == {60.0: 480, 3600.0: 4_000, 86_400.0: 8_000}
     assert free.limits("nasa_power") == {60.0: 24, 86_400.0: 2_000}

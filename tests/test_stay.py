@@ -40,5 +40,5 @@ def test_dates_of_a_stay_are_consecutive(start: date, more: int):
     assert all(b - a == timedelta(days=1) for a, b in itertools.pairwise(dates))
 
 
-def test_system_clock_is_in_utc():
+def test_system_clock_returns_times_in_utc():
     assert system_clock().utcoffset() == timedelta(0)

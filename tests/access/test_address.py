@@ -32,7 +32,7 @@ PROXIES = TrustedProxies(["10.0.0.0/8", "fd00::/8"])
         ("", ["1.1.1.1"], ""),
     ],
 )
-def test_client_is_the_right_most_untrusted_address(
+def test_client_address_is_the_right_most_address_that_is_not_a_trusted_proxy(
     peer: str, forwarded: list[str], client: str
 ) -> None:
     assert PROXIES.client(peer, forwarded) == client

@@ -90,7 +90,7 @@ async def test_unknown_keys_are_rate_limited_and_a_valid_key_is_not(gate: Gate) 
     assert await gate.come_with(f"Bearer {key}")
 
 
-async def test_rate_limited_client_is_answered_again_once_retry_after_has_passed(
+async def test_rate_limited_client_is_answered_again_after_its_retry_after_time(
     gate: Gate,
 ) -> None:
     for _ in range(20):

@@ -17,7 +17,7 @@ from tests.web.commands import command
 STAY = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}
 
 
-def test_canary_key_is_in_no_log_no_error_and_no_answer(tmp_path: Path) -> None:
+def test_api_key_sent_on_every_path_appears_in_no_log_and_in_no_answer(tmp_path: Path) -> None:
     environment = {k: v for k, v in os.environ.items() if "LOCATION_CONTEXT" not in k} | {
         "LOCATION_CONTEXT_DATA_DIR": str(tmp_path),
         "LOCATION_CONTEXT_LOG_LEVEL": "debug",

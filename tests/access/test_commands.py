@@ -66,7 +66,7 @@ def test_keys_command_creates_rotates_revokes_and_lists_keys(environment: dict[s
     assert secret not in table
 
 
-def test_key_for_testing_keeps_its_kind_when_listed_rotated_and_revoked(
+def test_kind_of_a_test_key_is_the_same_after_it_is_listed_rotated_and_revoked(
     environment: dict[str, str],
 ) -> None:
     made = msgspec.json.decode(command(environment, "keys", "create", "CI", "--test", "--json"))

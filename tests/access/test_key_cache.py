@@ -39,7 +39,7 @@ def keys(store: MemoryKeys, clock: MovedClock) -> ApiKeys:
     return ApiKeys(store, PEPPER, clock)
 
 
-async def test_revoked_key_is_refused_after_the_next_reading_of_the_keys(
+async def test_revoked_key_is_refused_once_the_cache_has_read_the_keys_again(
     store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     replicas = [ApiKeyCache(store, now=clock.seconds) for _ in range(3)]
@@ -57,7 +57,7 @@ async def test_revoked_key_is_refused_after_the_next_reading_of_the_keys(
         assert found.status(clock()) == "revoked"
 
 
-def test_keys_are_read_again_within_five_seconds() -> None:
+def test_key_cache_reads_the_keys_again_within_five_seconds() -> None:
     assert REFRESH_SECONDS + READ_SECONDS + REFRESH_SECONDS < 5
 
 
@@ -73,7 +73,7 @@ async def test_key_cache_task_rereads_the_keys(
     following.cancel()
 
 
-async def test_key_created_after_the_last_reading_is_found(
+async def test_key_created_after_the_cache_last_read_the_keys_is_found(
     key_cache: ApiKeyCache, keys: ApiKeys, clock: MovedClock
 ) -> None:
     assert key_cache.find(digest(PEPPER, mint())) is None
@@ -91,7 +91,7 @@ async def test_rate_limited_clients_share_twenty_key_look_ups_a_second(
     assert store.requests <= 1 + 20
 
 
-async def test_concurrent_callers_share_a_look_up(
+async def test_concurrent_callers_share_one_key_look_up(
     key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     minted = await keys.create("Hotel")
@@ -153,7 +153,7 @@ async def test_key_look_up_reports_overload_while_the_key_store_fails(
     assert store.requests == request
 
 
-async def test_hanging_read_of_the_keys_is_abandoned(
+async def test_read_of_the_keys_that_hangs_is_abandoned(
     monkeypatch: pytest.MonkeyPatch, key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys
 ) -> None:
     minted = await keys.create("Hotel")
@@ -178,7 +178,7 @@ async def test_key_cache_startup_retries_a_failing_key_store(
     assert key_cache.find(minted.record.digest) == minted.record
 
 
-async def test_cancelled_caller_does_not_cancel_a_shared_look_up(
+async def test_cancelled_caller_does_not_cancel_a_shared_key_look_up(
     key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     minted = await keys.create("Hotel")

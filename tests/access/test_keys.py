@@ -84,7 +84,7 @@ async def test_key_is_stored_only_as_its_hmac(keys: ApiKeys) -> None:
     assert str(record.digest) not in repr(record)
 
 
-async def test_second_revocation_keeps_the_time_of_the_first(
+async def test_second_revocation_of_a_key_keeps_the_time_of_the_first_revocation(
     keys: ApiKeys, clock: MovedClock
 ) -> None:
     minted = await keys.create("Hotel")
@@ -95,7 +95,7 @@ async def test_second_revocation_keeps_the_time_of_the_first(
     assert again.status(clock()) == "revoked"
 
 
-async def test_rotation_copies_name_limits_and_expiry_and_expires_the_old_key(
+async def test_rotation_copies_name_limits_and_expiry_to_the_new_key_and_expires_the_old_key(
     keys: ApiKeys, clock: MovedClock
 ) -> None:
     ends = clock() + timedelta(days=30)
@@ -146,7 +146,7 @@ async def test_rotated_or_revoked_key_is_not_rotated(keys: ApiKeys) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 201, "a\x00b", "a\u202eb"])
-async def test_key_name_needs_printable_characters(keys: ApiKeys, name: str) -> None:
+async def test_empty_overlong_or_unprintable_key_name_is_refused(keys: ApiKeys, name: str) -> None:
     with pytest.raises(OperatorError, match="printable"):
         await keys.create(name)
 

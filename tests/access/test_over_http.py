@@ -182,7 +182,7 @@ async def test_forged_x_forwarded_for_does_not_make_one_client_count_as_two(
             assert other.status_code == (401 if trusted else 429)
 
 
-async def test_widget_limit_counts_by_client_and_ipv6_network(
+async def test_widget_limit_applies_separately_to_each_ipv4_address_and_each_ipv6_network(
     sqlite_settings: Settings,
 ) -> None:
     settings = Settings(
@@ -207,7 +207,7 @@ async def test_widget_limit_counts_by_client_and_ipv6_network(
             assert (await come_from("2001:db8::1")).status_code == 400
 
 
-async def test_requests_for_the_widget_builder_and_its_email_html_count_towards_the_widget_limit(
+async def test_requests_for_the_builder_and_for_its_email_code_count_towards_the_widget_limit(
     sqlite_settings: Settings,
 ) -> None:
     settings = Settings(data_dir=sqlite_settings.data_dir, widget_per_minute=2)
@@ -217,7 +217,7 @@ async def test_requests_for_the_widget_builder_and_its_email_html_count_towards_
     assert [one.status_code for one in request] == [200, 200, 429]
 
 
-async def test_server_counts_quotas_by_itself_while_redis_is_stopped(
+async def test_server_counts_quotas_in_its_own_memory_while_redis_is_stopped(
     sqlite_settings: Settings, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patient = partial(RedisLink, timeout=60)  # a busy machine is not a silent Redis
@@ -236,7 +236,7 @@ async def test_server_counts_quotas_by_itself_while_redis_is_stopped(
                 assert (await http.get("/v1/status")).json()["status"] == "degraded"
 
 
-async def test_slow_redis_fails_no_request_but_the_status_reports_it_as_degraded(
+async def test_slow_redis_fails_no_request_and_makes_the_status_endpoint_report_degraded(
     sqlite_settings: Settings, redis_url: str
 ) -> None:
     minted = await Operator(sqlite_settings).create()

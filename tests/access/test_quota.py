@@ -42,7 +42,9 @@ async def test_counter_admits_exactly_the_quota_of_concurrent_requests(counter: 
     assert await spend(counter, 500, MINUTE, DAY) == 100
 
 
-async def test_request_refused_by_one_window_counts_in_no_other_window(counter: Counter) -> None:
+async def test_request_refused_by_one_quota_window_counts_in_no_other_window(
+    counter: Counter,
+) -> None:
     await spend(counter, 500, MINUTE, DAY)
     result = await counter.consume("key", Limits(MINUTE, DAY))
     assert result.used == (100, 100)
@@ -67,7 +69,7 @@ async def test_quota_headers_are_the_documented_ones(counter: Counter, clock: Mo
 
 @pytest.mark.parametrize("limit", [MINUTE, DAY])
 @pytest.mark.parametrize("late", [0.0, 0.001, 12.3456, 59.9994])
-async def test_request_succeeds_once_retry_after_has_passed(
+async def test_refused_request_succeeds_once_its_retry_after_time_has_passed(
     counter: Counter, clock: MovedClock, limit: Limit, late: float
 ) -> None:
     await spend(counter, limit.quota, limit)
@@ -95,7 +97,7 @@ async def test_day_window_ends_at_midnight_utc(counter: Counter, clock: MovedClo
     assert (await counter.consume("key", Limits(DAY))).allowed
 
 
-async def test_refunded_request_is_available_again_within_the_quota(counter: Counter) -> None:
+async def test_quota_unit_of_a_refunded_request_can_be_used_again(counter: Counter) -> None:
     result = [await counter.consume("key", Limits(MINUTE, DAY)) for _ in range(100)]
     await counter.refund(result[0])
     again = await counter.consume("key", Limits(MINUTE, DAY))
@@ -103,7 +105,7 @@ async def test_refunded_request_is_available_again_within_the_quota(counter: Cou
     assert again.used == (100, 100)
 
 
-async def test_request_that_counts_as_several_is_counted_whole_or_not_at_all(
+async def test_request_that_costs_several_quota_units_uses_all_of_them_or_none(
     counter: Counter,
 ) -> None:
     limits = Limits(MINUTE, DAY)
@@ -116,7 +118,7 @@ async def test_request_that_counts_as_several_is_counted_whole_or_not_at_all(
     assert (await counter.consume("key", limits)).used == (91, 91)
 
 
-async def test_concurrent_requests_that_count_as_several_never_exceed_the_quota(
+async def test_concurrent_requests_that_cost_several_quota_units_never_exceed_the_quota(
     counter: Counter,
 ) -> None:
     limits, costs = Limits(MINUTE, DAY), [7, 1, 13] * 20
@@ -126,7 +128,7 @@ async def test_concurrent_requests_that_count_as_several_never_exceed_the_quota(
     assert (await counter.consume("key", limits, 100)).used == (spent, spent)
 
 
-async def test_request_that_counts_as_several_succeeds_once_retry_after_has_passed(
+async def test_request_that_costs_several_quota_units_succeeds_after_its_retry_after_time(
     counter: Counter, clock: MovedClock
 ) -> None:
     await spend(counter, 60, MINUTE)
@@ -135,7 +137,7 @@ async def test_request_that_counts_as_several_succeeds_once_retry_after_has_pass
     assert (await counter.consume("key", Limits(MINUTE), 50)).allowed
 
 
-async def test_refund_for_a_window_that_ended_changes_nothing_in_the_next_window(
+async def test_refund_for_an_ended_quota_window_does_not_change_the_next_window(
     counter: Counter, clock: MovedClock
 ) -> None:
     old = await counter.consume("key", Limits(MINUTE, DAY))
@@ -146,7 +148,7 @@ async def test_refund_for_a_window_that_ended_changes_nothing_in_the_next_window
 
 
 @pytest.mark.parametrize("back", [3600, 86400, 400 * 86400])
-async def test_clock_set_back_changes_no_quota(
+async def test_setting_the_clock_back_changes_no_quota(
     counter: Counter, clock: MovedClock, back: int
 ) -> None:
     assert await spend(counter, 60, MINUTE, DAY) == 60
@@ -159,7 +161,7 @@ async def test_clock_set_back_changes_no_quota(
     assert DAY.max_remaining <= 26 * 3600
 
 
-async def test_clock_set_back_over_midnight_gives_no_second_quota_for_a_day(
+async def test_setting_the_clock_back_over_midnight_gives_no_second_daily_quota(
     counter: Counter, clock: MovedClock
 ) -> None:
     clock.now = datetime(2026, 11, 22, 0, 10, tzinfo=UTC)
@@ -172,7 +174,7 @@ async def test_clock_set_back_over_midnight_gives_no_second_quota_for_a_day(
     assert not (await counter.consume("key", Limits(DAY))).allowed
 
 
-async def test_changed_quota_applies_at_once(counter: Counter) -> None:
+async def test_changed_quota_applies_immediately(counter: Counter) -> None:
     await spend(counter, 100, MINUTE)
     assert (await counter.consume("key", Limits(replace(MINUTE, quota=101)))).allowed
     assert not (await counter.consume("key", Limits(replace(MINUTE, quota=50)))).allowed

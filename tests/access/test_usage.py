@@ -51,7 +51,9 @@ async def test_usage_counts_are_kept_until_the_failing_store_works_again() -> No
     assert store.requests == {("a", TODAY): 3}
 
 
-async def test_stored_requests_are_added_up_and_deleted_after_90_days(database: Database) -> None:
+async def test_stored_usage_counts_are_added_up_and_deleted_after_90_days(
+    database: Database,
+) -> None:
     store, clock = SqlUsageStore(database), MovedClock()
     before = [UsedDay("a", TODAY - timedelta(days), 5) for days in (200, 90, 89, 1)]
     await store.add(before)

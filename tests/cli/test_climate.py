@@ -23,7 +23,7 @@ def archive(tmp_path_factory):
     return write_power(tmp_path_factory.mktemp("archive"), days, FIRST, LATS, LNGS)
 
 
-def test_climate_commands_build_list_check_draw_serve_and_remove_a_store(tmp_path, archive):
+def test_climate_commands_build_list_verify_draw_and_remove_a_climate_store(tmp_path, archive):
     (tmp_path / "places.csv").write_text(PLACES, encoding="utf-8")
     source = ("--source", str(archive))
     places = ("--places", str(tmp_path / "places.csv"))
@@ -74,13 +74,13 @@ def test_damaged_climate_store_is_listed_with_the_reason(tmp_path):
         (("map",), "there are: none; create one with climate build"),
     ],
 )
-def test_a_wrong_option_exits_with_a_message(tmp_path, options, sentence):
+def test_climate_command_with_a_wrong_option_exits_with_a_message(tmp_path, options, sentence):
     done = command(tmp_path, "climate", *options, fails=True)
     assert sentence in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
 
 
-def test_an_unknown_region_exits_with_a_message(tmp_path, archive):
+def test_climate_build_with_an_invalid_region_exits_with_a_message(tmp_path, archive):
     for region in ("1,2,3", "a,b,c,d", "0,50,10,40", "200,0,10,10"):
         options = ("--from", "power", "--source", str(archive), "--region", region)
         done = command(tmp_path, "climate", "build", *options, fails=True)

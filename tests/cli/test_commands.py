@@ -50,7 +50,7 @@ def test_read_command_reports_the_same_error_messages_as_the_api(data_dir: Path)
     assert "Traceback" not in said
 
 
-def test_warm_command_reads_each_line_and_names_invalid_lines(
+def test_warm_command_reads_each_line_of_its_places_file_and_names_invalid_lines(
     data_dir: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "places.csv"
@@ -225,7 +225,9 @@ def test_setup_does_not_bring_back_a_sample_guide_that_was_removed(tmp_path: Pat
     assert json.loads(command(tmp_path, "guide", "list", "--json").stdout) == []
 
 
-def test_first_setup_imports_the_sample_guide_also_if_there_are_api_keys(tmp_path: Path) -> None:
+def test_first_setup_imports_the_sample_guide_even_if_api_keys_already_exist(
+    tmp_path: Path,
+) -> None:
     command(tmp_path, "keys", "create", "mine")
     report = json.loads(command(tmp_path, "setup", "--without-fallback", "--json").stdout)
     assert report["guide_imported"] is True

@@ -51,7 +51,9 @@ def test_relative_data_directory_is_refused_and_the_existing_one_is_named(
     assert "first" in command(None, "keys", "create", "B", more=relative, fails=True).stderr
 
 
-def test_second_data_directory_is_created_on_request(home, tmp_path: Path) -> None:
+def test_second_data_directory_is_created_if_the_new_option_or_a_setting_requests_it(
+    home, tmp_path: Path
+) -> None:
     command(tmp_path / "first", "keys", "create", "A", more=home)
     command(None, "keys", "create", "B", "--new", more=home)
     listed = json.loads(command(None, "keys", "list", "--json", more=home).stdout)

@@ -53,7 +53,9 @@ def notices(found: Found) -> str:
     return " ".join(message for check, (_, message) in found.items() if "notice" in check)
 
 
-def test_doctor_accepts_a_set_up_directory_and_warns_of_missing_data(data_dir: Path) -> None:
+def test_doctor_accepts_the_directory_that_setup_created_and_warns_of_missing_data(
+    data_dir: Path,
+) -> None:
     found = examine(data_dir)
     for check in ("settings", "data directory", "database", "keys", "dataset guide"):
         assert found[check][0] == "ok", found[check]

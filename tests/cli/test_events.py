@@ -41,7 +41,7 @@ def calendar(tmp_path):
     return file
 
 
-def test_import_is_reported_listed_and_removed(run, calendar):
+def test_imported_calendar_is_reported_listed_and_removed(run, calendar):
     shown = json.loads(run("import", str(calendar), "--country", "FR", "--json").stdout)
     assert (shown["calendar"]["rows"], shown["refused"]) == (3, [])
     (listed,) = json.loads(run("list", "--json").stdout)
@@ -133,7 +133,9 @@ def test_import_warns_of_events_with_a_time_whose_venue_names_only_a_country(
     assert ("shown everywhere in ES" in " ".join(result.stderr.split())) is warned
 
 
-def test_chosen_column_missing_in_all_json_objects_is_reported_but_refuses_no_row(run, tmp_path):
+def test_chosen_column_that_no_json_object_has_is_reported_and_the_objects_are_imported(
+    run, tmp_path
+):
     table = tmp_path / "ville.json"
     table.write_text('[{"title": "Choir", "start": "2026-12-05"}]')
     columns = ("--list", ".", "--column", "url=link")
@@ -142,7 +144,7 @@ def test_chosen_column_missing_in_all_json_objects_is_reported_but_refuses_no_ro
     assert "--column url=link: no object of the list has it" in " ".join(result.stderr.split())
 
 
-def test_all_refused_rows_are_counted_and_the_first_listed(run, tmp_path):
+def test_import_counts_all_refused_rows_and_lists_the_first_of_them(run, tmp_path):
     table = tmp_path / "town.csv"
     table.write_text("title,start\nChoir,2026-12-05\n" + "Organ,soon\n" * 1200)
     result = run("import", str(table), "--country", "FR")
@@ -160,7 +162,7 @@ def test_import_reports_refused_rows_with_line_and_reason(run, tmp_path):
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-def test_unreadable_import_exits_1_and_changes_nothing(
+def test_import_of_an_unreadable_file_exits_1_and_changes_nothing(
     run, calendar, tmp_path, monkeypatch, as_json
 ):
     monkeypatch.chdir(tmp_path)
@@ -183,7 +185,9 @@ def test_unreadable_import_exits_1_and_changes_nothing(
         assert listed["rows"] == 3
 
 
-def test_empty_calendar_exits_1_unless_allowed(run, calendar, tmp_path):
+def test_import_of_an_empty_calendar_exits_1_unless_an_option_allows_the_import(
+    run, calendar, tmp_path
+):
     run("import", str(calendar), "--country", "FR")
     calendar.write_bytes(b"BEGIN:VCALENDAR\nEND:VCALENDAR\n")
     arguments = ("events", "import", str(calendar), "--country", "FR", "--json")
@@ -291,7 +295,7 @@ def test_missing_file_or_feed_is_reported(run, tmp_path):
         run("feed", "remove", "none")
 
 
-def test_guide_that_does_not_exist_is_refused(run, calendar):
+def test_events_import_for_a_guide_that_does_not_exist_is_refused(run, calendar):
     with pytest.raises(OperatorError, match="--guide is 'mira'; accepted: none"):
         run("import", str(calendar), "--lat", "48.85", "--lng", "2.35", "--guide", "mira")
     assert json.loads(run("list", "--json").stdout) == []

@@ -46,7 +46,7 @@ def test_command_list_shows_the_help_text_of_each_command(name: str) -> None:
     assert " ".join(load(name).help.split()) == COMMANDS[name]
 
 
-def test_command_list_is_complete(tmp_path: Path) -> None:
+def test_help_lists_every_command(tmp_path: Path) -> None:
     package = Path(sys.modules["location_context.cli.main"].__file__ or "").parent
     files = {path.stem for path in package.glob("*.py")} - {"__init__", "main", "console", "notice"}
     assert files == {MODULES.get(name, name) for name in COMMANDS}

@@ -26,7 +26,7 @@ async def cluster() -> AsyncIterator[Cluster]:
         yield made
 
 
-async def test_cluster_admits_exactly_the_quota(
+async def test_cluster_admits_exactly_as_many_requests_as_the_quota_allows(
     cluster: Cluster,
 ) -> None:
     held, seen = await quota(cluster, SHORT)

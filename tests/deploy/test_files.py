@@ -71,7 +71,7 @@ def seconds(text: str) -> float:
     return float(text.removesuffix("s"))
 
 
-def test_deploy_names_only_existing_settings() -> None:
+def test_deployment_files_name_only_existing_settings() -> None:
     known = {variable(name) for name in names_of(Settings)} | {PREFIX + "CONFIG"}
     named = {
         (path.name, found)

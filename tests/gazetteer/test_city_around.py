@@ -13,11 +13,9 @@ import pytest
         (46.02, 7.75, "Zermatt"),
     ],
 )
-def test_point_is_named_after_the_city_around_it_or_the_small_town_in_which_it_lies(
-    gazetteer, lat, lng, name
-):
+def test_point_in_a_city_or_small_town_is_named_after_that_city_or_town(gazetteer, lat, lng, name):
     assert gazetteer.point(lat, lng).place == name
 
 
-def test_point_between_cities_has_no_city(gazetteer):
+def test_point_far_from_any_city_has_no_place_name(gazetteer):
     assert gazetteer.point(-40.5, -120.25).place is None

@@ -20,7 +20,7 @@ URI = jsonschema_rs.validator_for({"type": "string", "format": "uri"}, validate_
         (" https://a.example/?q=ö#x ", "https://a.example/?q=%C3%B6#x"),
     ],
 )  # fmt: skip
-def test_web_address_is_encoded_as_a_valid_uri_and_a_valid_uri_is_unchanged(came, sent):
+def test_web_address_becomes_a_valid_uri_and_a_valid_uri_is_not_changed(came, sent):
     assert web_address(came) == sent
     assert URI.is_valid(sent)
     assert web_address(sent) == sent

@@ -168,7 +168,9 @@ async def test_cache_does_not_exceed_its_memory_limit(clock, monkeypatch):
         tracemalloc.stop()
 
 
-async def test_new_dataset_empties_the_cache_and_running_reads_are_not_cached(slow, clock):
+async def test_new_dataset_empties_the_cache_and_results_of_reads_already_running_are_not_cached(
+    slow, clock
+):
     listeners: list = []
     slow.on_change = listeners.append
     cached = CachedSection(slow, clock)

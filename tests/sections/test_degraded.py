@@ -85,7 +85,7 @@ def test_answer_is_cacheable_if_only_a_spent_budget_degrades_it():
     ]  # fmt: skip
 
 
-def test_answer_with_a_spent_budget_is_cached_for_a_minute_and_longer_by_http_clients():
+def test_spent_budget_shortens_caching_of_an_answer_by_the_service_but_not_by_http_clients():
     body = msgspec.structs.replace(FakeSection().body(QUERY), degraded_reason="budget_spent")
     freshness = Freshness.of([SectionResult(body, NOON + timedelta(days=1))], "public")
     assert freshness.cache_control(86_400).startswith("public, max-age=900, ")

@@ -45,11 +45,11 @@ def test_attribution_has_the_url_of_its_licence_terms(one):
     assert fields["license_url"] == terms[fields["license"]]
 
 
-def test_changed_data_under_cc_by_are_marked_as_adapted():
+def test_cc_by_licensed_data_that_the_service_changed_are_marked_as_adapted():
     assert [one.name for one in ALL if one.license == CC_BY.name and not one.adapted] == []
 
 
-def test_licence_is_recognised_by_its_name_and_its_spdx_identifier():
+def test_licence_is_recognised_by_its_name_or_by_its_spdx_identifier():
     assert terms_of(" odbl-1.0 ") == terms_of("ODbL 1.0") == ODBL.url
     assert terms_of("All rights reserved") is terms_of("") is terms_of(None) is None
 

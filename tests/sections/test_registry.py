@@ -95,7 +95,7 @@ def test_two_packages_cannot_register_the_same_section_name(install):
         loaded()
 
 
-def test_section_of_a_package_reads_its_settings_from_the_context(install):
+def test_section_of_another_package_reads_its_settings_from_the_section_context(install):
     install(CODE, settings={"tides": "TidesSettings"})
     table = import_module("made_up_0").TidesSettings
     given = {"LOCATION_CONTEXT_TIDES_API_KEY": "hunter2"}

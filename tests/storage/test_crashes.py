@@ -59,7 +59,7 @@ async def test_two_writing_processes_both_succeed(
     await database.close()
 
 
-def test_process_that_writes_in_a_tight_loop_does_not_starve_another_writer(tmp_path: Path) -> None:
+def test_process_that_writes_without_pause_lets_another_process_write(tmp_path: Path) -> None:
     path, order = tmp_path / "lock", list[str]()
     greedy, other = WriteLock(path), WriteLock(path)  # as in two processes
     writing = threading.Event()
@@ -115,7 +115,7 @@ async def test_killed_migration_leaves_no_partial_schema_and_can_be_repeated(
     await database.close()
 
 
-async def test_concurrent_processes_open_a_new_database(
+async def test_concurrent_processes_can_open_the_same_new_database(
     no_schema: Settings,
 ) -> None:
     with ExitStack() as stack:

@@ -29,7 +29,7 @@ INSERT = text("INSERT INTO facts VALUES ('a', 'b')")
 SELECT = text("SELECT * FROM facts WHERE name = 'a'")
 
 
-async def test_error_rolls_a_transaction_back(database: Database) -> None:
+async def test_error_in_a_transaction_rolls_the_transaction_back(database: Database) -> None:
     def half(connection: Connection) -> None:
         connection.execute(INSERT)
         raise ZeroDivisionError
@@ -126,7 +126,10 @@ async def test_sqlite_syncs_each_acknowledged_write(
     await database.close()
 
 
-async def test_newer_schema_is_refused(database: Database, database_settings: Settings) -> None:  # noqa: F811
+async def test_database_with_a_newer_schema_is_refused(
+    database: Database,
+    database_settings: Settings,  # noqa: F811
+) -> None:
     await database.execute(
         (text("UPDATE schema_version SET version_num = '9999_later'"), {}),
         (delete(schema.metadata_kv), {}),
@@ -221,7 +224,7 @@ async def test_reads_continue_and_writes_wait_while_another_process_holds_the_lo
     await database.close()
 
 
-def test_writer_times_out_with_a_reason(tmp_path: Path) -> None:
+def test_writer_that_waits_too_long_for_the_lock_times_out_with_a_reason(tmp_path: Path) -> None:
     first, second = WriteLock(tmp_path / "lock"), WriteLock(tmp_path / "lock", timeout=0.02)
     with (
         first.acquire(),
@@ -233,7 +236,7 @@ def test_writer_times_out_with_a_reason(tmp_path: Path) -> None:
         pass
 
 
-async def test_full_disk_allows_reads_and_refuses_writes(
+async def test_database_on_a_full_disk_allows_reads_and_refuses_writes(
     sqlite_settings: Settings,
 ) -> None:
     await filled(sqlite_settings, keys=3)
@@ -247,7 +250,9 @@ async def test_full_disk_allows_reads_and_refuses_writes(
     await reopened.close()
 
 
-async def test_closing_waits_for_a_connection_in_use(sqlite_settings: Settings) -> None:
+async def test_closing_the_database_waits_for_a_connection_in_use(
+    sqlite_settings: Settings,
+) -> None:
     database = await Database.open(sqlite_settings)
     reading, go_on = threading.Event(), threading.Event()
 

@@ -61,7 +61,7 @@ async def test_events_of_several_batches_are_stored_unchanged(database: Database
     assert sorted(found, key=lambda one: one.id) == sorted(new_events, key=lambda one: one.id)
 
 
-async def test_each_feed_is_claimed_by_a_single_caller(database: Database):
+async def test_each_feed_to_refresh_is_claimed_by_a_single_caller(database: Database):
     rows = SqlEventStore(database)
     await rows.replace(Calendar(id="a", kind="feed", source="https://a.example/x.ics"), [])
     await rows.replace(Calendar(id="b", kind="import", source="file"), [])

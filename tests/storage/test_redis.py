@@ -150,7 +150,7 @@ def test_redis_and_memory_counters_agree(
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )  # each example has a prefix of its own
-def test_replicas_together_admit_exactly_the_quota(
+def test_replicas_together_admit_exactly_as_many_requests_as_the_quota_allows(
     redis_url: str, redis_prefix: str, rounds: list[list[int]], quota: int
 ) -> None:
     async def ask() -> None:
@@ -175,7 +175,7 @@ def test_replicas_together_admit_exactly_the_quota(
 
 
 @pytest.mark.parametrize("ahead", [90, 3600, -90])
-async def test_wrong_clock_of_a_replica_changes_no_quota(
+async def test_replica_with_a_wrong_clock_changes_no_quota(
     redis_url: str, redis_prefix: str, ahead: int
 ) -> None:
     link, limits = RedisLink(Secret(redis_url), redis_prefix, LONG), Limits(MINUTE)

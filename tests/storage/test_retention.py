@@ -147,7 +147,7 @@ async def test_retention_blocks_neither_readers_nor_writers(database: Database) 
     assert await stored_cells(database) == {f"new {number}" for number in range(min(3, writes))}
 
 
-async def test_cell_stored_during_retention_is_complete(database: Database) -> None:
+async def test_cell_stored_while_retention_runs_is_complete(database: Database) -> None:
     store = SqlClimateStore(database)
     for number in range(20):
         await store.save(months(f"cell {number}", datetime(2000, 1, 1, tzinfo=UTC), years=1))

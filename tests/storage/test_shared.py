@@ -93,7 +93,7 @@ async def test_one_process_fetches_a_value_and_the_other_processes_receive_it(
     ],
     ids=["a failure", "a public budget refusal"],
 )
-async def test_keyed_caller_does_its_own_fetch_when_the_fetch_of_another_process_fails(
+async def test_caller_with_a_key_fetches_the_value_if_the_fetch_of_another_process_fails(
     process: Make, error: Exception, *, public: bool
 ) -> None:
     one, other = process(), process()
@@ -157,7 +157,9 @@ async def test_waiting_process_fetches_when_the_fetch_of_another_is_cancelled(
     await asyncio.gather(asking, return_exceptions=True)
 
 
-async def test_each_process_fetches_for_itself_without_redis(process: Make, redis_url: str) -> None:
+async def test_without_redis_each_process_fetches_its_own_values(
+    process: Make, redis_url: str
+) -> None:
     async with Proxy(redis_url) as proxy:
         one = process(proxy.url)
         one.goes.set()

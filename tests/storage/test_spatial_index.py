@@ -15,7 +15,7 @@ lats, lngs = st.floats(-90, 90), st.floats(-180, 180)
 @given(
     lats, lngs, st.floats(0, 2 * math.pi), st.floats(0, 0.999), st.sampled_from([5.0, 25.0, 80.0])
 )
-def test_cells_of_a_circle_contain_each_point_within_its_radius(lat, lng, turn, share, radius):
+def test_index_cells_of_a_circle_contain_each_point_of_the_circle(lat, lng, turn, share, radius):
     reach = radius * share / 111.2
     other_lat = max(-90.0, min(90.0, lat + reach * math.sin(turn)))
     width = reach * math.cos(turn) / max(0.01, math.cos(math.radians(lat)))

@@ -120,7 +120,7 @@ def test_copy_overwrites_the_stored_pepper_check_of_an_otherwise_empty_target(
     compare_all(source, target)
 
 
-def test_second_pass_of_a_copy_applies_inserts_updates_and_deletes(
+def test_second_pass_of_a_copy_applies_inserts_updates_and_deletes_made_during_the_first(
     source: Settings, target: str
 ) -> None:
     """The source is changed in each of the three ways after the first pass has read it."""

@@ -56,7 +56,7 @@ def test_failed_probe_doubles_the_pause_of_the_breaker_up_to_its_maximum(clock):
     assert waits == [5, 10, 18, 18]
 
 
-def test_breaker_admits_another_probe_if_the_first_never_reports(clock):
+def test_breaker_admits_another_probe_if_the_first_probe_never_reports_its_result(clock):
     breaker = Breaker(pause=5, threshold=1)
     breaker.fail()
     clock[0] += 5

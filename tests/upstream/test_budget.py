@@ -37,7 +37,7 @@ def test_spent_budget_is_available_again_after_its_window():
     assert budget.take(10)
 
 
-def test_widget_traffic_leaves_half_of_the_budget_to_keyed_calls():
+def test_calls_without_a_key_leave_half_of_the_budget_to_calls_with_a_key():
     budget = Budget({DAY: 100.0}, now=lambda: 0.0)
     while budget.take(1, public=True):
         pass
@@ -52,7 +52,7 @@ def test_refused_call_spends_no_budget_in_any_window():
     assert [(one.window, one.used) for one in budget.states()] == [("minute", 0), ("day", 0)]
 
 
-def test_spent_share_of_a_budget_is_that_of_its_fullest_window():
+def test_spent_share_of_a_budget_is_that_of_its_most_spent_window():
     budget = Budget({60.0: 10.0, 3600.0: 100.0})
     assert budget.spent_share() == 0
     budget.take(4)
@@ -79,7 +79,7 @@ def wait_of(budget: Budget, units: float) -> float:
 
 
 @pytest.mark.parametrize("units", [1, 60, 61, 100, 5000])
-def test_wait_for_a_budget_ends_when_enough_units_are_free(units):
+def test_reported_wait_for_a_budget_ends_when_enough_units_are_free(units):
     now = [1000.0]
     budget = Budget({MINUTE: 100.0}, lambda: now[0])
     assert wait_of(budget, 100) == 0
@@ -94,7 +94,7 @@ def test_wait_for_a_budget_ends_when_enough_units_are_free(units):
     assert budget.take(min(units, 100))
 
 
-def test_small_budget_still_covers_one_answer_for_callers_without_a_key():
+def test_even_a_small_budget_gives_callers_without_a_key_enough_for_one_answer():
     def public_part(limit: float) -> float:
         budget = Budget({MINUTE: limit}, lambda: 0.0, least=100.0)
         while budget.take(1, public=True):
@@ -104,7 +104,7 @@ def test_small_budget_still_covers_one_answer_for_callers_without_a_key():
     assert [public_part(limit) for limit in (480.0, 150.0, 100.0)] == [240.0, 100.0, 100.0]
 
 
-def test_clock_set_back_does_not_change_the_budget():
+def test_setting_the_clock_back_does_not_change_the_budget():
     now = [100_000.0]
     budget = Budget({MINUTE: 10.0}, lambda: now[0])
     assert budget.take(10)

@@ -66,7 +66,7 @@ async def until_under_way(source: Cached, provider: Provider) -> None:
         await asyncio.sleep(0)
 
 
-async def test_fresh_value_is_reused_and_a_stale_value_replaced(clock, provider):
+async def test_fresh_value_is_reused_and_stale_value_is_fetched_again(clock, provider):
     source = made(clock)
     for minutes, expected in ((0, "answer 1"), (29, "answer 1"), (2, "answer 2")):
         clock.advance(minutes=minutes)
@@ -89,7 +89,7 @@ async def test_failed_fetch_returns_the_stale_value_with_the_error(clock, provid
         await source.get("key", provider.whole, soon())
 
 
-async def test_cache_lifetime_may_depend_on_the_value(clock, provider):
+async def test_lifetime_of_a_cached_value_may_depend_on_the_value(clock, provider):
     source = made(clock, fresh=lambda _, value, at: at + timedelta(hours=value == "answer 1"))
     for minutes in (0, 59, 1):
         clock.advance(minutes=minutes)
@@ -97,7 +97,7 @@ async def test_cache_lifetime_may_depend_on_the_value(clock, provider):
     assert provider.calls == 2
 
 
-async def test_callers_share_a_fetch_that_outlives_them(clock, provider):
+async def test_callers_share_one_fetch_that_continues_after_they_time_out(clock, provider):
     source = made(clock)
     provider.go.clear()
     for _ in range(3):
@@ -112,7 +112,9 @@ async def test_callers_share_a_fetch_that_outlives_them(clock, provider):
     assert provider.calls == 1
 
 
-async def test_partial_value_is_returned_at_the_deadline(clock, provider):
+async def test_partial_value_is_returned_if_the_fetch_is_unfinished_at_the_deadline(
+    clock, provider
+):
     source = made(clock, merge=joined)
     provider.go.clear()
     hasty = await source.get("key", provider.parts, Deadline.after(0.05))
@@ -137,7 +139,7 @@ async def test_incomplete_value_carries_the_error_of_its_fetch_and_is_refetched_
     assert (await source.get("key", provider.parts, soon())).value == "ab"
 
 
-async def test_part_of_a_value_received_before_a_failure_is_merged_into_the_cached_value(
+async def test_partial_value_received_before_a_failure_is_merged_into_the_cached_value(
     clock, provider
 ):
     source = made(clock, merge=joined)
@@ -159,9 +161,7 @@ async def test_incomplete_value_does_not_replace_a_fresh_complete_value(clock, p
     assert (await source.get("key", provider.whole, soon())).value == "whole"
 
 
-async def test_keyed_callers_do_not_receive_budget_refusals_of_callers_without_a_key(
-    clock, provider
-):
+async def test_caller_with_a_key_gets_no_budget_refusal_of_a_caller_without_a_key(clock, provider):
     source = made(clock)
     provider.go.clear()
     provider.error = SPENT
@@ -178,7 +178,7 @@ async def test_keyed_callers_do_not_receive_budget_refusals_of_callers_without_a
     assert own.calls == 1
 
 
-async def test_keyed_callers_refetch_values_left_incomplete_by_callers_without_a_key(
+async def test_caller_with_a_key_refetches_a_value_left_incomplete_for_a_caller_without_a_key(
     clock, provider
 ):
     source = made(clock, merge=joined)
@@ -190,7 +190,7 @@ async def test_keyed_callers_refetch_values_left_incomplete_by_callers_without_a
     assert (await source.get("key", provider.parts, soon())).value == "ab"
 
 
-async def test_callers_without_a_key_share_the_fetch_of_a_keyed_caller(clock, provider):
+async def test_caller_without_a_key_shares_the_fetch_of_a_caller_with_a_key(clock, provider):
     source = made(clock)
     provider.go.clear()
     keyed = asyncio.ensure_future(source.get("key", provider.whole, soon()))
@@ -201,14 +201,14 @@ async def test_callers_without_a_key_share_the_fetch_of_a_keyed_caller(clock, pr
     assert (await keyed).value == (await public).value == "answer 1"
 
 
-async def test_cache_drops_the_least_recently_used_value(clock, provider):
+async def test_full_cache_drops_the_least_recently_used_value(clock, provider):
     source = made(clock, max_size=20, size_of=len)
     for key in ("a", "b", "a", "c"):
         await source.get(key, provider.whole, soon())
     assert [key for key in "abc" if source.peek(key)] == ["a", "c"]
 
 
-async def test_fetch_running_during_clear_is_not_cached(clock, provider):
+async def test_value_of_a_fetch_that_runs_while_the_cache_is_cleared_is_not_cached(clock, provider):
     source = made(clock)
     provider.go.clear()
     waiting = asyncio.ensure_future(source.get("key", provider.whole, soon()))
@@ -250,7 +250,7 @@ def sharing(cache: SharedCache) -> Sharing[str, str]:
     )
 
 
-async def test_fresh_value_of_another_process_costs_no_call():
+async def test_fresh_value_that_another_process_fetched_costs_no_provider_call():
     clock, provider, store = MovedClock(), Provider(), Store()
     first = made(clock, sharing=sharing(SharedCache(store, clock)))
     await first.get("key", provider.whole, soon())
@@ -266,7 +266,7 @@ async def test_fresh_value_of_another_process_costs_no_call():
     assert provider.calls == 2
 
 
-async def test_incomplete_value_is_not_shared():
+async def test_incomplete_value_is_not_shared_with_other_processes():
     clock, provider, store = MovedClock(), Provider(), Store()
     source = made(clock, sharing=sharing(SharedCache(store, clock)), merge=joined)
     provider.error = DOWN
@@ -283,7 +283,7 @@ async def test_failing_shared_store_causes_a_fetch_instead_of_an_error():
     await source.close()
 
 
-async def test_value_that_no_other_process_could_read_is_not_packed():
+async def test_value_is_not_packed_for_sharing_if_no_shared_store_exists():
     clock, provider, packed = MovedClock(), Provider(), list[str]()
     ways = sharing(SharedCache(Store(), clock))
     for stored in (True, False):  # the second is for Redis alone, and there is none

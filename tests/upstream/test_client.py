@@ -107,7 +107,7 @@ async def test_client_raises_the_matching_error_for_each_provider_fault(
 
 
 @pytest.mark.parametrize("body", [b'{"cut": [1, 2', b"<html>", b"", DEEP[:100_000], b'"\xff\xfe"'])
-async def test_invalid_json_is_an_error(client, standin, body):
+async def test_client_raises_an_error_for_an_answer_with_invalid_json(client, standin, body):
     standin.respond = lambda _: FakeResponse(body)
     with pytest.raises(ProviderResponseInvalid):
         (await ask(upstream(client, standin.url))).json()
@@ -161,7 +161,7 @@ async def test_error_for_a_too_large_answer_keeps_no_body_in_memory(client, stan
     assert stored < 10_000_000
 
 
-async def test_closed_port_and_unknown_name_are_unreachable(client):
+async def test_closed_port_or_unknown_host_name_is_reported_as_unreachable(client):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         closed = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -170,7 +170,7 @@ async def test_closed_port_and_unknown_name_are_unreachable(client):
                 await ask(upstream(client, url))
 
 
-async def test_client_pauses_after_three_failures(client, standin):
+async def test_client_stops_calling_a_provider_after_three_failures(client, standin):
     standin.respond = lambda _: FakeResponse(b"", 500)
     provider = upstream(client, standin.url)
     await fail(provider, 3)
@@ -187,7 +187,7 @@ async def test_answer_with_a_4xx_status_does_not_open_the_breaker(client, standi
     assert provider.breaker.state == "closed"
 
 
-async def test_client_pauses_until_the_retry_after_of_a_429(client, standin):
+async def test_client_sends_no_call_before_the_retry_after_time_of_a_429_answer(client, standin):
     now = [datetime(2026, 1, 1, tzinfo=UTC)]
     standin.respond = lambda _: FakeResponse({"reason": "slow down"}, 429, {"Retry-After": "30"})
     provider = upstream(client, standin.url, clock=lambda: now[0])
@@ -222,7 +222,7 @@ async def test_probe_answered_with_a_4xx_status_closes_the_breaker(client, stand
     assert provider.breaker.state == "closed"
 
 
-async def test_client_sends_nothing_with_a_spent_budget(client, standin):
+async def test_client_with_a_spent_budget_sends_no_call(client, standin):
     provider = upstream(client, standin.url, host=Host(Budget({DAY: 10})))
     await ask(provider, units=7)
     with pytest.raises(ProviderBackoff, match="budget"):
@@ -268,7 +268,7 @@ def half_open() -> Breaker:
     return breaker
 
 
-async def test_client_without_a_provider_url_sends_nothing(client):
+async def test_client_without_a_provider_url_sends_no_call(client):
     provider = upstream(client, "")
     assert not provider.configured
     with pytest.raises(ProviderBackoff, match="not configured"):
@@ -310,7 +310,7 @@ class Crowd:
         return FakeResponse({})
 
 
-async def test_client_bounds_concurrent_calls(client, standin):
+async def test_client_limits_the_number_of_concurrent_calls(client, standin):
     crowd = Crowd(standin, 0.02)
     standin.respond = crowd.respond
     limits = ClientLimits(timeout=20, max_in_flight=2)
@@ -319,7 +319,7 @@ async def test_client_bounds_concurrent_calls(client, standin):
     assert crowd.most == 2
 
 
-async def test_timeout_in_the_queue_is_not_the_provider_s_failure(client, standin):
+async def test_timeout_in_the_queue_does_not_count_as_a_provider_failure(client, standin):
     standin.respond = Crowd(standin, 0.5).respond
     limits = ClientLimits(timeout=0.2, max_in_flight=1, max_waiting=1)
     provider = upstream(client, standin.url, limits=limits, breaker=Breaker(threshold=2))
@@ -331,7 +331,9 @@ async def test_timeout_in_the_queue_is_not_the_provider_s_failure(client, standi
     )
 
 
-async def test_public_calls_leave_a_quarter_of_the_queue_to_keyed_calls(client, standin):
+async def test_calls_without_a_key_leave_a_quarter_of_the_queue_to_calls_with_a_key(
+    client, standin
+):
     standin.respond = lambda _: FakeResponse(fault="hang")
     limits = ClientLimits(timeout=20, max_in_flight=1, max_waiting=4)
     provider = upstream(client, standin.url, limits=limits)
@@ -354,7 +356,9 @@ async def test_public_calls_leave_a_quarter_of_the_queue_to_keyed_calls(client, 
     assert (public, keyed) == (3, 1)
 
 
-async def test_urls_of_one_host_share_its_budget_and_its_slots_and_its_pause(client, standin):
+async def test_urls_of_the_same_host_share_its_call_budget_and_call_slots_and_pause(
+    client, standin
+):
     host = Hosts().get("some_host", {DAY: 10.0}, at_once=1)
     crowd = Crowd(standin, 0.02)
     standin.respond = crowd.respond
@@ -387,7 +391,7 @@ PAGES = [b"<!DOCTYPE html><title>Maintenance", b'{"days": [1, 2', b"", b"[]", b"
 
 
 @pytest.mark.parametrize("body", PAGES)
-async def test_unreadable_answer_counts_as_the_provider_s_failure(client, standin, body):
+async def test_unreadable_answer_counts_as_a_provider_failure(client, standin, body):
     standin.respond = lambda _: FakeResponse(body)
     provider = upstream(client, standin.url, breaker=Breaker(threshold=2))
     for _ in range(2):
@@ -421,7 +425,7 @@ async def test_client_follows_redirects_within_the_host_if_allowed(client, stand
         assert other.requests == []
 
 
-async def test_failing_provider_is_logged_at_once_and_then_each_minute(client, standin):
+async def test_failing_provider_is_logged_immediately_and_then_every_minute(client, standin):
     moved, seconds = MovedClock(), MovedClock()
     standin.respond = lambda _: FakeResponse({}, 500)
     provider = upstream(client, standin.url, breaker=Breaker(threshold=10_000), clock=moved)

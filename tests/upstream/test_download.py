@@ -153,7 +153,7 @@ async def test_download_follows_five_redirects():
             await _get(server.url)
 
 
-async def test_download_caps_the_decompressed_bytes():
+async def test_download_limits_the_number_of_decompressed_bytes():
     bomb = gzip.compress(b"\0" * 50 * MEGABYTE)
     packed = FakeResponse(bomb, headers={"Content-Encoding": "gzip"})
     with FakeServer(lambda _: packed).running() as server:
@@ -173,7 +173,7 @@ async def test_download_refuses_truncated_compressed_bytes():
         await _get(server.url)
 
 
-async def test_download_abandons_an_endless_answer():
+async def test_download_stops_reading_an_endless_answer():
     dripping = FakeResponse(b"x" * 100, fault="drip")
     with FakeServer(lambda _: dripping).running() as server, pytest.raises(ProviderTimeout):
         await _get(server.url, timeout=0.3)
@@ -202,10 +202,10 @@ INSIDE = """
 
 
 @pytest.mark.parametrize("address", PUBLIC.split())
-def test_ip_address_is_public(address: str):
+def test_public_ip_address_is_recognised_as_public(address: str):
     assert is_public(address)
 
 
 @pytest.mark.parametrize("address", INSIDE.split())
-def test_ip_address_is_not_public(address: str):
+def test_private_or_reserved_ip_address_is_not_recognised_as_public(address: str):
     assert not is_public(address)

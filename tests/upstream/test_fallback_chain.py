@@ -44,13 +44,13 @@ async def race(*sources: Source, seconds: float = 0.3, settle_window: float = 0.
     return (await best_of(fetches, Deadline.after(seconds), settle_window))[0]
 
 
-async def test_chain_takes_the_first_answer_and_requests_no_other_source():
+async def test_fallback_chain_returns_the_first_answer_and_requests_no_other_source():
     first, second = Source("first").says("first"), Source("second")
     assert await race(first, second) == "first"
     assert second.requests == 0
 
 
-async def test_chain_requests_the_next_source_after_an_error_or_an_empty_answer():
+async def test_fallback_chain_requests_the_next_source_after_an_error_or_an_empty_answer():
     failing = Source("a").says(ProviderUnreachable("a", "down"))
     empty, last = Source("b").says(None), Source("c").says("c")
     assert await race(failing, empty, last, seconds=5) == "c"
@@ -73,7 +73,7 @@ async def test_failing_source_leaves_no_unretrieved_exception():
     assert not said
 
 
-async def test_chain_waits_at_most_its_settle_window_for_the_answer_of_a_better_source():
+async def test_fallback_chain_waits_for_a_better_source_at_most_its_settle_window():
     slow, quick = Source("slow"), Source("quick").says("quick")
     asyncio.get_running_loop().call_later(0.25, slow.says, "slow")
     assert await race(slow, quick, seconds=0.5, settle_window=20) == "slow"
@@ -81,7 +81,9 @@ async def test_chain_waits_at_most_its_settle_window_for_the_answer_of_a_better_
     assert await race(other, Source("quick").says("quick"), seconds=0.5) == "quick"
 
 
-async def test_chain_requests_the_next_source_if_the_first_is_silent_for_the_stagger_time(clock):
+async def test_fallback_chain_requests_the_next_source_if_the_first_is_silent_for_its_stagger_time(
+    clock,
+):
     silent, second = Source("silent"), Source("second").says("second")
     began = clock()
     found, _ = await best_of([silent.fetch, second.fetch], Deadline.after(30), 0.0, stagger=1.5)
@@ -89,7 +91,7 @@ async def test_chain_requests_the_next_source_if_the_first_is_silent_for_the_sta
     assert clock() - began == pytest.approx(1.5)
 
 
-async def test_cancelled_caller_leaves_the_source_running():
+async def test_cancelled_caller_does_not_cancel_the_request_to_the_source():
     source = Source("source")
     task = asyncio.ensure_future(race(source, seconds=30))
     await source.started.wait()
@@ -99,7 +101,7 @@ async def test_cancelled_caller_leaves_the_source_running():
     assert not source.answer.cancelled()
 
 
-async def test_chain_reports_its_first_failure():
+async def test_fallback_chain_reports_the_first_failure_of_its_sources():
     failing, silent = Source("a").says(ProviderUnreachable("a", "down")), Source("b")
     for first, kind in ((failing, ProviderUnreachable), (silent, TimeoutError)):
         fetches = [first.fetch, Source("c").says("c").fetch]

@@ -43,7 +43,7 @@ class Crowd:
                 self.held -= 1
 
 
-async def test_slots_of_a_host_limit_concurrent_callers():
+async def test_slots_of_a_host_limit_the_number_of_concurrent_callers():
     crowd = Crowd(Slots(3))
     assert await crowd.come(12, public=False) == 3
     await crowd.go()

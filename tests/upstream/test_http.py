@@ -61,7 +61,7 @@ async def fetch(url: str) -> object:
 
 @pytest.mark.parametrize("call", [ask, fetch])
 @pytest.mark.parametrize("again", [chunk(b"\x00" * 60_000), chunk(MEMBER * 1000)])
-async def test_client_stops_after_the_first_gzip_member(call, again):
+async def test_client_stops_reading_after_the_first_gzip_member(call, again):
     async with endless(PACKED + chunk(MEMBER), again) as (url, sent):
         assert await call(url) in ({"ok": True}, b'{"ok": true}')
         assert sent[0] < 20 * MEGABYTE
@@ -153,7 +153,7 @@ async def test_client_ignores_environment_proxies_and_cookies(monkeypatch):
     assert ["cookie" in request.headers for request in server.requests] == [False, False]
 
 
-async def test_client_does_not_follow_a_redirect():
+async def test_client_returns_a_redirect_answer_without_following_the_redirect():
     leading = FakeResponse(status=302, headers={"Location": "/elsewhere"})
     with FakeServer(lambda _: leading).running() as server:
         async with HttpClient("test") as client:
@@ -162,7 +162,7 @@ async def test_client_does_not_follow_a_redirect():
     assert len(server.requests) == 1
 
 
-async def test_idle_connection_closed_by_the_server_fails_no_call():
+async def test_call_succeeds_if_the_server_has_closed_the_idle_connection():
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(OK + b"Content-Length: 2\r\n\r\n{}")

@@ -143,7 +143,7 @@ async def test_old_budget_rows_are_deleted(database: Database) -> None:
     assert rows == [(HOUR, 3.0, 3.0)]
 
 
-async def test_process_with_a_clock_ahead_makes_no_extra_budget_available(
+async def test_process_whose_clock_is_ahead_makes_no_extra_budget_available(
     sqlite_settings: Settings,
 ) -> None:
     async with await Database.open(sqlite_settings) as database:

@@ -44,7 +44,7 @@ async def test_cancelling_the_first_caller_does_not_cancel_the_shared_fetch():
     assert fetch.begun == 1
 
 
-async def test_fetch_continues_after_its_caller_s_deadline():
+async def test_fetch_continues_after_the_deadline_of_its_caller():
     flights, fetch = SingleFlight[str](), Fetch()
     with pytest.raises(TimeoutError):
         await flights.run("cell", fetch, Deadline.after(0.01))
@@ -54,7 +54,7 @@ async def test_fetch_continues_after_its_caller_s_deadline():
     assert fetch.begun == 1
 
 
-async def test_failure_reaches_all_callers_and_the_next_call_retries():
+async def test_failure_of_a_shared_fetch_reaches_all_callers_and_the_next_call_fetches_again():
     flights, begun = SingleFlight[str](), []
 
     async def failing() -> str:
@@ -70,7 +70,7 @@ async def test_failure_reaches_all_callers_and_the_next_call_retries():
     assert len(begun) == 2
 
 
-async def test_closing_cancels_running_fetches():
+async def test_closing_the_single_flight_cancels_running_fetches():
     flights, fetch = SingleFlight[str](), Fetch()
     task = flights.start("cell", fetch)
     await flights.close()

@@ -31,7 +31,7 @@ def generous(web_settings) -> Iterator[Client]:
 
 
 @pytest.mark.parametrize("name", ["Host", "Accept-Encoding", "Accept-Language", "query"])
-def test_long_headers_and_queries_are_not_retained(generous: Client, name: str) -> None:
+def test_long_headers_and_queries_are_not_kept_in_memory(generous: Client, name: str) -> None:
     def ask(number: int) -> None:
         text = f"{number}" + "a" * LONG
         headers = {"Accept-Encoding": "br", **({} if name == "query" else {name: text})}
@@ -85,7 +85,9 @@ def test_health_and_status_and_embed_script_have_no_rate_limit(strict, path: str
     assert [strict.get(path, key=None).status_code for _ in range(4)] == [200] * 4
 
 
-def test_callers_without_a_key_leave_a_quarter_of_the_slots_to_keyed_callers(web_settings) -> None:
+def test_callers_without_a_key_leave_a_quarter_of_the_slots_to_callers_with_a_key(
+    web_settings,
+) -> None:
     settings = msgspec.structs.replace(web_settings, max_in_flight=4, widget_deadline=30.0)
     slow = Slow()
     with served_client(settings, slow, FakeSection()) as client:
@@ -127,7 +129,7 @@ class Hurried(Busy):
         await super().before(query, deadline)
 
 
-def test_deadline_begins_when_the_request_arrives(web_settings) -> None:
+def test_waiting_time_of_a_request_counts_towards_its_deadline(web_settings) -> None:
     hurried = Hurried()
     with served_client(web_settings, hurried) as client, ThreadPoolExecutor(40) as pool:
         request = [{**STAY, "lat": f"{lat}"} for lat in range(40)]
@@ -161,6 +163,6 @@ def test_widget_page_for_refused_requests_is_rendered_only_once(strict) -> None:
     assert pages[0].text.replace(ids[0], ids[1]) == pages[1].text
 
 
-def test_host_of_more_than_255_characters_is_malformed(client: Client) -> None:
+def test_host_header_of_more_than_255_characters_is_refused_as_malformed(client: Client) -> None:
     answer = HTTP.get(client.served.url + "/v1/health", headers={"Host": "a" * 256})
     assert answer.status_code == 400

@@ -46,7 +46,7 @@ def is_spent(served: Serving, spent: float) -> bool:
     return bool(day["limit"] == LIMIT and day["used"] == pytest.approx(spent, abs=0.06))
 
 
-def test_workers_and_warm_command_and_restarted_server_share_a_provider_budget(
+def test_workers_share_a_provider_budget_with_the_warm_command_and_a_restarted_server(
     tmp_path: Path, own_redis: OwnRedis
 ) -> None:
     data_dir = tmp_path / "house"

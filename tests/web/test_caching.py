@@ -15,7 +15,7 @@ from tests.web.sections import FakeSection, FakeUndatedSection
 TIDES = "/v1/pulse/tides"
 
 
-def test_unchanged_answer_is_304_with_quota_and_caching_headers(client: Client) -> None:
+def test_unchanged_answer_has_status_304_with_quota_and_caching_headers(client: Client) -> None:
     first = client.get(TIDES, STAY)
     again = client.get(TIDES, STAY, headers={"If-None-Match": first.headers["etag"]})
     assert again.status_code == 304
@@ -29,7 +29,7 @@ def test_unchanged_answer_is_304_with_quota_and_caching_headers(client: Client) 
 
 
 @pytest.mark.parametrize("form", ["W/{}", '"other", {}', "{},\t{}", "*", '"a"{}'])
-def test_if_none_match_accepts_weak_tags_lists_and_a_star(client: Client, form) -> None:
+def test_if_none_match_header_accepts_weak_tags_and_lists_and_a_star(client: Client, form) -> None:
     etag = client.get(TIDES, STAY).headers["etag"]
     sent = form.format(etag, etag)
     assert client.get(TIDES, STAY, headers={"If-None-Match": sent}).status_code == 304
@@ -41,7 +41,7 @@ def test_malformed_if_none_match_is_ignored(client: Client, junk) -> None:
     assert client.get(TIDES, STAY, headers=headers).status_code == 200
 
 
-def test_not_modified_answer_requires_an_api_key_and_valid_parameters(client: Client) -> None:
+def test_status_304_requires_an_api_key_and_valid_parameters(client: Client) -> None:
     etag = {"If-None-Match": "*"}
     assert client.get(TIDES, STAY, key=None, headers=etag).status_code == 401
     assert client.get(TIDES, {**STAY, "lat": "x"}, headers=etag).status_code == 400
@@ -117,7 +117,7 @@ def test_json_caching_headers_are_private_and_follow_the_data(client: Client) ->
     assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_max_age_is_the_remaining_freshness_or_a_minute_when_degraded(web_settings):
+def test_max_age_is_the_remaining_freshness_or_a_minute_if_the_answer_is_degraded(web_settings):
     tides = FakeSection(clock := MovedClock(), fresh=900)
     with served_client(web_settings, tides, clock=clock) as client:
         assert "max-age=900" in client.get(TIDES, STAY).headers["cache-control"]
@@ -146,7 +146,9 @@ def test_head_counts_against_the_quota(client: Client) -> None:
     assert remaining(client.get(TIDES, STAY, method="HEAD")) == before - 1
 
 
-def test_json_follows_lang_and_ignores_accept_language(client: Client) -> None:
+def test_json_language_follows_the_lang_parameter_and_ignores_accept_language(
+    client: Client,
+) -> None:
     plain = client.get(TIDES, STAY, headers={"Accept-Language": "de"})
     assert plain.headers["content-language"] == "en"
     assert client.get(TIDES, {**STAY, "lang": "xx"}).headers["content-language"] == "en"
@@ -155,7 +157,7 @@ def test_json_follows_lang_and_ignores_accept_language(client: Client) -> None:
     assert client.get(TIDES, STAY, headers=encoded).status_code == 200
 
 
-def test_undated_section_ignores_dates(client: Client) -> None:
+def test_section_without_dates_ignores_the_date_parameters(client: Client) -> None:
     reads = {
         client.get("/v1/pulse/harbour", {**STAY, "start": start, "utm": start}).json()["reads"]
         for start in ("2026-11-28", "2026-11-29", "junk")

@@ -99,7 +99,7 @@ def test_page_with_the_lang_parameter_is_cached_for_all_readers(whole: Client):
     assert "cdn-cache-control" not in german.headers
 
 
-def test_page_in_the_reader_s_language_is_not_cached_by_cdns(whole: Client):
+def test_page_in_the_language_of_the_reader_is_not_cached_by_cdns(whole: Client):
     headers = page(whole, {**FAR, "lang": ""}).headers
     assert headers["vary"] == "Accept-Encoding, Accept-Language"
     assert headers["cdn-cache-control"] == "no-store"

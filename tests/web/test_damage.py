@@ -88,7 +88,7 @@ UNREADABLE = ("'{'", "'{\"id\": 7}'", "cast(x'ff' as text)", "x'00'", "''")
         ("UPDATE guide_versions SET provenance = '?'", "guide version 1 is damaged"),
     ],
 )
-def test_damage_in_the_guide_disables_only_the_guide_and_is_reported(
+def test_damaged_guide_disables_only_the_guide_section_and_is_reported(
     prepared, damage: str, notice: str
 ) -> None:
     folder, whole, _ = prepared

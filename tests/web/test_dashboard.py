@@ -175,7 +175,9 @@ def test_each_metric_changes_under_load(tmp_path: Path) -> None:
         assert expected - moved(load.seen) <= {"resident_memory_bytes"}
 
 
-def test_metrics_count_rows_that_a_locked_database_refuses(tmp_path: Path) -> None:
+def test_metrics_count_the_rows_not_yet_written_while_the_database_is_locked(
+    tmp_path: Path,
+) -> None:
     with loaded(tmp_path) as load:
         assert at(load.look(), "unwritten_rows") == 0
         with closing(sqlite3.connect(load.database, isolation_level=None)) as other:

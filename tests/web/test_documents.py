@@ -65,7 +65,7 @@ def test_draining_server_fails_probes_and_answers_requests(client: Client) -> No
         client.served.app.draining = False
 
 
-def test_status_has_sections_datasets_and_notices(client: Client) -> None:
+def test_status_endpoint_lists_sections_datasets_and_notices(client: Client) -> None:
     response = client.get("/v1/status", key=None)
     body = response.json()
     assert set(body) == {
@@ -147,7 +147,7 @@ def test_api_reference_page_loads_no_other_file_and_may_not_be_framed(client: Cl
     assert len(response.content) < 200_000
 
 
-def test_links_of_the_reference_page_resolve(client) -> None:
+def test_links_of_the_api_reference_page_resolve(client) -> None:
     page = Parsed(client.get("/v1/docs", key=None).text)
     assert len(set(page.ids)) == len(page.ids)
     for link in page.links:

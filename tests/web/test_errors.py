@@ -51,7 +51,7 @@ def test_wrong_or_failing_request_is_answered_with_the_error_envelope(
     assert ("ratelimit" in response.headers) == (status == 400)
 
 
-def test_repeated_parameter_is_refused_first(client: Client) -> None:
+def test_repeated_parameter_is_reported_before_other_parameter_errors(client: Client) -> None:
     response = client.get("/v1/pulse/tides?lat=x&lng=2&start=2026-11-28&lang=en&lang=en")
     check(response, 400, "invalid_request_error", "duplicate_parameter")
     assert "lang" in response.json()["error"]["message"]
@@ -72,7 +72,7 @@ def test_misspelt_parameter_is_refused_with_a_hint(client: Client) -> None:
 
 
 @pytest.mark.parametrize("query", ["lat=%zz", "lat=%", "place=%00", "x=%ff", "x=%ed%a0%80"])
-def test_broken_escapes_in_the_query_are_malformed(client, query) -> None:
+def test_query_with_broken_escapes_is_refused_as_malformed(client, query) -> None:
     check(
         client.get(f"/v1/pulse/tides?{query}", key=None),
         400,
@@ -121,7 +121,7 @@ def test_unknown_key_gets_the_error_invalid_api_key(client: Client, key) -> None
     assert "not recognised" in response.json()["error"]["message"]
 
 
-def test_key_in_the_url_is_refused_without_repeating_it(client: Client) -> None:
+def test_key_in_the_url_is_refused_and_not_repeated_in_the_answer(client: Client) -> None:
     response = client.get("/v1/pulse/tides", {**STAY, "api_key": client.key}, key=None)
     check(response, 401, "authentication_error", "missing_api_key")
     assert client.key not in response.text
@@ -173,7 +173,9 @@ def test_server_error_uses_no_quota_and_has_no_quota_headers(web_settings) -> No
         assert left.startswith('"minute";r=2;')
 
 
-def test_widget_answers_a_wrong_method_and_malformed_query_with_a_page(client: Client) -> None:
+def test_widget_answers_a_wrong_method_or_malformed_query_with_an_error_page(
+    client: Client,
+) -> None:
     wrong = client.get("/v1/pulse", method="POST", key=None)
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET, HEAD")
     assert "method_not_allowed" in wrong.text
@@ -191,7 +193,9 @@ def unready(*_: object) -> Response:
     raise UnreadyTemplate
 
 
-def test_error_page_that_fails_to_render_is_replaced_by_the_envelope(client: Client) -> None:
+def test_error_page_that_fails_to_render_is_replaced_by_the_json_error_envelope(
+    client: Client,
+) -> None:
     routes = client.served.app.routes
     route = routes["/v1/pulse"]
     routes["/v1/pulse"] = replace(route, error_response=unready)

@@ -51,7 +51,7 @@ def test_missing_or_malformed_host_header_is_refused(client: Client, headers) ->
     assert b"x-request-id: req_" in answer
 
 
-def test_health_answers_http_1_0_without_a_host(client: Client) -> None:
+def test_health_endpoint_answers_an_http_1_0_request_without_a_host_header(client: Client) -> None:
     """HTTP/1.0 without a Host header, as some load balancers ask for it."""
     answer = exchange(client.served.port, b"GET /v1/health HTTP/1.0\r\n\r\n")
     assert status_of(answer) == 200
@@ -69,7 +69,7 @@ def test_host_header_with_a_name_or_an_ip_address_is_accepted(client: Client, ho
 @pytest.mark.parametrize(
     "path", [b"/%zz", b"/%", b"/%00", b"/v1/%ff", b"/v1/health%c3%28", b"/v1/health?a=%80"]
 )
-def test_broken_escapes_in_the_path_are_malformed(client: Client, path) -> None:
+def test_path_with_broken_escapes_is_refused_as_malformed(client: Client, path) -> None:
     sent = b"GET " + path + b" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
     answer = exchange(client.served.port, sent)
     assert status_of(answer) == 400

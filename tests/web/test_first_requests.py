@@ -49,7 +49,9 @@ async def test_server_reads_keys_and_guide_before_it_listens(
         assert await asyncio.to_thread(ask) == {"200": 40}
 
 
-async def test_server_freezes_its_startup_objects_for_the_garbage_collector(tmp_path):
+async def test_server_excludes_its_startup_objects_from_garbage_collection_only_in_a_worker(
+    tmp_path,
+):
     settings, sections = Settings(data_dir=tmp_path, log_level="error"), [FakeSection()]
     of_python = gc.get_freeze_count()  # 3.12 keeps some of its own apart
     try:

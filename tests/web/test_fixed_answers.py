@@ -114,7 +114,7 @@ def test_forecast_has_ranges_and_the_climatology_of_its_dates(
     assert body["basis"]["provider"] == "Test data"
 
 
-def test_times_of_test_answers_are_in_the_time_zone_of_the_coordinates(
+def test_times_in_answers_to_test_keys_are_in_the_time_zone_of_the_coordinates(
     service: Installation,
 ) -> None:
     late = service.get("weather", now="2027-03-01T23:30:00Z")  # already the 2nd in Paris
@@ -283,7 +283,7 @@ def test_requests_with_different_chosen_times_never_share_an_answer(service: Ins
     assert service.get("weather").json()["mode"] == "forecast"
 
 
-def test_unchanged_answer_is_not_sent_again(service: Installation) -> None:
+def test_unchanged_answer_to_a_test_key_is_not_sent_again(service: Installation) -> None:
     first = service.get("weather")
     again = service.test.get(
         "/v1/pulse/weather",
@@ -346,7 +346,9 @@ def test_test_key_of_another_installation_is_refused(service: Installation) -> N
     assert mistyped.json()["error"]["code"] == "invalid_api_key"
 
 
-def test_key_in_the_query_is_refused_and_not_repeated(service: Installation) -> None:
+def test_test_key_in_the_query_is_refused_and_not_repeated_in_the_answer(
+    service: Installation,
+) -> None:
     secret = mint("lc_test_")
     answer = service.test.get("/v1/pulse/guide", {**PARIS, "q": secret}, key=None)
     assert "must not be part of the URL" in answer.json()["error"]["message"]

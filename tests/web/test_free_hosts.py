@@ -29,7 +29,7 @@ async def weather(service: Service, lat: float) -> SectionResult:
     return await section.read(query, Deadline.after(60))
 
 
-async def test_workers_share_the_provider_s_limit_of_concurrent_calls(
+async def test_workers_share_the_limit_of_concurrent_calls_to_a_provider(
     tmp_path: Path,
 ) -> None:
     clock = MovedClock()

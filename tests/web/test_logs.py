@@ -52,7 +52,7 @@ def drive(client: Client, key: str) -> None:
     client.get("/v1/pulse/tides", STAY, method="DELETE")
 
 
-def test_log_never_holds_a_key(lines) -> None:
+def test_log_contains_no_api_key(lines) -> None:
     key, written = lines
     assert len(written.splitlines()) > 60
     assert key not in written
@@ -60,7 +60,7 @@ def test_log_never_holds_a_key(lines) -> None:
     assert key[8:30] not in written
 
 
-def test_log_line_has_rounded_coordinates_but_no_query_and_no_ip_address(lines) -> None:
+def test_log_line_contains_rounded_coordinates_but_no_query_and_no_ip_address(lines) -> None:
     _, written = lines
     assert "2026-11-28" not in written
     assert "48.8566" not in written
@@ -143,7 +143,9 @@ def test_log_line_has_the_error_and_the_cache_state_and_the_process(tmp_path) ->
     assert {line["worker"] for line in lines} == {os.getpid()}
 
 
-def test_log_says_joined_for_a_caller_that_shares_a_running_read(tmp_path) -> None:
+def test_log_line_of_a_caller_that_shares_a_running_read_has_the_cache_state_joined(
+    tmp_path,
+) -> None:
     slow = Slow()
 
     def work(client: Client) -> None:
@@ -192,7 +194,9 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize("form", [None, "json", "console"])
 @pytest.mark.parametrize("stderr", [Terminal, io.StringIO])
-def test_terminal_shows_readable_lines_unless_json_is_set(tmp_path, stderr, form) -> None:
+def test_log_on_a_terminal_has_readable_lines_unless_json_is_configured(
+    tmp_path, stderr, form
+) -> None:
     settings = Settings(data_dir=tmp_path, log_format=form)
     written = stderr()
     with contextlib.redirect_stderr(written), serve(settings, sections=[]) as served:
@@ -207,7 +211,9 @@ def test_terminal_shows_readable_lines_unless_json_is_set(tmp_path, stderr, form
     ("level", "report"), [("debug", ["debug"] * 2 + ["info"]), ("info", ["info"])]
 )
 @pytest.mark.parametrize("form", ["json", "console"])
-def test_probes_are_logged_at_debug(tmp_path, level: str, report: list[str], form: str) -> None:
+def test_health_probes_are_logged_at_debug_level(
+    tmp_path, level: str, report: list[str], form: str
+) -> None:
     def work(client: Client) -> None:
         for path in ("/v1/health", "/v1/ready", "/v1/status"):
             client.get(path)

@@ -86,7 +86,7 @@ def test_metrics_count_answers_by_route_status_code_and_cache(measured, address)
     assert measured.key not in str(found)
 
 
-def test_metrics_count_used_up_quotas_by_window(tmp_path, address) -> None:
+def test_metrics_count_refusals_for_a_spent_quota_by_window(tmp_path, address) -> None:
     settings = Settings(
         data_dir=tmp_path, log_level="error", metrics_address=address, widget_per_minute=1
     )

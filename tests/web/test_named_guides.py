@@ -125,7 +125,7 @@ def test_links_of_a_widget_keep_its_guide_parameter(installation: Installation) 
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_answers_never_mix_guides_in_any_order_of_requests(
+def test_answer_contains_only_the_requested_guide_in_any_order_of_requests(
     installation: Installation, seed: int
 ) -> None:
     chance = random.Random(seed)
@@ -177,7 +177,9 @@ def test_answers_change_only_with_imports_and_rollbacks_of_their_own_guide(
             assert dishes(ask(client, "", path)) == {("unnamed", 1)}
 
 
-def test_requests_for_any_guide_count_under_one_quota(installation: Installation) -> None:
+def test_requests_for_all_guides_of_a_key_count_towards_the_same_quota(
+    installation: Installation,
+) -> None:
     with installation.served() as client:
         names = ("", "house", "house", "rooftop", "unknown")
         left = [remaining(ask(client, name)) for name in names]
@@ -216,7 +218,9 @@ def test_sections_that_need_no_guide_ignore_the_guide_parameter(installation: In
         assert client.get("/v1/pulse/astronomy", params).status_code == 200
 
 
-def test_guides_give_the_same_answers_after_a_restart(installation: Installation) -> None:
+def test_each_guide_gives_the_same_answers_after_a_restart_of_the_server(
+    installation: Installation,
+) -> None:
     installation.store("house", 2)
     seen = []
     for _ in range(2):
@@ -249,14 +253,16 @@ def test_builder_offers_the_guides_and_puts_the_chosen_one_into_the_code(
         assert re.search(r'<select id="guide"[^>]* aria-invalid="true">', wrong)
 
 
-def test_builder_offers_no_guides_where_none_has_a_name(tmp_path: Path) -> None:
+def test_builder_offers_no_guides_if_no_guide_has_a_name(tmp_path: Path) -> None:
     installation = Installation(Settings(data_dir=tmp_path, log_level="error", **OFF))
     installation.store("", 1)
     with installation.served() as client:
         assert 'id="guide"' not in client.get("/", key=None).text
 
 
-def test_events_of_a_guide_are_on_its_widget_and_on_no_other(installation: Installation) -> None:
+def test_events_of_a_guide_appear_only_on_the_widget_of_that_guide(
+    installation: Installation,
+) -> None:
     stay = {**STAY, **POINT}
     calendar = Calendar(
         id="cal_a", kind="import", source="a.csv", guide="house", attribution="Hotel Mira", rows=1

@@ -68,7 +68,7 @@ def test_schema_title_is_its_unique_name(document) -> None:
     assert len({name.lower() for name in schemas}) == len(schemas)
 
 
-def test_enum_declares_the_type_of_its_values(document) -> None:
+def test_enum_schema_declares_the_type_of_its_values(document) -> None:
     names = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
     enums = [(path, one) for path, one in schemas_in(document) if isinstance(one.get("enum"), list)]
     assert len(enums) > 40
@@ -81,7 +81,7 @@ def test_schema_description_has_no_indented_lines(document) -> None:
     assert [path for path, one in schemas_in(document) if "\n " in one.get("description", "")] == []
 
 
-def test_enum_gives_identifier_names_to_values_that_are_not_identifiers(document) -> None:
+def test_enum_schema_gives_identifier_names_to_values_that_are_not_identifiers(document) -> None:
     for path, one in schemas_in(document):
         values = [value for value in one.get("enum", []) if value is not None]
         if all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*|1\.0", value) for value in values):
@@ -101,7 +101,7 @@ def test_property_has_a_single_type_or_that_type_and_null(document) -> None:
             assert "$ref" in one or len(kinds(one) - {"null"}) == 1, name
 
 
-def test_times_and_urls_have_their_format(document) -> None:
+def test_schema_of_a_time_or_url_declares_its_format(document) -> None:
     found = {"date-time": 0, "uri": 0}
     for name, one in properties(document):
         field = name.partition(".")[2]
@@ -155,7 +155,7 @@ def test_schema_requires_each_property_except_the_sections_of_a_pulse(document) 
         assert set(schema.get("required", [])) == set(schema.get("properties", {})), name
 
 
-def test_answer_has_a_discriminator(document) -> None:
+def test_schema_of_each_answer_with_several_types_has_a_discriminator(document) -> None:
     schemas = document["components"]["schemas"]
     for section in registry.names():
         answer = schemas[f"{section.title()}Answer"]
@@ -217,7 +217,7 @@ def test_each_json_error_code_has_an_example(document) -> None:
     assert codes - shown == UNSEEN
 
 
-def test_example_is_valid_by_its_schema(document) -> None:
+def test_openapi_example_is_valid_by_its_schema(document) -> None:
     count = 0
     for name, content in contents(document):
         schema = {**content["schema"], "components": document["components"]}
@@ -229,6 +229,6 @@ def test_example_is_valid_by_its_schema(document) -> None:
     assert count > 60
 
 
-def test_error_example_is_an_envelope() -> None:
+def test_openapi_example_of_an_error_has_the_form_of_the_error_envelope() -> None:
     for code, example in msgspec.json.decode((FOLDER / "errors.json").read_bytes()).items():
         assert msgspec.convert(example, ErrorEnvelope).error.code == code

@@ -52,7 +52,7 @@ def test_pulses_are_listed_in_the_order_of_the_requested_points(client: Client) 
     assert {one["type"] for one in body["results"]} == {"pulse"}
 
 
-def test_pulse_of_undated_sections_alone_needs_no_dates(client: Client) -> None:
+def test_pulse_of_only_sections_without_dates_needs_no_dates(client: Client) -> None:
     body = client.get(PULSE, {**HERE, "sections": "harbour"}).json()
     assert body["stay"] is None
     assert list(body["sections"]) == ["harbour"]
@@ -82,7 +82,9 @@ def test_pulse_whose_sections_all_failed_is_answered_503_and_uses_no_quota(clien
     assert remaining(client.get(PULSE, {**STAY, "sections": "tides"})) == before - 1
 
 
-def test_pulse_reports_a_section_that_misses_the_deadline_as_late(tmp_path: Path) -> None:
+def test_pulse_lists_a_section_that_misses_the_deadline_as_unavailable_because_late(
+    tmp_path: Path,
+) -> None:
     settings = Settings(data_dir=tmp_path, log_level="error", json_deadline=0.5)
     slow = Slow(MovedClock())
     with served_client(settings, FakeSection(MovedClock()), slow, clock=MovedClock()) as client:
@@ -103,7 +105,7 @@ def test_each_section_of_each_point_uses_one_quota_unit(client: Client) -> None:
     assert remaining(client.get(PULSE, {**BOTH, "lat": "x"})) == before - 5
 
 
-def test_pulse_that_exceeds_the_quota_is_refused_and_uses_none(tmp_path: Path) -> None:
+def test_pulse_that_exceeds_the_quota_is_refused_and_uses_no_quota(tmp_path: Path) -> None:
     settings, clock = Settings(data_dir=tmp_path, log_level="error"), MovedClock()
     sections = [FakeSection(clock), FakeUndatedSection(clock)]
     with served_client(settings, *sections, clock=clock, per_minute=5) as client:
@@ -117,7 +119,7 @@ def test_pulse_that_exceeds_the_quota_is_refused_and_uses_none(tmp_path: Path) -
         assert remaining(client.get(PULSE, {**TWO, "sections": "tides,harbour"})) == 1
 
 
-def test_unchanged_pulse_is_304_and_head_has_no_body(client: Client) -> None:
+def test_unchanged_pulse_has_status_304_and_a_head_request_gets_no_body(client: Client) -> None:
     first = client.get(PULSE, BOTH)
     again = client.get(PULSE, BOTH, headers={"If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
@@ -156,7 +158,7 @@ def test_pulse_with_malformed_points_is_refused(client: Client, changed, code) -
     assert (answer.status_code, error(answer)) == (400, code)
 
 
-def test_nearby_points_of_a_pulse_share_the_provider_calls_of_their_cell(
+def test_nearby_points_of_a_pulse_share_the_provider_calls_of_their_grid_cell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """25 points in one cell: one forecast and one archive; an elevation each, as a spot has one."""

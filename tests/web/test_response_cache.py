@@ -106,7 +106,7 @@ def test_cached_response_ages_and_expires(own: Client, clock, tides) -> None:
 @pytest.mark.parametrize(
     ("lacking", "seconds"), [("provider_unavailable", 5), ("budget_spent", 60)]
 )
-def test_incomplete_response_is_cached_until_a_retry_may_help(
+def test_incomplete_response_is_cached_until_the_next_retry_of_the_missing_data(
     own: Client, clock, tides: Changing, lacking, seconds
 ) -> None:
     tides.lacking = lacking
@@ -122,7 +122,7 @@ def test_incomplete_response_is_cached_until_a_retry_may_help(
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_response_is_cached_until_its_awaited_data_arrive(
+def test_response_is_cached_until_data_fetched_in_the_background_arrive(
     own: Client, tides: Changing, path
 ) -> None:
     tides.awaited = Future()
@@ -155,7 +155,7 @@ def test_request_with_a_matching_etag_also_fills_the_cache(own: Client, path) ->
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_changed_data_clear_the_response_cache(own: Client, tides: Changing, path) -> None:
+def test_change_of_the_data_clears_the_response_cache(own: Client, tides: Changing, path) -> None:
     own.get(path, STAY)
     for listener in tides.listeners:
         listener()
@@ -163,7 +163,9 @@ def test_changed_data_clear_the_response_cache(own: Client, tides: Changing, pat
         assert own.get(path, STAY).status_code == 418
 
 
-def test_response_begun_before_a_change_is_not_cached(own: Client, tides: Changing) -> None:
+def test_response_computed_from_data_before_a_change_is_not_cached(
+    own: Client, tides: Changing
+) -> None:
     async def change(query, deadline) -> None:
         for listener in tides.listeners:
             listener()
@@ -248,7 +250,7 @@ def test_host_header_and_draining_are_checked_before_a_cached_response_is_sent(o
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_exception_in_the_admission_check_is_answered_with_a_500(own: Client, path) -> None:
+def test_exception_in_the_admission_check_is_answered_with_status_500(own: Client, path) -> None:
     own.get(path, STAY)
 
     class Broken:
@@ -276,7 +278,7 @@ class Splitting(Changing):
             raise UpstreamUnavailable("It holds nothing.", 5)
 
 
-def test_page_whose_forecast_part_failed_is_cached_for_a_minute(
+def test_page_that_lacks_its_forecast_days_because_of_a_failure_is_cached_for_a_minute(
     web_settings: Settings, clock
 ) -> None:
     with served_client(web_settings, Splitting(clock), clock=clock) as client:

@@ -170,7 +170,9 @@ def test_serve_explains_a_port_in_use_or_a_damaged_database_without_a_traceback(
 
 
 @LINUX
-def test_supervisor_loads_no_library_of_its_workers(prepared, own_redis: OwnRedis) -> None:
+def test_supervisor_process_loads_no_library_that_only_its_workers_need(
+    prepared, own_redis: OwnRedis
+) -> None:
     folder, key = prepared
     with serving(folder, "--workers", "2", more=with_redis(own_redis)) as served:
         first, second = children(served.process.pid)
@@ -238,7 +240,7 @@ def test_starting_server_ends_cleanly_on_a_signal(
         assert "Killing" not in printed or time.monotonic() - signalled_at < ENDING_SECONDS
 
 
-def test_worker_ends_on_a_signal_that_comes_before_it_has_a_handler() -> None:
+def test_worker_ends_on_a_signal_that_arrives_before_its_signal_handler_is_installed() -> None:
     supervisor = server("a:b", "127.0.0.1", 1, 1, kind=partial(Supervisor, lambda _: None))
     before = signal.signal(signal.SIGTERM, supervisor.signal_handler_interrupt)
     try:
@@ -251,7 +253,9 @@ def test_worker_ends_on_a_signal_that_comes_before_it_has_a_handler() -> None:
     assert not supervisor.interrupt_signal
 
 
-def test_server_logs_notices_and_a_worker_s_death_as_json(prepared, own_redis: OwnRedis) -> None:
+def test_server_logs_its_notices_and_the_death_of_a_worker_as_json(
+    prepared, own_redis: OwnRedis
+) -> None:
     folder, _ = prepared
     with serving(folder, "--workers", "2", more=with_redis(own_redis)) as served:
         workers = children(served.process.pid)
@@ -309,7 +313,7 @@ def test_serve_prints_the_data_directory_and_ends_cleanly_on_ctrl_c(prepared) ->
     assert "Traceback" not in printed
 
 
-def test_serve_refuses_several_workers_without_redis_and_names_its_setting(
+def test_serve_refuses_several_workers_without_redis_and_names_the_redis_setting(
     tmp_path: Path,
 ) -> None:
     done = command(tmp_path, "serve", "--workers", "2", fails=True)

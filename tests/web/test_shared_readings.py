@@ -179,7 +179,7 @@ def world(folder: Path, redis: str, replicas: int = 2, **more: str) -> Iterator[
         yield World(started, key, meteo, others)
 
 
-def test_forty_requests_for_a_new_place_share_a_call_to_each_provider(
+def test_forty_requests_for_a_new_place_share_one_call_to_each_provider(
     tmp_path: Path, own_redis: OwnRedis
 ) -> None:
     with world(tmp_path, own_redis.url) as both:

@@ -33,7 +33,7 @@ def statements() -> Iterator[list[str]]:
         event.remove(Engine, "before_cursor_execute", note)
 
 
-def test_concurrent_status_requests_share_a_database_read(
+def test_concurrent_status_requests_share_one_database_read(
     database_settings: Settings,
 ) -> None:
     settings = msgspec.structs.replace(database_settings, log_level="error")
@@ -58,7 +58,7 @@ class Counting(FakeUndatedSection):
             raise TimeoutError
 
 
-async def test_status_rereads_imports_every_30_s_and_soon_after_a_failure() -> None:
+async def test_status_endpoint_reads_the_imports_again_after_30_s_or_soon_after_a_failure() -> None:
     class Only:
         sections = (CachedSection(Counting(), MovedClock()),)
 

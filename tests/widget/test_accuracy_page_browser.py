@@ -14,7 +14,7 @@ def served(score_settings):  # noqa: F811  pytest's way
         yield one
 
 
-def test_accuracy_page_fits_and_is_accessible(served, open_page):
+def test_accuracy_page_fits_its_window_and_is_accessible(served, open_page):
     watched = open_page(f"{served.url}/v1/docs/accuracy", viewport=PHONE)
     assert watched.page.locator("table.score").count() == 4
     assert_accessible(watched)

@@ -103,7 +103,7 @@ def test_lists_without_bullets_are_still_announced_as_lists_in_safari(service, o
     assert page.eval_on_selector_all("ul, ol", kinds) == ['""']
 
 
-def test_headings_go_down_one_level_at_a_time(service, open_page):
+def test_heading_levels_increase_by_at_most_one(service, open_page):
     page = open_page(service.address(STRADDLING, lang="en")).page
     page.evaluate(OPEN)
     levels = page.eval_on_selector_all("h1,h2,h3,h4", "(all) => all.map((h) => +h.tagName[1])")
@@ -113,7 +113,7 @@ def test_headings_go_down_one_level_at_a_time(service, open_page):
 
 
 @pytest.mark.parametrize("language", ["en", "ar"])
-def test_reading_order_never_jumps_backwards_on_the_page(service, open_page, language):
+def test_reading_order_follows_the_visual_order_of_the_page(service, open_page, language):
     page = open_page(service.address(STRADDLING, lang=language)).page
     page.evaluate(OPEN)
     for width in (320, 720, 1200):
@@ -208,7 +208,7 @@ def test_page_works_without_hover_in_any_orientation_and_has_no_single_key_short
     assert [word for word in banned if word in text] == []
 
 
-def test_each_link_says_that_it_opens_a_new_tab(service, open_page):
+def test_each_link_tells_screen_readers_that_it_opens_a_new_tab(service, open_page):
     page = open_page(service.address(STAY, lang="en")).page
     page.evaluate(OPEN)
     links = page.eval_on_selector_all(

@@ -112,7 +112,7 @@ def mail(service, **fields: str) -> tuple[dict[str, str | None], dict[str, str |
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_mail_code_has_the_text_and_the_size_and_the_language_of_the_picture(service, language):
+def test_mail_code_states_the_text_and_size_and_language_of_its_picture(service, language):
     link, picture = mail(service, language=language, **DONOSTIA, place="Río & “Sol”")
     assert link["lang"] == language
     assert link.get("dir", "ltr") == ("rtl" if language == "ar" else "ltr")
@@ -190,7 +190,7 @@ def test_mail_code_links_to_the_full_widget_of_the_same_stay(service):
     assert service.get("/v1/pulse?" + address.query).status_code == 200
 
 
-def test_mail_code_escapes_the_place_s_name(service):
+def test_mail_code_escapes_the_place_name(service):
     evil = "\"><script>alert(1)</script>'&quot;<img src=x onerror=alert(1)>"
     link, picture = mail(service, **DONOSTIA, place=evil)
     assert evil in picture["alt"]
@@ -200,7 +200,7 @@ def test_mail_code_escapes_the_place_s_name(service):
 
 
 @pytest.mark.parametrize(("kind", "path"), [("address", "pulse"), ("calendar", "pulse.ics")])
-def test_builder_can_output_just_the_url_of_the_widget_or_of_its_calendar(service, kind, path):
+def test_builder_can_show_only_the_url_of_the_widget_or_of_its_calendar(service, kind, path):
     chosen = {**DONOSTIA, "place": "Río & Sol", "lang": "de"}
     address = urlsplit(code(page(service, **chosen, code=kind, theme="dark", layout="compact")))
     assert f"{address.scheme}://{address.netloc}{address.path}" == f"{service.url}/v1/{path}"
@@ -216,7 +216,7 @@ def test_unknown_kind_of_embed_code_falls_back_to_the_code_for_a_web_page(servic
     assert re.search(r'<input type="radio" name="code" value=""[^>]* checked>', text)
 
 
-def test_builder_gives_no_mail_code_while_a_field_is_invalid(service):
+def test_builder_shows_no_mail_code_while_a_field_is_invalid(service):
     assert code(page(service, **{**DONOSTIA, "lat": "91"}, code="mail")) == ""
 
 
@@ -243,7 +243,9 @@ def test_preview_has_the_same_query_as_the_code(service):
         ("", "2026-03-01", "A date from 1900 to 2050."),
     ],
 )  # fmt: skip
-def test_dates_hint_says_nights_and_forecast_range(service, start, end, words):
+def test_hint_of_the_date_fields_states_nights_and_forecast_range_or_the_error(
+    service, start, end, words
+):
     assert hint(page(service, **{**DONOSTIA, "start": start, "end": end}), "dates") == words
 
 
@@ -330,7 +332,7 @@ def test_hex_colour_field_is_used_if_no_colour_swatch_is_chosen(service):
         ("#1d4ed8", "auto", ["Contrast on white: 6.7:1, readable.", "dark: 2.6:1, so "]),
     ],
 )  # fmt: skip
-def test_accent_hint_says_the_contrast_ratio(colour, theme, words):
+def test_hint_of_the_accent_field_states_the_contrast_ratio(colour, theme, words):
     said = form.contrasts(colour, theme, Formatter(Languages({}).english))
     assert len(said) == len(words)
     for one, part in zip(said, words, strict=True):

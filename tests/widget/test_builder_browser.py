@@ -56,7 +56,7 @@ def test_place_is_chosen_from_the_list_with_the_keyboard(service, builder):
     assert watched.elsewhere(service.url) == []
 
 
-def test_choice_in_the_list_of_places_stays_in_a_later_list_with_the_same_place(builder):
+def test_selected_place_stays_selected_in_a_later_list_that_contains_the_place(builder):
     page, later = builder().page, []
     # playwright sets an attribute of the handler, which a bound built-in method does not have
     page.route("**/v1/places?q=bilbao&*", lambda route: later.append(route))  # noqa: PLW0108
@@ -74,7 +74,7 @@ def test_choice_in_the_list_of_places_stays_in_a_later_list_with_the_same_place(
     assert "Bilbao" in page.inner_text(f"#{active}[aria-selected=true]")
 
 
-def test_escape_closes_the_list_and_leaves_the_typed_name(builder):
+def test_escape_closes_the_list_of_places_and_keeps_the_typed_name(builder):
     page = builder().page
     page.fill("#place", "Bilb")
     page.wait_for_selector("#matches [role=option]")
@@ -170,7 +170,7 @@ def test_builder_switches_to_mail_code_copies_it_and_switches_back(builder):
 
 
 @pytest.mark.parametrize("screen", [800, 375])
-def test_mail_picture_has_its_own_width_or_shrinks_to_the_screen(builder, open_page, screen):
+def test_mail_picture_is_600_px_wide_or_shrinks_to_a_narrower_screen(builder, open_page, screen):
     page = builder("?code=mail", java_script_enabled=False).page
     text = page.inner_text("#code code")
     with host({"/": f"<!doctype html><html lang=en><title>A</title>{text}"}) as origin:
@@ -284,14 +284,14 @@ def shows(page) -> str:
         ("2027-08-01", "2027-08-08", "what past years were like."),
     ],
 )
-def test_builder_says_which_weather_the_preview_shows(builder, start, end, words):
+def test_builder_says_if_the_preview_shows_a_forecast_or_past_years(builder, start, end, words):
     watched = builder(f"?place=x&lat=43&lng=-2&start={start}&end={end}")
     assert shows(watched.page) == f"The preview shows {words}"
     assert watched.axe() == []
     assert watched.complaints == []
 
 
-def test_builder_says_that_the_weather_is_a_monthly_average_if_it_has_no_providers(
+def test_builder_says_that_the_weather_is_a_monthly_average_if_providers_are_unreachable(
     unreachable, open_page
 ):
     page = open_page(f"{unreachable}/?place=x&lat=43&lng=-2&start=2026-11-28&end=2026-12-05").page
@@ -326,7 +326,7 @@ def test_preview_has_the_chosen_width(builder):
         assert_becomes(page, f"document.querySelector('.measure').textContent === '{width} px'")
 
 
-def test_wrong_field_is_marked_while_typing_until_corrected(builder):
+def test_wrong_builder_field_is_marked_while_typing_until_it_is_correct(builder):
     page = builder().page
     page.fill("#lat", "abc")
     page.wait_for_selector("#lat[aria-invalid=true]")
@@ -338,7 +338,7 @@ def test_wrong_field_is_marked_while_typing_until_corrected(builder):
     assert page.is_enabled("#copy")
 
 
-def test_page_opened_with_a_wrong_field_gets_its_preview_after_correction(builder):
+def test_builder_opened_with_a_wrong_field_shows_the_preview_after_correction(builder):
     watched = builder("?lat=abc&lng=2.35&place=Paris")
     page = watched.page
     assert page.query_selector("#widget") is None
@@ -476,7 +476,7 @@ def test_builder_fits_the_window_at_200_percent_text(builder):
     assert cut == []
 
 
-def test_every_target_is_at_least_24_px(builder):
+def test_every_click_target_is_at_least_24_px_large(builder):
     page = builder(viewport={"width": 400, "height": 800}).page
     small = page.evaluate(
         """[...document.querySelectorAll("a, button, input, select, label:has(input)")]
@@ -530,7 +530,9 @@ def test_chosen_guide_is_in_embed_code_preview_and_page_url(builder, named_guide
     assert watched.complaints == []
 
 
-def test_open_builder_page_keeps_working_when_named_guides_are_imported(builder, named_guides):
+def test_builder_page_that_is_open_still_works_after_an_import_of_named_guides(
+    builder, named_guides
+):
     watched = builder("?lat=43.3183&lng=-1.9812&days=7")
     page = watched.page
     assert page.query_selector("#guide") is None

@@ -62,7 +62,7 @@ def test_calendar_entry_has_the_same_id_in_every_language(service):
     assert all(one == ids[0] for one in ids)
 
 
-def test_calendar_of_equal_requests_is_equal_to_the_byte(service):
+def test_equal_requests_receive_byte_identical_calendars(service):
     first, again = read(service)[0], read(service, theme="dark")[0]
     assert first.content == again.content
     assert first.headers["etag"] == again.headers["etag"]
@@ -85,7 +85,7 @@ def test_calendar_has_entries_of_the_chosen_sections_only(service):
     assert not events_of(read(service, sections="weather")[1])
 
 
-def test_calendar_is_an_error_if_one_of_its_sections_fails(service):
+def test_calendar_request_is_answered_with_an_error_if_one_of_its_sections_fails(service):
     sample = service.sample("events")
     sample.broken = True
     try:
@@ -130,7 +130,7 @@ NOON = datetime(2026, 10, 25, 12, tzinfo=ZONE)
                                             datetime(2026, 10, 25, 11, tzinfo=UTC))),
     ],
 )  # fmt: skip
-def test_calendar_entry_end_is_exclusive_and_of_the_same_type_as_its_start(start, end, expected):
+def test_calendar_entry_end_is_exclusive_and_a_date_or_a_time_like_its_start(start, end, expected):
     assert span(Entry(id="a", title="A", start=start, end=end), ZONE) == expected
 
 

@@ -85,7 +85,7 @@ def test_compact_page_with_all_sections_is_under_nine_kilobytes(service, languag
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_compact_page_is_at_most_720_px_tall_and_cuts_nothing(service, open_page, language):
+def test_compact_page_is_at_most_720_px_tall_and_cuts_off_no_content(service, open_page, language):
     page = open_page("about:blank", viewport={"width": 1300, "height": 1300}).page
     for kind in KINDS if language in EXTREMES else HALF_OF_KINDS:
         page.goto(service.address(KINDS[kind], layout="compact", lang=language))
@@ -196,7 +196,9 @@ def test_compact_page_marks_typical_days_beside_forecast_days(service):
 
 
 @pytest.mark.parametrize(("days", "rows"), [(1, 0), (10, 0), (11, 2), (35, 5), (36, 4), (92, 4)])
-def test_compact_page_of_a_long_stay_has_weeks_and_refers_to_the_full_page(service, days, rows):
+def test_compact_page_of_a_long_stay_shows_weeks_and_if_cut_off_names_the_full_page(
+    service, days, rows
+):
     """Up to ten typical days are facts and dates; of weeks there is room for five."""
     end = date(2027, 8, 7) + timedelta(days=days - 1)
     text = compact(service, {**STAY, "end": f"{end}"}, lang="en").text
@@ -205,7 +207,7 @@ def test_compact_page_of_a_long_stay_has_weeks_and_refers_to_the_full_page(servi
     assert ('<ul class="dated">' in text) == (rows == 0)
 
 
-def test_compact_page_shows_the_best_restaurants_and_a_holiday(service):
+def test_compact_page_shows_the_restaurants_of_the_highest_tiers_and_a_holiday(service):
     said = words_of(compact(service, lang="en").text)
     for name in ("Goizargi", "Ataria 1899", "Kresala", "Assumption Day"):
         assert name in said
@@ -220,7 +222,9 @@ def test_compact_page_omits_a_section_without_an_answer(service):
     assert 'aria-labelledby="h-guide"' not in text
 
 
-def test_compact_page_prefers_a_title_that_fits(service, long_names):
+def test_compact_page_uses_the_place_name_as_title_if_the_full_title_is_too_long(
+    service, long_names
+):
     text = compact(service, {**FORECAST, **long_names}, lang="en").text
     assert LONG_TITLE not in text
     assert LONG_NAME in text
@@ -235,7 +239,7 @@ def test_axe_finds_no_violation_in_the_compact_page(service, open_page):
         assert watched.elsewhere(service.url) == []
 
 
-def test_card_without_its_own_compact_version_gets_a_generated_one():
+def test_card_without_its_own_compact_version_gets_a_generated_compact_version():
     plain = PlainCard(heading="Air", lead="Good air.", facts=[("Mon", "good"), ("Tue", "fair")])
     brief = plain.card().brief
     assert (brief.heading, brief.lead) == ("Air", "Good air.")

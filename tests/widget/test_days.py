@@ -16,7 +16,7 @@ def test_widget_with_days_7_equals_the_widget_with_the_same_dates(service):
     assert body_of(living) == body_of(dated)
 
 
-def test_widget_with_the_days_parameter_moves_by_a_day_at_local_midnight(service):
+def test_widget_with_the_days_parameter_starts_a_day_later_after_local_midnight(service):
     shown = []
     for moment in (EVENING, EVENING + timedelta(minutes=31)):
         with service.at(moment):
@@ -35,7 +35,7 @@ def test_widget_with_the_days_parameter_is_cached_until_local_midnight_at_most(s
     assert max(ages) <= 30 * 60
 
 
-def test_widget_picture_and_oembed_accept_the_days_parameter(service):
+def test_svg_picture_and_oembed_html_of_the_widget_both_accept_the_days_parameter(service):
     address = service.address(POINT, days="7", lang="en")
     picture = service.http.get(address.replace("/v1/pulse?", "/v1/pulse.svg?"))
     dated = service.address(POINT, start="2026-11-21", end="2026-11-27", lang="en")
@@ -45,7 +45,7 @@ def test_widget_picture_and_oembed_accept_the_days_parameter(service):
     assert "start=" not in embed["html"]
 
 
-def test_error_for_a_widget_with_days_and_dates_says_to_choose_dates_instead_of_days(service):
+def test_widget_with_both_days_and_dates_shows_an_error_that_asks_to_choose_dates(service):
     answer = service.page(STAY, days="7")
     assert answer.status_code == 400
     assert answer.headers["x-error-code"] == "conflicting_parameters"

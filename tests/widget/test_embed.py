@@ -87,7 +87,7 @@ def test_served_script_has_the_same_code_lines_as_its_source_file(service, scrip
         assert part in sent
 
 
-def test_script_is_small_and_names_its_licence(service):
+def test_embed_script_is_small_and_names_its_licence(service):
     answer = service.get("/v1/embed.js", headers={"Accept-Encoding": "identity"})
     assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
     assert "MIT License" in answer.text.splitlines()[0]
@@ -130,7 +130,7 @@ def test_iframe_content_box_is_as_high_as_its_widget_in_each_box_sizing_mode(
     assert watched.complaints == []
 
 
-def test_widget_added_later_is_sized(service, embedded):
+def test_widget_added_after_the_embed_script_ran_is_sized(service, embedded):
     watched = embedded(service.script)
     watched.page.wait_for_load_state("networkidle")
     watched.page.evaluate(
@@ -139,14 +139,16 @@ def test_widget_added_later_is_sized(service, embedded):
     watched.page.wait_for_function("document.querySelector('iframe').clientHeight === 640")
 
 
-def test_script_requests_the_height_of_a_widget_that_loaded_before_it(service, embedded):
+def test_embed_script_requests_the_height_of_a_widget_that_loaded_before_the_script(
+    service, embedded
+):
     watched = embedded(frame(service), widget=SILENT)
     watched.page.wait_for_load_state("networkidle")
     watched.page.add_script_tag(url=f"{service.url}/v1/embed.js")
     watched.page.wait_for_function("document.querySelector('iframe').clientHeight === 640")
 
 
-def test_script_ignores_messages_without_a_valid_height(service, embedded):
+def test_embed_script_ignores_messages_without_a_valid_height(service, embedded):
     watched = embedded(frame(service) + service.script)
     watched.page.wait_for_function(f"{HEIGHT} === 640")
     send(watched.page, 0, NO_MESSAGES)
@@ -154,7 +156,7 @@ def test_script_ignores_messages_without_a_valid_height(service, embedded):
     assert watched.complaints == []
 
 
-def test_script_sizes_only_iframes_of_the_widget(service, embedded):
+def test_embed_script_sizes_only_iframes_of_the_widget(service, embedded):
     other = f'<iframe src="{service.url}/v1/status"></iframe><iframe src="http://["></iframe>'
     watched = embedded(other + '<iframe srcdoc="x"></iframe>' + frame(service) + service.script)
     page = watched.page
@@ -171,7 +173,7 @@ def test_script_sizes_only_iframes_of_the_widget(service, embedded):
     assert page.evaluate(heights) == [150, 150, 150, 640]
 
 
-def test_script_gives_untitled_iframes_the_title_of_their_widget(service, embedded):
+def test_embed_script_gives_untitled_iframes_the_title_of_their_widget(service, embedded):
     named = frame(service, 'title="My own"') + frame(service, "", "lang=de")
     holder = '<div data-location-context data-lang="de" data-place="Río"></div>'
     watched = embedded(named + holder + service.script)
@@ -182,7 +184,7 @@ def test_script_gives_untitled_iframes_the_title_of_their_widget(service, embedd
     watched.page.wait_for_function(f"{titles} === 'My own,Wetter,Weather'")
 
 
-def test_script_titles_a_not_yet_loaded_iframe_by_its_place_name(service, embedded):
+def test_embed_script_titles_an_iframe_that_has_not_loaded_by_its_place_name(service, embedded):
     holders = [f"<div data-location-context {more}></div>" for more in ("data-place=Río", "")]
     page = embedded('<p style="height:9000px"></p>' + "".join(holders) + service.script).page
     page.wait_for_function("document.querySelectorAll('iframe').length === 2")
@@ -218,7 +220,7 @@ def test_slowly_oscillating_widget_height_settles_at_the_taller_value(service, e
 
 
 @pytest.mark.parametrize("late", ["display:none", "width:0"])
-def test_script_ignores_the_height_of_a_frame_without_a_width(service, embedded, late):
+def test_embed_script_ignores_the_height_of_a_frame_without_a_width(service, embedded, late):
     watched = embedded(frame(service, f'style="border:0;{late}"', "tall=16270") + service.script)
     page = watched.page
     page.wait_for_load_state("networkidle")

@@ -22,7 +22,7 @@ def ancestors(answer: httpx2.Response) -> str:
     return answer.headers["content-security-policy"].partition("frame-ancestors ")[2]
 
 
-def test_frame_policy_of_page_and_error_page_lists_allowed_hosts_and_own_origin(serve_for):
+def test_frame_ancestors_of_page_and_error_page_list_allowed_hosts_and_own_origin(serve_for):
     service: Service = serve_for("https://a.example", "https://*.b.example:8443")
     expected = "'self' https://a.example https://*.b.example:8443"
     for _ in range(2):  # the second is cached
@@ -51,7 +51,9 @@ def test_widget_is_shown_only_on_allowed_hosts(serve_for, open_page):
         assert preview.query_selector(".card"), "the builder's preview"
 
 
-def test_frame_with_an_opaque_origin_cannot_be_listed_as_an_allowed_host(serve_for, open_page):
+def test_widget_is_refused_inside_a_frame_with_an_opaque_origin_on_an_allowed_host(
+    serve_for, open_page
+):
     """As docs/embedding.md says of systems that put code into a sandboxed iframe."""
     pages = {"/": ""}
     between = '<!doctype html><title>x</title><iframe title="x" {} srcdoc="{}"></iframe>'

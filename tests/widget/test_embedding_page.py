@@ -143,7 +143,7 @@ def test_documented_message_listener_sizes_the_widget(service, open_host, late):
     assert watched.complaints == []
 
 
-def test_documented_script_that_changes_the_widget_adds_no_history_entry(
+def test_documented_script_that_changes_the_widget_url_adds_no_history_entry(
     service, open_page, serve_host
 ):
     origin = serve_host("".join(snippet(service.url)))
@@ -163,7 +163,7 @@ def test_documented_script_that_changes_the_widget_adds_no_history_entry(
     assert page.url == f"{origin}/?before"
 
 
-def test_changed_src_adds_a_history_entry(service, opened):
+def test_changing_the_iframe_src_adds_a_history_entry(service, opened):
     page = opened("".join(snippet(service.url)), fresh=True).page
     before = page.evaluate("history.length")
     page.evaluate(f"{FRAME}.src += '&theme=dark'")
@@ -183,7 +183,7 @@ def test_moved_iframe_is_sized_again(service, opened):
         assert_fits(page)
 
 
-def test_documented_element_sizes_the_widget_in_its_shadow_root(service, opened):
+def test_documented_custom_element_sizes_the_widget_in_its_shadow_root(service, opened):
     define, address = code("Other single-page apps", service.url), escape(service.address())
     element = f'<stay-widget title="A stay" src="{address}"></stay-widget>'
     watched = opened(f"{element}<script>{define}</script>")
@@ -202,7 +202,9 @@ def test_embed_code_inside_a_fixed_iframe_of_the_host_has_a_single_scrollbar(
 
 
 @pytest.mark.parametrize("place", ["in view", "below"])
-def test_amp_page_sizes_the_widget_or_shows_a_button_for_it(service, open_host, place):
+def test_amp_page_sizes_a_widget_below_the_fold_and_shows_a_button_for_a_widget_in_view(
+    service, open_host, place
+):
     """A stand-in for AMP's runtime that keeps the documented rules of `amp-iframe`."""
     above = '<div style="height:3000px">Above</div>' if place == "below" else ""
     watched = open_host(AMP_IFRAME + above + code("AMP", service.url))

@@ -57,7 +57,9 @@ def test_event_text_shows_estimated_time_postponement_price_and_free_entry(gazet
          f"21:00{NO_BREAK}· Koldo{NO_BREAK}· in parts of the country"),
     ],
 )  # fmt: skip
-def test_event_text_begins_with_time_date_or_region_not_codes(gazetteer, title, fields, said):
+def test_event_text_begins_with_time_or_date_or_region_name_and_has_no_codes(
+    gazetteer, title, fields, said
+):
     text = moments(changed(events(query(gazetteer)), title, **fields))[title].text
     assert text.startswith(said)
     assert "ES-" not in text
@@ -77,7 +79,7 @@ def test_upcoming_holidays_are_named_at_the_top_if_they_are_certain(gazetteer):
     assert fact.value == "2 holidays"
 
 
-def test_arabic_text_isolates_latin_names(gazetteer):
+def test_arabic_event_text_puts_latin_names_into_bidi_isolates(gazetteer):
     """Isolated (UAX 9): else a distance after a Latin venue is read as part of it."""
     texts = [one.text for one in moments(events(query(gazetteer)), words_in("ar")).values()]
     assert any("\u2068Alde Eder\u2069" in text for text in texts)

@@ -43,7 +43,7 @@ def text_of(html: str) -> str:
     return words_of(re.sub(r"<(?!/p)[^>]+>", "", html))
 
 
-def test_footer_has_each_notice_once_and_the_time_of_the_data(service):
+def test_footer_shows_each_notice_once_and_the_time_of_the_data(service):
     said = text_of(footer_of(service, lang="en"))
     wanted = [OPEN_METEO, copernicus(2026), DEM, HOLIDAYS]
     for text in (

@@ -37,7 +37,7 @@ def test_restaurants_of_a_single_tier_fill_all_six_visible_rows(gazetteer):
     assert [len(found) for _, found in view.more] == [6]
 
 
-def test_guide_key_fact_is_a_starred_restaurant_if_one_can_be_reached_on_foot(gazetteer):
+def test_guide_key_fact_is_a_starred_restaurant_if_it_is_within_walking_distance(gazetteer):
     body = guide(query(gazetteer))
     fact = tables.card(body, WORDS).facts[0]
     assert (fact.value, fact.caption) == ("14\u00a0min", "on foot to starred Kresala")

@@ -150,7 +150,7 @@ def check_places(body: GuideBody, text: str) -> None:
     assert [number for number, *_ in marks] == sorted(view.numbers.values())
 
 
-def test_map_places_the_sample_guide_at_its_coordinates(sample):
+def test_guide_map_shows_the_restaurants_of_the_sample_guide_at_their_coordinates(sample):
     text = html(sample)
     check_places(sample, text)
     dots, marks = places_of(text)
@@ -212,7 +212,7 @@ def test_one_or_two_restaurants_are_described_by_a_sentence_instead_of_a_map(sam
 
 
 @given(places=st.lists(PLACE, min_size=1, max_size=50))
-def test_sentence_of_the_map_is_true_of_the_restaurants(sample, places):
+def test_guide_map_sentence_agrees_with_the_restaurants(sample, places):
     body = around(sample, places)
     said = tables.whereabouts(body, WORDS).replace("\xa0", " ")
     at = [math.degrees(math.atan2(*east_and_north(body, one))) % 360 for one in body.restaurants]
@@ -234,7 +234,7 @@ def test_sentence_of_the_map_is_true_of_the_restaurants(sample, places):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_map_sentence_is_translated(sample, language):
+def test_guide_map_sentence_is_translated(sample, language):
     fmt = words_in(language)
     said = tables.whereabouts(sample, fmt)
     assert "Kresala" in said

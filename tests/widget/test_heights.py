@@ -34,7 +34,9 @@ def reserved_height(service, given: dict[str, str], width: int) -> int:
     [(NEAR, 1), (NEAR, 3), (NEAR, 5), (NEAR, 9), (BOTH, 6), (FAR, 5), (FAR, 10), (FAR, 31)],
 )
 @pytest.mark.parametrize("lang", ["en", "ja", "ar"])
-def test_reserved_height_is_near_the_true_height(service, open_page, start, days, lang):
+def test_reserved_height_is_near_the_true_height_of_the_widget(
+    service, open_page, start, days, lang
+):
     given = {**STAY, **stay(start, days), "lang": lang}
     page = open_page("about:blank").page
     for width, true in zip(NARROW, true_heights(service, page, given, NARROW), strict=True):
@@ -78,7 +80,7 @@ def test_reserved_height_omits_a_section_without_an_answer(service):
     [(NEAR, 5, {}), (FAR, 5, {}), (FAR, 31, {}), (NEAR, 5, {"layout": "compact"}),
      (NEAR, 5, {"sections": "weather,guide"})],
 )  # fmt: skip
-def test_script_reserves_the_same_height_as_the_service(  # noqa: PLR0917  fixtures
+def test_embed_script_reserves_the_same_height_as_the_service(  # noqa: PLR0917  fixtures
     service, open_page, serve_host, start, days, more
 ):
     """At each width, by the same table; the script knows no answers of the service."""

@@ -66,7 +66,7 @@ def reload(late, page) -> None:
         page.evaluate("wake()")
 
 
-def test_page_whose_weather_data_are_late_shows_them_after_a_second_request(late, page, requests):
+def test_page_with_late_weather_data_shows_the_data_after_a_second_request(late, page, requests):
     first = page.goto(late.address(FORECAST))
     assert first.headers["cache-control"] == "public, max-age=3"
     assert not page.evaluate(HAS_DAYS)
@@ -77,7 +77,7 @@ def test_page_whose_weather_data_are_late_shows_them_after_a_second_request(late
     assert len(requests) == 2
 
 
-def test_page_whose_weather_data_are_late_sends_no_third_request(late, page, requests):
+def test_page_with_late_weather_data_sends_no_third_request(late, page, requests):
     page.goto(late.address(FORECAST))
     reload(late, page)
     assert page.evaluate(IS_LATE)
@@ -85,9 +85,7 @@ def test_page_whose_weather_data_are_late_sends_no_third_request(late, page, req
     assert len(requests) == 2
 
 
-def test_page_whose_weather_data_are_late_does_not_reload_while_a_list_is_open(
-    late, page, requests
-):
+def test_page_with_late_weather_data_does_not_reload_while_a_list_is_open(late, page, requests):
     page.goto(late.address(FORECAST))
     page.locator("summary").first.click()
     page.evaluate("wake()")
@@ -95,7 +93,7 @@ def test_page_whose_weather_data_are_late_does_not_reload_while_a_list_is_open(
     assert len(requests) == 1
 
 
-def test_framed_page_that_reloads_late_weather_grows_and_adds_no_history_entry(
+def test_framed_page_with_late_weather_data_reloads_grows_and_adds_no_history_entry(
     late, page, requests, serve_host
 ):
     data = "".join(f' data-{name}="{value}"' for name, value in FORECAST.items())

@@ -59,7 +59,9 @@ def test_frame_without_a_width_sends_no_height(service, page, serve_host, asks):
 
 
 @pytest.mark.parametrize("turn", range(3))
-def test_builder_ignores_heights_that_its_preview_sends_before_it_has_a_width(service, page, turn):
+def test_builder_ignores_heights_that_its_preview_sends_before_the_preview_has_a_width(
+    service, page, turn
+):
     page.set_viewport_size({"width": 1280, "height": 900})
     slow_down(page)
     page.goto(f"{service.url}/?lat=43&lng=-2&place=x&start=2026-11-28&end=2026-12-05")

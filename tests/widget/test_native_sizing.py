@@ -37,7 +37,7 @@ def test_page_is_a_whole_number_of_pixels_tall_at_each_width(service, open_page,
     assert any(own % 1 for own in natural), "so that it would be cut"
 
 
-def test_chromium_native_frame_sizing_still_measures_height_at_the_first_width(open_page):
+def test_native_frame_sizing_of_chromium_does_not_follow_a_change_of_width(open_page):
     """When this fails, try native sizing anew; docs/decisions/widget.md has what was wrong."""
     with host({"/": INNER}) as inner, host({"/": OUTER.format(inner)}) as origin:
         page = open_page(origin, viewport={"width": 1000, "height": 700}).page

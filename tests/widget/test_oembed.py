@@ -76,13 +76,13 @@ def test_oembed_names_the_language_so_that_a_cdn_can_cache_the_page(service):
         "http://127.0.0.1:99999/v1/pulse",
     ],
 )
-def test_oembed_of_a_url_that_is_not_a_widget_is_not_found(service, address):
+def test_oembed_request_for_a_url_that_is_not_a_widget_is_not_found(service, address):
     address = address.format(url=service.url, host=service.url.removeprefix("http://"))
     answer = service.get("/v1/oembed", url=f"{address}?{urlencode(DONOSTIA)}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
 
 
-def test_oembed_of_a_wrong_parameter_is_not_found_and_says_why(service):
+def test_oembed_request_for_a_widget_with_a_wrong_parameter_is_not_found_and_says_why(service):
     answer = service.get("/v1/oembed", url=widget_url(service, theme="blue"))
     assert answer.status_code == 404
     assert "theme is 'blue'; accepted: light, dark, auto." in answer.json()["error"]["message"]
@@ -112,7 +112,7 @@ def test_oembed_obeys_maxwidth_and_maxheight(service):
     assert "<script" in narrow["html"]
 
 
-def test_oembed_uses_the_compact_layout_if_only_that_fits(service):
+def test_oembed_uses_the_compact_layout_if_only_the_compact_layout_fits(service):
     def given(height, **more):
         body = service.get("/v1/oembed", url=widget_url(service, **more), maxheight=height).json()
         return "layout=compact" in body["html"], body["height"], "<script" in body["html"]
@@ -127,7 +127,7 @@ def test_oembed_uses_the_compact_layout_if_only_that_fits(service):
 
 
 @pytest.mark.parametrize("size", ["0", "-1", "1.5", "wide", "１２", "9" * 30])
-def test_oembed_refuses_a_size_that_is_no_number_of_pixels(service, size):
+def test_oembed_refuses_a_size_that_is_not_a_number_of_pixels(service, size):
     answer = service.get("/v1/oembed", url=widget_url(service), maxwidth=size)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"].startswith("maxwidth is ")
@@ -160,7 +160,7 @@ class _Parts:
     lng=st.floats(-180, 180),
     guide=st.sampled_from(("", "house")),
 )
-def test_embed_code_parses_back_to_the_same_place_and_guide(place, lat, lng, guide):
+def test_oembed_html_parses_back_to_the_same_place_and_guide(place, lat, lng, guide):
     languages, settings = Languages({}), Settings()
     fields = {**DONOSTIA, "lat": f"{lat:.6f}", "lng": f"{lng:.6f}", "place": place, "guide": guide}
     try:

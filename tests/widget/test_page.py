@@ -24,7 +24,7 @@ def words_of(text: str) -> str:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("given", [STAY, FORECAST, STRADDLING], ids=["typical", "forecast", "both"])
-def test_page_of_a_week_fits_the_first_tcp_flight_and_the_size_stated_by_the_builder(
+def test_page_of_a_week_fits_the_first_tcp_flight_and_the_size_that_the_builder_states(
     service, given, language
 ):
     template = resources.files("location_context.widget.builder") / "builder.html"
@@ -93,7 +93,7 @@ def test_page_max_age_follows_the_shortest_lived_section(service):
     assert stored == "public, max-age=1800, stale-while-revalidate=60, stale-if-error=3600"
 
 
-def test_page_follows_the_visitor_s_language_without_lang(service):
+def test_page_without_the_lang_parameter_has_the_language_of_the_visitor(service):
     answer = service.page(headers={"Accept-Language": "de-AT, en;q=0.5"})
     assert answer.headers["content-language"] == "de-AT"
     assert "Accept-Language" in answer.headers["vary"]
@@ -133,7 +133,7 @@ def test_stay_partly_beyond_the_forecast_shows_forecast_days_then_typical_days(s
     assert set(kinds[4:]) == {" typ"}
 
 
-def test_stay_partly_beyond_the_forecast_is_cut_to_forecast_days_if_climatology_is_missing(service):
+def test_page_shows_only_the_forecast_days_of_a_stay_if_climatology_is_missing(service):
     def near_alone(body):
         if len(body.days) == 8:
             raise UpstreamUnavailable("It holds nothing.", 5)
@@ -160,7 +160,7 @@ def test_typical_weather_is_never_called_a_forecast(service):
     assert "Forecast" not in said
 
 
-def test_page_of_a_forecast_shows_no_weather_of_past_years(service):
+def test_page_with_only_forecast_days_shows_no_weather_of_past_years(service):
     said = words_of(service.page(FORECAST, lang="en").text)
     assert "last ten years" not in said
     assert "Typical" not in said
@@ -233,7 +233,7 @@ def test_error_page_says_what_is_missing_without_parameter_names(service, wrong,
     assert f" Cannot show this stay {sentence} " in said
 
 
-def test_html_comment_of_the_error_page_escapes_the_parameter(service):
+def test_html_comment_of_the_error_page_escapes_the_wrong_parameter_value(service):
     answer = service.page({**STAY, "theme": "--><b>--!>"})
     [comment] = re.findall(r"<!--(.*?)-->", answer.text, flags=re.DOTALL)
     assert "invalid_theme" in comment
@@ -241,7 +241,7 @@ def test_html_comment_of_the_error_page_escapes_the_parameter(service):
     assert "<b>" not in answer.text
 
 
-def test_stale_forecast_says_its_age(service):
+def test_page_with_a_stale_forecast_states_the_age_of_the_forecast(service):
     made = service.clock() - timedelta(hours=3)
     stale = partial(msgspec.structs.replace, stale=True, as_of=made)
     with service.answering("weather", stale):

@@ -79,7 +79,7 @@ def test_page_fits_its_width_from_280_to_1200_px(service, open_page, language):
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ar"])
-def test_calendar_link_takes_no_row_of_its_own(service, open_page, language):
+def test_calendar_link_stands_beside_the_title_of_the_stay_card(service, open_page, language):
     page = open_page(service.address(STAY, lang=language)).page
     for width in (320, 375, 1000):
         page.set_viewport_size({"width": width, "height": TALL})
@@ -127,7 +127,7 @@ def test_large_and_widely_spaced_text_is_not_cut_off(service, open_page, width, 
     assert page.evaluate(CLIPPED) == []
 
 
-def test_the_keyboard_opens_the_details(service, open_page):
+def test_folded_details_can_be_opened_with_the_keyboard(service, open_page):
     page = open_page(service.address(STAY, lang="en")).page
     for summary in page.query_selector_all("summary"):
         summary.focus()
@@ -173,7 +173,7 @@ def test_drawings_have_screen_reader_text(service, open_page):
     assert "arrival" in tree
 
 
-def test_every_target_is_at_least_24_px(service, open_page):
+def test_every_click_target_is_at_least_24_px_large(service, open_page):
     page = open_page(service.address(STAY, lang="en")).page
     small = page.evaluate(
         """() => [...document.querySelectorAll('summary, .facts a')].filter((one) => {
@@ -324,7 +324,7 @@ def hostile_events(batch, body):
 
 
 @pytest.mark.parametrize("accent", ["#12345", "red;}", "#fff}body{", "</style>", "#ggg", "%00"])
-def test_invalid_accent_never_reaches_the_page(service, accent):
+def test_invalid_accent_value_never_appears_in_the_page(service, accent):
     answer = service.page(STAY, accent=accent)
     assert answer.status_code == 400
     assert "</style><" not in answer.text.split("<style>")[1].split("</head>")[0][:-8]

@@ -39,7 +39,7 @@ def height_of_svg(service, given, **more) -> int:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_png_is_small_in_bytes_double_in_pixels_and_keeps_its_margins(service, language):
+def test_png_has_few_bytes_and_twice_the_pixels_and_keeps_its_margins(service, language):
     for kind in HALF_OF_KINDS if language in EXTREMES else ("near", "both_month"):  # the largest
         answer = service.picture("png", KINDS[kind], lang=language)
         image = opened(answer)
@@ -71,7 +71,7 @@ def test_png_text_has_the_colours_of_the_theme(service, theme):
     assert image.getpixel((0, 0))[3] == 0, "corners let the mail's ground through"
 
 
-def test_png_is_cached_like_the_svg_and_not_compressed_again(service):
+def test_png_is_cached_like_the_svg_and_sent_without_content_coding(service):
     answer = service.picture("png", headers={"Accept-Encoding": "br"}, lang="en")
     svg = service.picture("svg", lang="en")
     assert "content-encoding" not in answer.headers
@@ -81,7 +81,9 @@ def test_png_is_cached_like_the_svg_and_not_compressed_again(service):
     assert again.status_code == 304
 
 
-def test_png_without_the_extra_is_501_and_names_the_extra(service, monkeypatch):
+def test_png_request_without_the_png_extra_is_answered_501_and_names_the_extra(
+    service, monkeypatch
+):
     monkeypatch.setattr(png, "is_installed", lambda: False)
     answer = service.picture("png", accent="#123456")
     assert answer.status_code == 501
@@ -130,7 +132,7 @@ def test_png_transliterates_letters_without_a_font_into_latin(tmp_path):
     assert typeface.drawable("Café Москва") == "Café Москва"
 
 
-def test_png_line_of_two_scripts_uses_a_font_with_both():
+def test_png_line_in_two_scripts_uses_a_font_with_the_letters_of_both_scripts():
     latin = fonts.Font("Latin", (), frozenset(range(0x20, 0x180)))
     both = fonts.Font("Latin and Arabic", (), latin.letters | frozenset(range(0x600, 0x700)))
     typeface = fonts.typeface([latin, both], chosen("en")[0])
@@ -159,7 +161,7 @@ def test_failing_png_renderer_is_an_internal_error_without_details(service, monk
 
 
 @pytest.mark.parametrize("font", FOUND, ids=[font.family for font in FOUND])
-def test_png_renderer_knows_each_font_family(font):
+def test_png_renderer_draws_text_in_each_font_family(font):
     line = fonts.Typeface([font]).marked("Aé")
     svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="30"><style>.c0{fill:#ffffff;'

@@ -193,7 +193,7 @@ def test_weather_warnings_list_the_worst_danger_first(model, gazetteer, fields, 
     assert [one.kind for one in found] == kinds
 
 
-def test_dry_forecasts_come_true_in_seven_of_ten_cases(shared_data, model):
+def test_forecast_shown_as_dry_comes_true_in_at_least_seven_of_ten_cases(shared_data, model):
     """Forecasts as issued, beside what then fell, over every lead and up to ten days.
 
     "Mostly dry" is true of at most one wet day, every other "dry" of none. Places where drizzle

@@ -31,7 +31,7 @@ def test_page_has_the_chosen_section_cards_in_the_requested_order(service, names
     assert cards(service, names) == shown
 
 
-def test_repeated_section_stands_at_its_first_position(service):
+def test_section_card_requested_twice_is_shown_once_at_its_first_position(service):
     assert cards(service, "guide,weather,guide") == ["guide", "stay"]
 
 
@@ -45,7 +45,7 @@ def test_page_fetches_only_the_chosen_sections(service):
     assert reads == ["guide"]
 
 
-def test_title_and_footer_and_oembed_discovery_link_follow_the_chosen_sections(service):
+def test_title_and_footer_and_oembed_discovery_link_name_only_the_chosen_sections(service):
     text = service.page(sections="guide,weather").text
     assert "<title>Restaurants and weather in San Sebastián</title>" in text
     assert "sections%3Dguide%2Cweather" in re.search(r'href="(\S+oembed\S+)"', text)[1]

@@ -39,7 +39,7 @@ def read(section, request):
 
 
 @given(st.floats(0, 359.9))
-def test_drawn_moon_has_the_lit_area(angle):
+def test_lit_area_of_the_drawn_moon_equals_the_illuminated_fraction(angle):
     share = (1 - math.cos(math.radians(angle))) / 2
     path = lit_part(angle, share)
     if share < 0.003:
@@ -198,7 +198,7 @@ def test_best_night_for_meteors_names_the_dates_of_evening_and_morning(gazetteer
     assert view.best[2].startswith("Perseid meteors")
 
 
-def test_best_night_of_a_summer_stay_has_the_most_meteors(gazetteer):
+def test_best_night_for_meteors_of_a_summer_stay_is_a_perseid_night(gazetteer):
     card = sky_of(gazetteer, 43.3, -1.98, "2027-06-01", 91)
     assert card.view.best[2].startswith("Perseid meteors")
 
@@ -255,7 +255,7 @@ def test_past_highlights_of_a_stay_in_progress_are_omitted(gazetteer):
     assert "Perseid meteors" not in [one.title for one in after.moments]
 
 
-def test_meteor_rate_is_that_visible_from_the_latitude(gazetteer):
+def test_meteor_rate_depends_on_the_latitude_of_the_observer(gazetteer):
     def perseids(lat):
         moments = sky_of(gazetteer, lat, -1.98, "2026-08-11", 4).moments
         return next(one.text for one in moments if one.title == "Perseid meteors")
@@ -264,7 +264,7 @@ def test_meteor_rate_is_that_visible_from_the_latitude(gazetteer):
     assert perseids(-18.0).startswith("best ")
 
 
-def test_solar_eclipse_is_a_key_fact_of_the_stay_with_its_date(gazetteer):
+def test_solar_eclipse_with_its_date_is_a_key_fact_of_the_stay(gazetteer):
     card = sky_of(gazetteer, 43.3, -1.98, "2026-08-10", 8)
     assert WORDS.plain(card.facts[0].caption).startswith("Wed 12, ")
 

@@ -187,7 +187,7 @@ def test_daylight_sentence_agrees_with_the_computed_altitude_of_the_sun(cards):
     assert {"day", "night", "drift", "no longer"} <= kinds
 
 
-def test_key_facts_about_the_sky_agree_with_the_computed_sun_altitude_and_the_stay_dates(cards):
+def test_key_facts_about_the_sky_agree_with_computed_sun_altitude_and_stay_dates(cards):
     seen = set()
     for one, card, other in cards:
         for fact, same in zip(card.facts, other.facts, strict=True):

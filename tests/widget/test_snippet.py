@@ -46,7 +46,7 @@ def test_host_page_does_not_shift_when_the_widget_script_loads_late(service, ope
     assert page.evaluate("window.moved") <= 0.02
 
 
-def test_script_makes_a_titled_frame_as_tall_as_its_content(open_code):
+def test_embed_script_makes_a_titled_frame_as_tall_as_its_content(open_code):
     watched = open_code(viewport={"width": 320, "height": 700})
     page = watched.page
     title = "Weather, sky, restaurants and events in San Sebastián"
@@ -61,7 +61,9 @@ def test_script_makes_a_titled_frame_as_tall_as_its_content(open_code):
     assert watched.complaints == []
 
 
-def test_script_works_under_a_strict_content_security_policy_of_the_page(service, open_code):
+def test_embed_script_works_under_a_strict_content_security_policy_of_the_host_page(
+    service, open_code
+):
     policy = (
         f"default-src 'none'; frame-src {service.url}; script-src {service.url}; style-src 'self'"
     )
@@ -75,7 +77,7 @@ FORM = """<form><input id=checkin type=date><input id=checkout type=date></form>
 data-end-from="#checkout" data-days="3"></div>"""
 
 
-def test_widget_follows_a_form_s_dates_without_history_entries(service, open_host):
+def test_widget_follows_the_dates_of_a_form_without_adding_history_entries(service, open_host):
     page = open_host(FORM.format(**STAY) + service.script).page
     source = "document.querySelector('iframe').src"
     assert_becomes(page, f"document.querySelector('iframe') && {source}.includes('days=3')")
@@ -91,7 +93,7 @@ def test_widget_follows_a_form_s_dates_without_history_entries(service, open_hos
     assert page.evaluate("history.length") == before
 
 
-def test_script_fills_a_placeholder_element_added_later(service, open_host):
+def test_embed_script_fills_a_placeholder_element_that_is_added_later(service, open_host):
     page = open_host(service.script).page
     assert_becomes(page, "document.readyState === 'complete'")
     holder = service.code(FORECAST).partition("<script")[0]

@@ -131,7 +131,7 @@ def test_svg_content_security_policy_allows_only_its_style_and_svg_is_cached_lik
 
 
 @pytest.mark.parametrize("ending", ["svg", "png"])
-def test_picture_error_is_drawn_as_svg_with_the_http_status_of_the_error(service, ending):
+def test_error_for_a_picture_request_is_an_svg_with_the_http_status_of_the_error(service, ending):
     answer = service.picture(ending, lang="de", end="2027-08-01")
     assert answer.status_code == 400
     assert answer.headers["content-type"].startswith("image/svg+xml")
@@ -164,7 +164,9 @@ def test_query_values_cannot_inject_markup(service):
         ("16\u00a0km 20\u00a0km", ["16\u00a0km", "20\u00a0km"]),
     ],
 )
-def test_svg_breaks_lines_where_a_reader_expects_breaks(text, lines):
+def test_svg_text_breaks_at_spaces_or_inside_overlong_words_but_never_at_no_break_spaces(
+    text, lines
+):
     found = text_width.lines(text, 10, 60 if text[0] != "東" else 42)
     assert found == lines
 

@@ -74,7 +74,7 @@ def test_row_that_joins_several_days_names_the_day_of_each_entry():
     assert alone.rows[2].moments[0].text == "11:00"
 
 
-def test_stay_card_marks_arrival_today_and_departure_and_folds_past_days():
+def test_stay_card_marks_arrival_day_today_and_departure_day_and_folds_past_days():
     stay = joined(card(lengths=(1,) * 5), STAY, START + timedelta(2), WORDS)
     assert [line.note for line in stay.past] == ["arrival", ""]
     assert [line.note for line in stay.rows] == ["Today", "", "departure"]

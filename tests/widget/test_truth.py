@@ -359,7 +359,7 @@ def test_warnings_are_true_and_hedged_by_their_lead_time_in_each_language(stays)
     assert seen > 300
 
 
-def test_shown_typical_day_is_the_mean_of_the_climatology_days(stays):
+def test_typical_day_in_the_widget_is_the_mean_of_the_climatology_days(stays):
     seen = 0
     for one in stays:
         view = one.card.view

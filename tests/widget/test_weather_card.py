@@ -25,7 +25,7 @@ def test_rain_text_of_a_stay_partly_beyond_the_forecast_covers_all_its_days(gaze
     assert " of 9" in weather_card.card(whole, near, WORDS, NOW).facts[1].value
 
 
-def test_summary_of_a_stay_in_progress_covers_the_remaining_days(gazetteer):
+def test_weather_summary_of_a_stay_in_progress_covers_the_remaining_days(gazetteer):
     body = weather(query(gazetteer, start="2026-11-21", days=4), NOW)
     highs, chances = (40.0, 40.0, 20.0, 21.0), (100.0, 100.0, 1.0, 1.0)
     shown = [
@@ -77,7 +77,7 @@ def unusually(gazetteer, highs, usual, years, fmt=WORDS, **request):
         ("ja", "metric", "この時期としては例年より約4\u00a0°C高めです。", "低め"),
     ],
 )
-def test_summary_states_how_much_warmer_or_cooler_than_usual_it_is(
+def test_weather_summary_states_how_much_warmer_or_cooler_than_usual_the_stay_is(
     gazetteer, tag, units, warmer, cooler
 ):
     fmt = Formatter(Languages.load().choose(tag))
@@ -88,14 +88,14 @@ def test_summary_states_how_much_warmer_or_cooler_than_usual_it_is(
     assert len(unchanged) < len(unusually(gazetteer, [24.1] * 3, 20.0, years, fmt, units=units))
 
 
-def test_summary_calls_a_stay_unusual_only_if_no_day_is_missing(gazetteer):
+def test_weather_summary_calls_a_stay_unusual_only_if_no_day_lacks_data(gazetteer):
     years = [19.0, 21.0] * 5
     assert "usual" in unusually(gazetteer, [24.0] * 3, 20.0, years)
     assert "usual" not in unusually(gazetteer, [24.0, None, 24.0], 20.0, years)
 
 
 @given(st.integers(-40, 150).map(lambda n: n + 0.5), st.sampled_from(["metric", "imperial"]))
-def test_word_for_warmth_does_not_depend_on_units(gazetteer, celsius, units):
+def test_word_for_warmth_is_the_same_in_metric_and_imperial_units(gazetteer, celsius, units):
     body = weather(query(gazetteer, units=units), NOW)
     value = celsius if units == "metric" else celsius * 1.8 + 32
     metric = weather(query(gazetteer), NOW)
@@ -124,7 +124,7 @@ def test_day_without_weather_data_has_no_numbers_and_no_bar(gazetteer):
     assert row.spoken.count("not known") == 3
 
 
-def test_monthly_average_shows_no_daily_values(gazetteer):
+def test_weather_card_of_a_monthly_average_shows_no_daily_values(gazetteer):
     body = days_of(gazetteer, start="2027-08-07")
     fields = (
         "temperature_max", "temperature_min", "temperature_max_p10", "temperature_max_p90",
@@ -199,7 +199,7 @@ def test_card_has_a_row_per_day_up_to_ten_days_and_a_row_per_week_for_longer_sta
     assert bool(card.template) == (rows == 0)
 
 
-def test_equal_typical_days_share_a_row_but_never_with_a_forecast(gazetteer):
+def test_equal_typical_days_share_a_row_but_forecast_days_have_rows_of_their_own(gazetteer):
     whole = days_of(gazetteer, start="2026-12-03", days=9)
     whole = msgspec.structs.replace(
         whole,

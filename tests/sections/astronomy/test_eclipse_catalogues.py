@@ -68,7 +68,7 @@ def test_eclipse_search_finds_as_many_eclipses_as_the_catalogues(year, shared_da
     assert len([e for e in (*solar, *lunar) if e]) == len(expected)
 
 
-def test_total_eclipse_is_total_where_it_is_greatest(shared_data, reader):
+def test_total_eclipse_is_total_at_the_point_of_greatest_eclipse(shared_data, reader):
     """Through the section, at the catalogue's own point of greatest eclipse."""
     for row in catalogues.solar(shared_data)[::6]:
         moment = datetime.fromtimestamp(row.greatest - 69, UTC)
@@ -122,7 +122,7 @@ def of(event: astronomy.EclipseEvent) -> datetime:
     return event.time.Utc().replace(tzinfo=UTC)
 
 
-def test_eclipse_under_the_horizon_is_not_a_highlight(reader):
+def test_eclipse_below_the_horizon_is_not_a_highlight(reader):
     days = date(2026, 8, 11), date(2026, 8, 13)
     sydney = -33.87, 151.21, "Australia/Sydney"
     assert reader.highlights(*sydney, *days, kind="solar_eclipse") == []
@@ -154,7 +154,9 @@ def test_lunar_eclipse_is_reported_only_while_the_moon_is_above_the_horizon(read
         (44.65, -63.57, "America/Halifax", "partial"),
     ],
 )
-def test_eclipse_whose_total_part_is_under_the_horizon_is_partial(lat, lng, zone, kind, reader):
+def test_eclipse_whose_total_phase_is_below_the_horizon_is_reported_as_partial(
+    lat, lng, zone, kind, reader
+):
     """3 March 2026: total from 11:04 UTC; in Halifax the Moon sets at 10:53."""
     days = date(2026, 3, 2), date(2026, 3, 3)
     found = reader.highlights(lat, lng, zone, *days, kind="lunar_eclipse")

@@ -56,7 +56,7 @@ def test_perseids_of_2026_have_no_moonlight_and_are_not_listed_in_sydney(reader)
 
 
 @pytest.mark.parametrize("year", [2025, 2026, 2027, 2028])
-def test_quadrantid_rate_accounts_for_the_hours_between_viewing_and_peak(reader, year):
+def test_quadrantid_rate_falls_with_the_hours_between_viewing_and_peak(reader, year):
     """Their peak is over within hours: ten hours from it nobody sees the full rate."""
     found = reader.highlights(*MADRID, date(year, 1, 2), date(year, 1, 5))
     (shower,) = [one for one in found if one.title == "Quadrantid meteors"]
@@ -132,7 +132,7 @@ def test_no_planet_is_visible_in_polar_day(reader):
     assert {planet.visible for planet in planets} == {"none"}
 
 
-def test_titles_exist_for_every_kind_of_highlight():
+def test_every_kind_of_highlight_has_a_title():
     words = titles(Languages.load().english)
     assert all(words[shower.name] for shower in SHOWERS)
     assert all(words[kind] for kind in (*get_args(PrincipalPhase), *get_args(Season)))

@@ -80,7 +80,7 @@ def test_every_sun_and_moon_event_lies_on_its_own_local_date(reader, lat, lng, d
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, DAYS)
-def test_spans_are_never_empty_and_dark_windows_do_not_overlap(reader, lat, lng, day):
+def test_time_spans_are_never_empty_and_dark_windows_do_not_overlap(reader, lat, lng, day):
     found = reader.day(*place(lat, lng), day)
     sun = found.sun
     spans: list[Span | None] = [
@@ -103,7 +103,7 @@ def test_polar_day_or_night_has_neither_sunrise_nor_sunset(reader, lat, lng, day
 
 @OFTEN
 @given(LATITUDES, LONGITUDES, st.dates(date(2026, 9, 1), date(2026, 12, 20)))
-def test_a_date_has_the_same_values_alone_and_within_a_longer_stay(reader, lat, lng, day):
+def test_values_of_a_date_are_equal_in_a_one_day_stay_and_in_a_longer_stay(reader, lat, lng, day):
     longer = day - timedelta(days=2), day + timedelta(days=2)
     within = reader.body(*place(lat, lng), *longer).days[2]
     assert reader.day(*place(lat, lng), day) == within

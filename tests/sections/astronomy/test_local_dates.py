@@ -39,7 +39,7 @@ def test_polar_day_with_a_repeated_hour_lasts_25_hours(reader):
     assert [day.sun.day_length_seconds for day in days] == [86400, 90000, 86400]
 
 
-def test_date_that_the_zone_skipped_has_no_events(reader):
+def test_date_that_its_time_zone_skipped_has_no_sunrise(reader):
     days = reader.body(-13.83, -171.77, "Pacific/Apia", date(2011, 12, 29), date(2011, 12, 31)).days
     assert [day.sun.sunrise is None for day in days] == [False, True, False]
     assert days[1].sun.day_length_seconds == 0
@@ -93,7 +93,7 @@ def test_each_principal_moon_phase_of_a_month_falls_on_exactly_one_date(reader):
     }
 
 
-def test_blue_hours_of_a_white_night_meet_when_the_sun_is_lowest(reader):
+def test_evening_and_morning_blue_hour_of_a_white_night_meet_when_the_sun_is_lowest(reader):
     """In a white night the blue hours meet at the lower transit; no hour is cut off."""
     first, second = reader.body(
         60.9, 30.3, "Europe/Moscow", date(2026, 6, 20), date(2026, 6, 21)
@@ -129,6 +129,6 @@ def test_clock_change_is_a_highlight_of_its_date(zone, day, minutes, clock, read
     assert found.title == ("Clocks go forward" if minutes > 0 else "Clocks go back")
 
 
-def test_zone_without_clock_changes_has_no_such_highlight():
+def test_time_zone_without_clock_changes_has_no_clock_change_highlight():
     days = local_days(Stay(date(2026, 1, 1), date(2026, 4, 2)), ZoneInfo("Asia/Tokyo"))
     assert clock_changes(days) == []

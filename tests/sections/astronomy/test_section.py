@@ -71,7 +71,7 @@ async def test_astronomy_body_has_the_documented_keys_in_order():
         (date(2026, 10, 25), date(2026, 10, 25), "clock_change", {"shift_minutes"}),
     ],
 )  # fmt: skip
-async def test_details_of_a_highlight_have_every_field_and_null_where_none_applies(
+async def test_details_of_a_highlight_have_every_field_and_null_where_a_field_does_not_apply(
     first, last, kind, known
 ):
     section = Astronomy(Ephemeris(), MovedClock())
@@ -95,7 +95,7 @@ async def test_uncached_ephemeris_month_is_computed_outside_the_event_loop():
     assert all(name.startswith("astronomy") for name in ephemeris.threads)
 
 
-async def test_request_for_an_uncached_month_times_out_but_the_month_is_still_computed():
+async def test_uncached_month_is_still_computed_after_the_request_for_it_timed_out():
     ephemeris = HeldUp()
     section = Astronomy(ephemeris, MovedClock())
     wanted = in_paris(date(2033, 5, 10))
@@ -119,7 +119,7 @@ async def test_first_and_last_day_of_the_ephemeris_have_an_answer(day, zone, rea
     assert isinstance(reading.body, AstronomyBody)
 
 
-async def test_section_has_no_providers_and_no_dataset(reader):
+async def test_astronomy_section_has_no_providers_and_no_dataset(reader):
     assert list(reader.section.providers()) == []
     assert await reader.section.dataset() is None
     assert list(reader.section.warnings()) == []
@@ -134,7 +134,7 @@ async def test_number_of_cached_ephemeris_months_is_bounded():
     assert not ephemeris.holds(start - 86400, start)
 
 
-async def test_december_is_followed_by_january_of_the_next_year():
+async def test_ephemeris_months_after_december_continue_with_january_of_the_next_year():
     start, end = datetime(2026, 11, 30, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
     months = list(months_between(start.timestamp(), end.timestamp()))
     assert months == [(2026, 11), (2026, 12), (2027, 1)]

@@ -42,7 +42,9 @@ async def test_degraded_reason_names_why_events_of_a_provider_are_missing(
         assert bool(provider.requests) is not bool(settings)
 
 
-async def test_degraded_reason_of_several_failures_is_the_longest_lasting(open_section):
+async def test_degraded_reason_of_several_failures_is_that_of_the_longest_lasting_failure(
+    open_section,
+):
     with (
         FakeServer(lambda _: HANG).running() as silent,
         FakeServer(lambda _: DOWN).running() as down,

@@ -47,7 +47,7 @@ async def test_feed_gets_less_processor_time_than_an_import(
     assert [task.cpu_seconds for task in given] == [seconds]
 
 
-async def test_second_import_replaces_the_first_of_the_same_file(opened):
+async def test_second_import_of_a_file_replaces_the_events_of_the_first_import(opened):
     for title in (b"Choir", b"Organ"):
         await opened.import_file(ICS % title)
     assert await opened.titles() == ["Organ"]
@@ -105,7 +105,7 @@ async def test_unchanged_feed_is_requested_with_its_etag_and_keeps_its_events(op
     assert [one.headers.get("if-none-match") for one in feed.requests] == [None, '"1"']
 
 
-async def test_feed_is_read_again_if_it_changed_and_is_requested_without_its_etag_after_a_month(
+async def test_changed_feed_is_read_again_and_after_a_month_is_requested_without_its_etag(
     opened, feed
 ):
     feed.respond = lambda _: FakeResponse(ICS % b"Choir", headers={"ETag": '"1"'})
@@ -174,7 +174,7 @@ async def test_removing_a_calendar_removes_its_events(opened):
     assert await opened.titles() == []
 
 
-async def test_running_server_follows_an_import_made_elsewhere(opened):
+async def test_running_server_shows_events_that_another_process_imported(opened):
     changes = []
     opened.section.on_change(lambda: changes.append(1))
     await opened.section.prepare()
@@ -189,7 +189,7 @@ async def test_running_server_follows_an_import_made_elsewhere(opened):
     assert len(changes) == 2
 
 
-async def test_two_servers_refresh_a_feed_once(opened, feed, tmp_path):
+async def test_two_servers_together_refresh_a_feed_only_once(opened, feed, tmp_path):
     await opened.import_feed(feed)
     opened.clock.advance(hours=2)
     async with httpx2.AsyncClient() as client:
@@ -212,7 +212,7 @@ async def test_running_server_refreshes_feeds_by_itself(opened, feed):
         await running
 
 
-def test_process_that_reads_a_calendar_cannot_see_the_keys_of_the_server(monkeypatch):
+def test_process_that_reads_a_calendar_does_not_receive_the_provider_keys(monkeypatch):
     monkeypatch.setenv("LOCATION_CONTEXT_TICKETMASTER_API_KEY", "canary")
     seen: dict = {}
     started = subprocess.Popen

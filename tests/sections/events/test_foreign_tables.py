@@ -67,7 +67,7 @@ def test_event_location_is_read_from_a_coordinates_column(point):
     assert (event.place.lat, event.place.lng, event.scope) == (48.85, 2.35, "point")
 
 
-def test_unreadable_coordinates_are_rejected_and_empty_ones_are_not():
+def test_unreadable_coordinates_are_rejected_and_empty_coordinates_are_accepted():
     events, refused = _csv(b"title,start,coordinates\nA,2026-12-02,there\nB,2026-12-02,\n")
     assert [one.title for one in events] == ["B"]
     assert [one.reason for one in refused] == [

@@ -184,7 +184,7 @@ def test_holiday_names_are_in_the_requested_language_or_else_in_english(gazettee
     assert titles["DE", "fr"] == titles["FR", "ja"] == titles["DE", "en"] == "Christmas Day"
 
 
-def test_holidays_by_moon_sighting_have_status_estimated_but_no_such_word_in_the_title(year):
+def test_holiday_dated_by_moon_sighting_has_status_estimated_and_a_title_without_brackets(year):
     point = Point(42.66, 21.16, "Europe/Belgrade", "XK")
     stay = Stay(date(2031, 1, 1), date(2031, 12, 31))
     for tag in ("en", "sq"):
@@ -221,7 +221,7 @@ def test_holiday_is_omitted_if_no_possible_region_of_the_point_observes_the_day(
         (date(2026, 10, 31), "Reformation Day", None),
     ],
 )
-def test_holiday_is_uncertain_unless_all_possible_regions_of_the_point_observe_the_day(
+def test_holiday_is_uncertain_if_only_some_possible_regions_of_the_point_observe_it(
     year, day, title, uncertain
 ):
     stay = Stay(day, day)
@@ -362,7 +362,7 @@ async def test_holidays_computed_after_the_deadline_are_ready_for_the_next_calle
     assert held == patient
 
 
-async def test_country_unknown_to_the_holidays_library_is_not_covered():
+async def test_holidays_provider_answers_not_covered_for_a_country_that_its_library_lacks():
     nowhere, sea = Point(0.0, 0.0, "Etc/GMT", "ZZ"), Point(0.0, -30.0, "Etc/GMT+2")
     for point in (nowhere, sea):
         result = await Holidays().fetch_events(
@@ -371,7 +371,7 @@ async def test_country_unknown_to_the_holidays_library_is_not_covered():
         assert result.status == "not_covered"
 
 
-async def test_holidays_of_a_year_are_computed_once_for_all_untranslated_languages(
+async def test_holidays_of_a_year_are_computed_once_for_all_languages_without_translations(
     gazetteer, monkeypatch
 ):
     worked_out = list[str | None]()

@@ -97,7 +97,7 @@ def _page(count: int) -> str:
 
 
 @pytest.mark.parametrize("flood", [_table, _page])
-async def test_flood_of_events_is_stored_up_to_the_bound_and_reported(opened, flood):
+async def test_excess_of_events_in_one_calendar_is_cut_off_at_the_limit_and_reported(opened, flood):
     imported = await opened.import_file(flood(MAX_ENTRIES + 1_000).encode(), "flood")
     (stored,) = await opened.feeds.calendars()
     assert imported.calendar.rows == stored.rows == MAX_ENTRIES

@@ -149,7 +149,7 @@ async def _schools(opened, place: str, first: str, last: str | None = None):
     return [(e.start, e.end, e.regions) for e in schools if e.sources == ["open_holidays"]]
 
 
-async def test_school_holidays_of_regional_groups_and_of_their_exceptions_are_correct(open_with):
+async def test_school_holidays_are_correct_in_regional_groups_and_in_their_exceptions(open_with):
     async with open_with("open_holidays", open_holidays.respond) as (opened, _):
         opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
         found = [(p, day, await _schools(opened, p, day)) for p, day, _ in TRUE]
@@ -196,7 +196,7 @@ def test_every_region_that_the_gazetteer_finds_has_an_open_holidays_name(gazette
         assert regions - alsace == {iso for iso in named if iso.startswith(country)}
 
 
-def test_only_iso_codes_of_regions_are_accepted():
+def test_region_codes_that_are_not_iso_codes_are_ignored():
     assert regions_of(["ES-CT", "DE-BY", "ES-AN-SE-01"]) == ("DE-BY", "ES-CT")
 
 

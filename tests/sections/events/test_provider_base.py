@@ -109,7 +109,7 @@ async def test_declared_fields_are_read_into_events_and_one_call_serves_nearby_p
     "change",
     [{"uid": None}, {"name": None}, {"from": None}, {"from": "soon"}, {"from": "0001-01-01"}],
 )
-async def test_row_without_a_required_field_does_not_affect_the_others(tmp_path, change):
+async def test_row_without_a_required_field_does_not_affect_the_other_rows(tmp_path, change):
     (result,), *_ = await _results_of(tmp_path, [ROW | change, 5, ROW], _query())
     assert [event.title for event in result.events] == ["Regatta"]
 

@@ -86,7 +86,9 @@ async def test_feed_that_answers_200_without_a_calendar_keeps_its_events(opened,
 
 
 @pytest.mark.parametrize("name", EMPTY_FEEDS)
-async def test_feed_is_emptied_by_its_second_answer_in_a_row_without_events(opened, feed, name):
+async def test_feed_loses_its_events_at_the_second_consecutive_answer_without_events(
+    opened, feed, name
+):
     good = FakeResponse(GOOD, headers={"ETag": '"1"'})
     answers = [good]
 

@@ -65,7 +65,7 @@ def test_ticketmaster_rows_give_the_same_events_if_json_is_decoded_with_or_witho
         (None, False), ("true", True), ("True ", True), ("1", True), (1, True), (True, True),
     ],
 )  # fmt: skip
-def test_event_is_all_day_only_if_the_all_day_value_means_yes(value, all_day):
+def test_event_is_all_day_only_if_its_all_day_column_means_yes(value, all_day):
     fields = {"id": "id", "title": "title", "start": "start", "all_day": "whole"}
     row = {"id": "1", "title": "A fair", "start": "2026-12-05", "whole": value}
     assert event_from_row(row, fields, PARIS, source="town").all_day is all_day

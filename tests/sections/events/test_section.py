@@ -46,7 +46,7 @@ async def test_new_year_in_paris_is_listed_without_a_configured_provider(opened)
     }  # fmt: skip
 
 
-async def test_answer_carries_every_field_of_the_contract(opened):
+async def test_events_answer_has_every_field_of_the_api_contract(opened):
     body = _body(await opened.read(PARIS, "2026-12-30", "2027-01-03", units="imperial"))
     assert list(body) == [
         "type", "applicable", "point", "units", "as_of", "stale", "degraded", "degraded_reason",
@@ -60,7 +60,7 @@ async def test_answer_carries_every_field_of_the_contract(opened):
     assert {a["name"] for a in body["attribution"]} == {"holidays", "OpenStreetMap", "GeoNames"}
 
 
-async def test_stay_that_has_ended_at_the_point_is_past(opened):
+async def test_events_section_does_not_apply_to_a_stay_that_has_ended_at_the_point(opened):
     reading = await opened.read(PARIS, "2026-11-18", "2026-11-20")
     body = msgspec.json.decode(reading.payload)
     assert body == {
@@ -204,7 +204,7 @@ INVALID = {
 
 
 @pytest.mark.parametrize("name", INVALID)
-async def test_invalid_answer_does_not_break_the_section(open_section, name):
+async def test_invalid_answer_of_a_provider_does_not_break_the_events_section(open_section, name):
     with FakeServer(lambda _: FakeResponse(INVALID[name])).running() as provider:
         async with open_section(**dict.fromkeys(URLS, provider.url)) as opened:
             body = _body(await opened.read(MUNICH, "2026-12-25", "2026-12-25"))
@@ -262,7 +262,7 @@ class _Mistaken(base.EventProvider):
         raise ZeroDivisionError
 
 
-async def test_exception_in_one_provider_costs_only_its_own_events(opened, capfd):
+async def test_exception_in_one_provider_removes_only_the_events_of_that_provider(opened, capfd):
     opened.section._providers = (*opened.section._providers, _Mistaken())
     reading = await opened.read(PARIS, "2026-12-25", "2026-12-25")
     body = _body(reading)
@@ -307,7 +307,7 @@ async def test_operators_own_events_are_shown_within_the_radius(opened):
     assert body["events"][0]["venue"]["distance"] == pytest.approx(11.12, abs=0.01)
 
 
-async def test_answer_has_fifty_events_at_most_and_ten_a_day(opened):
+async def test_answer_has_at_most_fifty_events_and_at_most_ten_a_day(opened):
     days = [date(2026, 12, n) for n in range(1, 9)]
     rows = [_stored(f"{day} {n:02}", day, PARIS) for day in days for n in range(15)]
     await _store(opened, rows)

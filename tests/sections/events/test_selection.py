@@ -91,7 +91,7 @@ def test_selection_does_not_depend_on_the_order_of_events(given_events, chance):
 
 
 @given(some)
-def test_each_category_of_a_day_is_shown_once_before_any_is_shown_twice(given_events):
+def test_each_category_of_a_day_is_shown_once_before_any_category_is_shown_twice(given_events):
     """Where there is room for all days' first choices, as in a week."""
     events = [
         _event(n, STAY.start + timedelta(days=max(0, at)), None, kind, rank=rank)

@@ -94,7 +94,7 @@ def test_table_is_read_in_the_encoding_of_a_spreadsheet(encoding):
     assert (entry.title, refused) == ("Fête", [])
 
 
-def test_overlong_row_does_not_affect_the_others():
+def test_overlong_row_does_not_affect_the_other_rows():
     table = f"title,start\nChoir,2026-12-05\n{'x' * 200_000},2026-12-05\nOrgan,2026-12-06\n"
     entries, refused = _read(table.encode())
     assert [entry.title for entry in entries] == ["Choir", "Organ"]
@@ -108,7 +108,7 @@ cells = st.text(
 
 @settings(max_examples=50)
 @given(st.lists(cells, min_size=13, max_size=13))
-def test_arbitrary_row_does_not_affect_the_others(row):
+def test_arbitrary_row_does_not_affect_the_other_rows(row):
     names = "title,start,end,category,venue,address,lat,lng,url,image,price_min,price_max,currency"
     table = f"{names}\n{','.join(row)}\nOrgan,2026-12-06\n"
     entries, _ = _read(table.encode())

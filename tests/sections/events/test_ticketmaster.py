@@ -81,7 +81,7 @@ def test_postponed_event_has_its_status():
     assert _one(event("A", EVENING, status="postponed")).status == "postponed"
 
 
-def test_date_to_be_announced_is_estimated_and_has_no_time():
+def test_event_with_a_date_to_be_announced_is_estimated_and_has_no_time():
     start = at("2026-12-03", "00:00:00", "2026-12-02T23:00:00Z") | {"dateTBA": True}
     parsed = _one(event("A", start))
     assert (parsed.status, parsed.start.local(PARIS).isoformat()) == ("estimated", "2026-12-03")
@@ -125,7 +125,7 @@ def test_ticketmaster_add_ons_such_as_parking_are_left_out(name, kinds):
 
 
 @pytest.mark.parametrize(("name", "kinds"), EVENTS)
-def test_event_named_like_an_add_on_is_shown(name, kinds):
+def test_event_whose_name_resembles_an_add_on_is_shown(name, kinds):
     parsed = _one(event(name, EVENING, classifications=kinds))
     assert parsed.title == name
 

@@ -44,7 +44,7 @@ def _per_day(events) -> Counter[date]:
     return Counter(one.start.day for one in events)
 
 
-async def test_day_with_more_events_than_ticketmaster_lets_a_client_page_gives_a_thousand_events(
+async def test_day_beyond_the_paging_limit_of_ticketmaster_gives_its_first_thousand_events(
     open_ticketmaster,
 ):
     async with open_ticketmaster(responding(_crowd(1, 1300))) as (opened, provider):

@@ -57,7 +57,7 @@ def test_map_tile_request_covers_the_whole_search_circle_of_a_point(radius):
         ("2026-12-20", "2027-01-04", ["2026-12-14", "2026-12-21", "2026-12-28", "2027-01-04"]),
     ],
 )
-def test_weeks_run_from_monday_to_sunday(first, last, mondays):
+def test_weeks_of_tile_requests_run_from_monday_to_sunday(first, last, mondays):
     weeks = weeks_of(Stay(date.fromisoformat(first), date.fromisoformat(last)))
     assert [str(week.start) for week in weeks] == mondays
     assert all(week.days == 7 for week in weeks)
@@ -237,7 +237,9 @@ async def test_neighbours_in_another_time_zone_do_not_share_a_call(open_before):
     assert {one.query["active.tz"] for one in lister.requests} == {"Europe/Lisbon", "Europe/Madrid"}
 
 
-async def test_failed_call_for_one_week_keeps_other_weeks_and_degrades_the_answer(open_with):
+async def test_failed_call_for_one_week_keeps_events_of_other_weeks_and_degrades_the_answer(
+    open_with,
+):
     sell = Listings(5, [PARIS], 100).sell
 
     def failing(request: FakeRequest) -> FakeResponse:

@@ -74,7 +74,7 @@ BROKEN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-async def test_broken_file_gives_a_clear_error_and_changes_nothing(
+async def test_import_of_a_broken_guide_file_prints_an_error_and_changes_nothing(
     name, importer, guides, monkeypatch
 ):
     """The limits are a fraction of the real ones, which docs/data.md names."""

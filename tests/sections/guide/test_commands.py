@@ -78,7 +78,7 @@ def test_json_import_report_counts_every_row_as_taken_merged_or_refused(operator
     assert report["refused"] == [{"line": 4, "reason": "the award '4 Stars' is not known"}]
 
 
-def test_file_that_is_parsed_into_millions_of_lists_is_refused_for_its_memory_use(operator):
+def test_guide_file_that_parses_into_millions_of_lists_is_refused_for_its_memory_use(operator):
     """A gzip of 56 kB; its lists would take 1.2 GB, more than the reading process may have."""
     bomb = gzip.compress(b"[" + b"[]," * 19_000_000 + b"[]]", 9)
     message = operator.refused("import", operator.file("bomb.json.gz", bomb))
@@ -95,12 +95,12 @@ def test_file_that_takes_too_long_to_read_is_refused_and_the_time_limit_is_named
     assert "more than 1 second of processor time" in message
 
 
-def test_strict_import_fails_and_changes_nothing(operator):
+def test_strict_import_of_a_file_with_a_wrong_row_fails_and_changes_nothing(operator):
     assert "1 of 3 rows are wrong" in operator.refused("import", operator.guide, "--strict")
     assert operator.json("list") == []
 
 
-def test_list_and_rollback_show_and_change_the_active_version(operator):
+def test_list_command_shows_and_rollback_command_changes_the_active_guide_version(operator):
     operator.run("import", "--sample")
     operator.run("import", operator.file("2025-04-03.csv.gz", gzip.compress(ROWS)))
     listed = operator.json("list")

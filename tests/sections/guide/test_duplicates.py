@@ -81,11 +81,11 @@ def test_duplicate_restaurants_are_merged_into_one(one, other):
         ({"url": "https://g.example/"}, {"name": "Other", "url": "https://g.example/"}),
     ],
 )
-def test_different_restaurants_stay_apart(one, other):
+def test_different_restaurants_are_not_merged(one, other):
     assert pair(one, other) == 2
 
 
-def test_merged_record_has_the_newest_award_and_the_fields_of_both():
+def test_merged_restaurant_has_the_newest_award_and_the_fields_of_both_rows():
     old = restaurant(1, tier="three_star", award_year=2019, phone="+33", city="Paris")
     new = restaurant(2, tier="two_star", award_year=2024)
     one = merge([old, new])
@@ -136,7 +136,7 @@ def test_restaurant_id_is_unchanged_if_only_its_page_url_and_position_change_sli
     assert ids([moved], [former]) == [former.id]
 
 
-def test_restaurant_id_in_use_is_not_assigned_again():
+def test_restaurant_id_in_use_is_not_assigned_to_another_restaurant():
     former = assign_ids([restaurant(1, id="", url="https://g.example/a")], [])
     twin = restaurant(2, name="Table 1", url="https://g.example/b", lat=48.85 + 50 * METRE)
     both = ids([restaurant(1, url="https://g.example/a"), twin], former)

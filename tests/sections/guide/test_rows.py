@@ -90,7 +90,7 @@ async def test_each_wrong_row_is_listed_with_its_line_and_reason(importer):
     assert (report.rows, report.taken) == (25, 14)
 
 
-async def test_line_number_counts_the_lines_of_the_file(importer):
+async def test_line_number_in_a_report_counts_every_line_of_the_file(importer):
     rows = [open_row(1, Address="one\ntwo\nthree"), open_row(2), open_row(3, Award="none")]
     _, report = await importer.run(open_csv(*rows), METADATA)
     assert [row.line for row in report.refused] == [6]
@@ -284,7 +284,7 @@ async def test_report_counts_restaurants_by_country_and_tier(world_importer):
     ]
 
 
-async def test_file_with_most_rows_wrong_is_refused_whole(importer):
+async def test_guide_file_is_refused_entirely_if_most_of_its_rows_are_wrong(importer):
     rows = [open_row(1), open_row(2, Award="none"), open_row(3, Award="none")]
     with pytest.raises(OperatorError, match="2 of 3 rows are wrong"):
         await importer.run(open_csv(*rows), METADATA)

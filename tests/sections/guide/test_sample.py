@@ -36,7 +36,7 @@ def test_sample_has_160_restaurants_in_25_cities_and_paris_in_every_tier():
     assert {row["tier"] for row in rows if row["city"] == "Paris"} == set(TIERS)
 
 
-def test_sample_restaurant_has_its_tier_of_the_snapshot_and_is_within_500_m_of_its_place_there(
+def test_sample_restaurant_has_the_tier_of_its_snapshot_entry_and_lies_within_500_m_of_it(
     shared_data,
 ):
     """The notice of the sample, its warning and docs/data.md say the same distance."""

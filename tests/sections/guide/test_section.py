@@ -96,7 +96,7 @@ async def test_restaurants_are_ordered_by_tier_distance_and_id_and_limited_to_fi
     assert (len(keys), body["total"]) == (50, 80)
 
 
-async def test_restaurant_carries_every_field_and_null_for_unknown(answer):
+async def test_restaurant_in_the_answer_has_every_field_and_null_for_unknown_values(answer):
     body = await answer(around(("two_star", 10)))
     (one,) = body["restaurants"]
     assert one == {
@@ -138,7 +138,7 @@ async def test_as_of_is_the_date_of_the_guide_dataset(answer):
     assert (body["as_of"], body["stale"]) == ("2025-03-01T00:00:00Z", False)
 
 
-async def test_section_without_a_guide_is_not_applicable_and_warns(guide):
+async def test_guide_section_without_a_guide_is_not_applicable_and_adds_a_warning(guide):
     reading = await guide.read(query(), Deadline.after(4))
     body = msgspec.json.decode(reading.payload)
     assert (body["applicable"], body["reason"]) == (False, "no_guide_loaded")
@@ -146,7 +146,7 @@ async def test_section_without_a_guide_is_not_applicable_and_warns(guide):
     assert (await guide.dataset()).version is None
 
 
-async def test_section_far_from_all_restaurants_is_not_applicable(answer):
+async def test_guide_section_far_from_all_restaurants_is_not_applicable(answer):
     body = await answer(around(("selected", 0)), query(OCEAN))
     assert (body["applicable"], body["reason"]) == (False, "no_restaurants_in_range")
 
@@ -176,7 +176,7 @@ async def test_guide_without_a_licence_is_not_called_adapted(answer):
     assert (notice["license"], notice["adapted"]) == (None, False)
 
 
-async def test_labels_of_the_operator_take_precedence_over_the_shipped_ones_in_each_language(
+async def test_tier_labels_of_the_operator_replace_the_shipped_labels_in_each_language(
     answer,
 ):
     words = {"one_star": TierTexts(label={"": "A rosette", "de": "Eine Rosette"})}
@@ -297,7 +297,7 @@ async def test_guide_loads_only_the_version_that_changed(guide, guides, monkeypa
     assert loaded == [newer.number]
 
 
-async def test_damaged_guide_does_not_stop_updates_of_the_others(guide, guides, monkeypatch):
+async def test_damaged_guide_does_not_stop_updates_of_the_other_guides(guide, guides, monkeypatch):
     damaged = await guides.replace(PROVENANCE, around(("one_star", 3)), NOON, "broken")
     load = guides.load
 

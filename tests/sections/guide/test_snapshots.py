@@ -87,7 +87,7 @@ def test_every_row_of_a_guide_snapshot_is_imported(shared_data, year, imports):
     assert lost == []
 
 
-def test_different_restaurants_at_118_shared_addresses_stay_apart(shared_data, imports):
+def test_different_restaurants_at_118_shared_addresses_are_not_merged(shared_data, imports):
     rows = rows_of(snapshots(shared_data)[2023])
     shared = [n for n in Counter(row["Address"].lower() for row in rows).values() if n > 1]
     imported = Counter((r.address or "").lower() for r in imports[2023][1])

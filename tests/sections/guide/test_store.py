@@ -72,7 +72,7 @@ async def active_numbers(store: SqlGuideStore) -> dict[str, int]:
     return {name: version.number for name, version in (await store.active()).items()}
 
 
-async def test_import_of_a_named_guide_leaves_the_others_active(store):
+async def test_import_of_a_named_guide_does_not_change_the_other_guides(store):
     unnamed, house = await save(store, 1), await save(store, 2, name="house")
     assert await active_numbers(store) == {"": unnamed, "house": house}
     newer = await save(store, 1, 3)
@@ -80,7 +80,7 @@ async def test_import_of_a_named_guide_leaves_the_others_active(store):
     assert [r.id for r in await store.load(house)] == [restaurant(2).id]
 
 
-async def test_rollback_of_a_named_guide_leaves_the_others_active(store):
+async def test_rollback_of_a_named_guide_does_not_change_the_other_guides(store):
     first, _, unnamed = (
         await save(store, 1, name="house"),
         await save(store, 2, name="house"),
@@ -94,7 +94,7 @@ async def test_rollback_of_a_named_guide_leaves_the_others_active(store):
             await store.rollback(name)
 
 
-async def test_removal_of_a_named_guide_leaves_the_others(store):
+async def test_removal_of_a_named_guide_does_not_change_the_other_guides(store):
     first = await save(store, 1, name="house")
     await save(store, 2, name="house")
     unnamed = await save(store, 3)
@@ -104,7 +104,7 @@ async def test_removal_of_a_named_guide_leaves_the_others(store):
     assert await store.remove("house") == 0
 
 
-async def test_versions_of_each_guide_are_stored_apart(store):
+async def test_versions_of_each_guide_are_stored_separately(store):
     house = await save(store, 1, name="house")
     numbers = [await save(store, n) for n in range(STORED_VERSIONS + 4)]
     versions = [(one.number, one.name) for one in await store.versions()]
@@ -129,7 +129,7 @@ async def test_concurrent_imports_run_one_after_another(store):
     assert versions[0].active
 
 
-async def test_killed_import_leaves_the_old_guide_and_the_next_one_works(
+async def test_killed_import_keeps_the_old_guide_and_the_next_import_succeeds(
     database_settings, database, importer
 ):
     """Killed in turn after each statement of the import."""

@@ -102,7 +102,7 @@ async def test_travel_is_estimated_and_the_answer_complete_without_osrm(guides):
     assert guide.providers()[0].status == "not_configured"
 
 
-async def test_osrm_gets_one_call_for_all_drives_in_lng_lat_order(guide):
+async def test_osrm_is_called_once_for_all_drives_with_longitude_before_latitude(guide):
     reading = await guide.read(query(), Deadline.after(4))
     far, near = [("drive", 10, False), ("drive", 11, False)], ("drive", 12, False)
     assert ways(reading) == [*far, ("walk", 16, True), near]
@@ -163,7 +163,7 @@ async def test_failing_osrm_is_replaced_by_estimates_and_degrades_the_answer(gui
     assert guide.providers()[0].last_error_code == known.get(name, "invalid_answer")
 
 
-async def test_hanging_osrm_is_called_once_and_the_degraded_reason_of_answers_is_late(guide):
+async def test_hanging_osrm_is_called_once_and_gives_each_answer_the_degraded_reason_late(guide):
     guide.osrm.respond = lambda _: FakeResponse(fault="hang")
     for _ in range(3):
         reading = await guide.read(query(), Deadline.after(0.5))

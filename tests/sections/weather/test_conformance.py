@@ -34,7 +34,7 @@ def recorded(shared_data: Path, pattern: str) -> list[tuple[str, object]]:
     return [(file.name, msgspec.json.decode(file.read_bytes())) for file in files]
 
 
-def test_recorded_daily_answers_are_read_with_their_first_date_and_values(shared_data):
+def test_recorded_daily_answer_is_read_from_its_first_date_with_each_temperature(shared_data):
     read = 0
     for _, body in recorded(shared_data, "*.json"):
         if "daily" not in body:
@@ -52,7 +52,7 @@ def test_recorded_daily_answers_are_read_with_their_first_date_and_values(shared
     assert read >= 2
 
 
-def test_recorded_forecast_of_nulls_has_no_values(shared_data):
+def test_recorded_forecast_of_only_nulls_is_read_without_values(shared_data):
     nulls = [
         body
         for _, body in recorded(shared_data, "*forecast*.json")
@@ -143,7 +143,7 @@ def test_compact_answers_of_met_norway_are_read(norway):
     assert np.isnan(columns["precipitation_probability"]).all()
 
 
-async def test_met_norway_is_called_again_only_after_expiry_and_conditionally(norway):
+async def test_met_norway_is_called_again_only_after_expiry_and_with_if_modified_since(norway):
     body = norway["lat51.5lon-0.1altitude25_complete.json"]
     moment = [datetime(2020, 7, 20, 11, 44, 31, tzinfo=UTC)]
     served = {name: body["headers"][name] for name in ("Expires", "Last-Modified")}

@@ -112,7 +112,7 @@ def test_date_without_climatology_has_the_usual_range_of_its_lead_time():
     assert found["temperature_max"][0] != alone["temperature_max"][0]
 
 
-def test_usual_spread_is_least_at_the_equator_and_largest_in_winter_far_from_it():
+def test_usual_spread_is_smallest_at_the_equator_and_largest_in_winter_at_60_degrees():
     january, july = (Stay(date(2027, m, 15), date(2027, m, 15)) for m in (1, 7))
     for name in estimate.VARIABLES:
         equator, north, summer, south = (
@@ -147,7 +147,7 @@ async def test_estimate_is_the_weighted_sum_of_forecast_and_climatology_at_the_p
     assert body.summary.expected_wet_days == pytest.approx(wet, abs=0.06)
 
 
-async def test_stale_forecast_has_a_wider_range(weather):
+async def test_stale_forecast_has_a_wider_p10_p90_range(weather):
     write_grid(weather.settings.data_dir)
     weather.clock.now = datetime(2026, 11, 21, 21, tzinfo=UTC)
     new = (await weather.read(query(NEAR))).body
@@ -273,7 +273,7 @@ async def test_past_year_without_data_does_not_prevent_the_unusual_weather_sente
     assert "warmer than usual" in body.summary.text
 
 
-async def test_climatology_of_monthly_means_shifts_high_and_low_of_late_days_equally(weather):
+async def test_monthly_mean_climatology_shifts_the_high_and_low_of_a_late_day_equally(weather):
     write_grid(weather.settings.data_dir)  # 20 °C in November, where highs of 8 °C are forecast
     stay = Stay(TODAY, TODAY + timedelta(15))
     body = (await weather.read(query(stay))).body

@@ -95,7 +95,7 @@ def test_fallback_grid_built_while_the_server_runs_is_used(tmp_path):
 
 
 @pytest.mark.parametrize("damage", [b"", b"junk", b"\x93NUMPY\x01\x00", None])
-def test_damaged_grid_counts_as_missing(tmp_path, damage):
+def test_damaged_fallback_grid_counts_as_missing(tmp_path, damage):
     if damage is None:
         np.save(tmp_path / FILE, np.zeros((2, 2), np.int16))
     else:
@@ -103,7 +103,9 @@ def test_damaged_grid_counts_as_missing(tmp_path, damage):
     assert not FallbackGrid(tmp_path).exists
 
 
-def test_interrupted_write_leaves_the_old_grid_and_no_other_file(tmp_path, monkeypatch):
+def test_interrupted_write_of_the_fallback_grid_leaves_the_old_grid_and_no_other_file(
+    tmp_path, monkeypatch
+):
     write_grid(tmp_path)
 
     def broken(*_, **__):
@@ -115,7 +117,7 @@ def test_interrupted_write_leaves_the_old_grid_and_no_other_file(tmp_path, monke
     assert [file.name for file in tmp_path.iterdir()] == [FILE]
 
 
-def test_package_with_another_hash_is_refused_by_pip(tmp_path, monkeypatch):
+def test_grid_package_with_another_hash_is_refused_by_pip(tmp_path, monkeypatch):
     folder = tmp_path / "links"
     folder.mkdir()
     package(folder / "itur-0.4.0-py2.py3-none-any.whl", months=[1])

@@ -105,7 +105,7 @@ async def test_valley_temperatures_are_within_half_a_degree_of_the_truth_on_all_
     assert [one.path for one in weather.open_meteo.requests] == [FORECAST]
 
 
-async def test_higher_point_of_a_cell_uses_its_forecast_and_corrects_it_for_elevation_once(
+async def test_higher_point_of_a_grid_cell_uses_the_cell_forecast_corrected_once_for_elevation(
     weather,
 ):
     valley = alpine(weather)

@@ -50,7 +50,7 @@ class Sparse:
         return Forecast(today, columns, Grid(cell.lat, cell.lng, None), now, now + timedelta(1))
 
 
-async def test_provider_of_highs_and_lows_alone_leaves_other_fields_null(weather):
+async def test_provider_that_has_only_highs_and_lows_leaves_other_fields_null(weather):
     weather.section.sources.forecasts.providers = [Sparse(weather)]
     body = (await weather.read(query(NEAR))).body
     assert body.days[0].temperature_max == 11.0

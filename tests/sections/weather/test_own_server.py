@@ -55,7 +55,9 @@ async def test_variables_that_the_self_hosted_server_did_not_sync_are_null(weath
     assert all(day.precipitation_probability is None for day in body.days)
 
 
-async def test_met_norway_alone_answers_without_being_degraded(weather, build_section):
+async def test_answer_from_met_norway_as_the_only_forecast_provider_is_not_degraded(
+    weather, build_section
+):
     section = build_section(open_meteo_forecast_url="", open_meteo_archive_url="")
     body = (await weather.read(query(NEAR), section=section)).body
     assert (body.basis.provider, body.degraded) == ("MET Norway", False)

@@ -48,7 +48,7 @@ async def fetched_behind(
         await reading.awaits
 
 
-async def test_answer_does_not_wait_for_the_archive_and_the_next_one_uses_it(weather):
+async def test_first_answer_does_not_wait_for_the_archive_and_the_next_answer_uses_it(weather):
     first = await weather.read(query(NEAR))
     assert not weather.open_meteo.calls(ARCHIVE)
     assert first.complete
@@ -81,7 +81,7 @@ async def test_one_archive_call_serves_all_forecast_stays_in_the_same_grid_cell(
     assert paths == [FORECAST]  # of its own cell
 
 
-async def test_answer_with_stored_climatology_costs_the_forecast_alone(weather):
+async def test_answer_with_stored_climatology_costs_only_the_forecast_call(weather):
     far = Stay(date(2027, 11, 3), date(2027, 11, 9))
     await weather.read(query(far))
     before = len(weather.open_meteo.requests)
@@ -101,7 +101,9 @@ async def test_stored_years_of_the_second_archive_are_used(weather):
     assert reading.body.basis.spread.climatology == "archive"
 
 
-async def test_archive_months_fetched_meanwhile_are_not_fetched_again_in_the_background(weather):
+async def test_archive_months_that_a_caller_fetched_are_not_fetched_again_in_the_background(
+    weather,
+):
     near = Stay(date(2026, 12, 3), date(2026, 12, 6))
     first = await weather.read(query(near))
     await weather.read(query(Stay(date(2027, 12, 3), date(2027, 12, 9))))
@@ -282,7 +284,9 @@ async def test_disabled_calibration_returns_issued_values_and_calls_no_archive(
         assert day.precipitation_sum_p90 is None
 
 
-async def test_fallback_grid_replaces_the_climatology_and_is_named(weather):
+async def test_forecast_without_stored_climatology_uses_the_fallback_grid_and_names_its_source(
+    weather,
+):
     write_grid(weather.settings.data_dir)
     body = (await weather.read(query(NEAR))).body
     assert body.basis.spread.climatology == "monthly_mean"

@@ -55,7 +55,7 @@ async def degraded_reason(weather, stay: Stay, seconds: float = 4.0, section=Non
         ((CLOSED, CLOSED, CLOSED, CLOSED), FAR, GRID, "archive_unavailable"),
     ],
 )
-async def test_section_answers_from_the_best_source_and_names_the_failure(
+async def test_weather_section_uses_the_best_available_source_and_names_the_reason(
     weather, faults, stay, basis, reason
 ):
     write_grid(weather.settings.data_dir)
@@ -133,7 +133,7 @@ async def test_api_key_requests_get_forecasts_while_widget_requests_time_out_at_
     assert (forecast.breaker, forecast.last_error_code) == ("closed", None)
 
 
-async def test_slow_provider_is_not_marked_as_failed_if_the_next_one_answers_first(
+async def test_slow_provider_is_not_marked_as_failed_if_the_next_provider_answers_first(
     weather, build_section
 ):
     weather.open_meteo.slow_seconds = 9.0
@@ -145,7 +145,7 @@ async def test_slow_provider_is_not_marked_as_failed_if_the_next_one_answers_fir
     assert archive.status in {"unknown", "operational"}
 
 
-async def test_forecast_serves_for_six_hours_while_its_provider_is_down(weather):
+async def test_stale_forecast_is_reused_for_six_hours_while_its_provider_is_down(weather):
     await weather.read(query(NEAR))
     weather.open_meteo.faults = {FORECAST: DOWN}
     weather.clock.advance(3 * 3600)

@@ -140,7 +140,7 @@ async def test_first_week_costs_one_archive_call_and_other_weeks_of_the_same_mon
     assert len(weather.open_meteo.calls(ARCHIVE)) == 1
 
 
-async def test_stay_that_contains_a_stored_february_is_answered_by_the_first_archive(weather):
+async def test_stay_over_an_already_stored_february_is_answered_from_the_first_archive(weather):
     await weather.read(query(Stay(date(2027, 2, 8), date(2027, 2, 12))))
     result = await weather.read(query(Stay(date(2027, 1, 28), date(2027, 3, 3))))
     assert result.body.basis.provider == "Open-Meteo"
@@ -148,7 +148,7 @@ async def test_stay_that_contains_a_stored_february_is_answered_by_the_first_arc
     assert not weather.nasa_power.server.requests
 
 
-async def test_restarted_section_answers_from_the_database(weather, build_section):
+async def test_restarted_weather_section_answers_from_the_database(weather, build_section):
     first = await weather.read(query(FAR))
     await weather.section.close()
     weather.open_meteo.requests.clear()
@@ -157,7 +157,7 @@ async def test_restarted_section_answers_from_the_database(weather, build_sectio
     assert weather.open_meteo.requests == []
 
 
-async def test_only_a_newly_complete_year_is_fetched(weather):
+async def test_only_a_year_that_newly_became_complete_is_fetched(weather):
     await weather.read(query(FAR))
     weather.clock.now = datetime(2027, 6, 1, 12, tzinfo=UTC)
     stay = Stay(date(2028, 2, 3), date(2028, 2, 9))
@@ -185,7 +185,7 @@ async def test_forecast_horizon_is_counted_from_the_local_date_of_the_point(
         assert body.days[0].temperature_max is not None
 
 
-async def test_midnight_at_the_point_turns_climatology_into_a_forecast(weather):
+async def test_answer_changes_from_climatology_to_forecast_at_midnight_at_the_point(weather):
     stay = Stay(horizon(TODAY) + timedelta(1), horizon(TODAY) + timedelta(1))
     reading = await weather.read(query(stay))
     assert reading.body.mode == "climatology"
@@ -301,7 +301,7 @@ async def test_climatology_omits_days_and_years_missing_in_the_archive(weather):
     assert len(weather.open_meteo.calls(ARCHIVE)) == 2
 
 
-async def test_climatology_of_fewer_years_states_their_number_in_the_summary(weather):
+async def test_summary_states_the_number_of_years_if_the_climatology_has_fewer_than_ten(weather):
     weather.open_meteo.missing = {date(1990, 1, 1) + timedelta(n) for n in range(365 * 30)}
     body = (await weather.read(query(FAR))).body
     assert body.basis.years == list(range(2020, 2026))
@@ -345,7 +345,7 @@ async def test_summary_text_is_the_headline_of_the_widget_card_without_special_s
     assert not set("\u00a0\u2060") & set(body.summary.text)
 
 
-async def test_numbers_are_never_nan(weather):
+async def test_weather_answer_contains_no_nan(weather):
     for stay in (NEAR, FAR, Stay(FAR.start, FAR.start)):
         reading = await weather.read(query(stay))
         assert b"NaN" not in reading.payload

@@ -63,7 +63,7 @@ VALUES = st.one_of(DECIMALS, st.floats(width=32), st.just(math.nan))
 
 @given(arrays(np.float32, (15, 58), elements=VALUES, fill=DECIMALS))
 @settings(suppress_health_check=list(HealthCheck), max_examples=50)
-async def test_every_value_of_a_month_survives_packing(values):
+async def test_every_value_of_an_archive_month_is_unchanged_by_packing_and_unpacking(values):
     row = MonthRow.pack("a", "b", replace(month(2021, 2), values=values))
     assert np.array_equal(row.unpack().values, values, equal_nan=True)
 
@@ -119,7 +119,7 @@ async def test_damaged_row_counts_as_missing_and_is_replaced(database):
     assert (2020, 2) in await ArchiveRepository(store, clock).get("a", "cell", [(2020, 2)])
 
 
-async def test_month_fetched_before_its_days_were_final_is_fetched_again(database):
+async def test_archive_month_fetched_before_its_days_were_final_is_fetched_again(database):
     store, clock = SqlClimateStore(database), MovedClock(datetime(2026, 2, 18, 12, tzinfo=UTC))
     repository = ArchiveRepository(store, clock)
     repository.put("a", "cell", [month(2026, 1, fetched_at=clock())])  # its pad ends on 15 February
@@ -149,7 +149,7 @@ async def test_worker_reads_months_that_another_worker_stored(weather, build_sec
     assert len(weather.open_meteo.calls(ARCHIVE)) == calls
 
 
-async def test_failed_write_is_repeated_once_the_store_works_again(database):
+async def test_failed_write_of_archive_months_is_repeated_once_the_store_works_again(database):
     store, clock = FailingStore(SqlClimateStore(database)), MovedClock()
     repository = ArchiveRepository(store, clock)
     repository.put("a", "cell", [month(2020, 2)])

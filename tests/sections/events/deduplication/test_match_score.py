@@ -41,14 +41,14 @@ words = st.text("abcdeiknorstuvz", min_size=1, max_size=12)
 
 
 @given(st.sampled_from(PAIRS))
-def test_score_is_symmetric_and_a_probability(pair):
+def test_match_score_is_symmetric_and_lies_between_0_and_1(pair):
     one, other = map(read_record, pair.events())
     assert match_score(one, other) == match_score(other, one)
     assert 0 <= match_score(one, other) <= 1
 
 
 @given(titles, titles, st.frozensets(words, max_size=3))
-def test_features_of_two_titles_are_symmetric(one, other, local):
+def test_features_of_two_titles_do_not_depend_on_which_title_comes_first(one, other, local):
     weights = TokenWeights()
     a, b = read_title(one), read_title(other)
     there, back = title_features(a, b, local, weights), title_features(b, a, local, weights)
@@ -64,7 +64,7 @@ def test_event_is_a_duplicate_of_itself_at_another_provider(pair):
 
 
 @given(st.sampled_from(PAIRS))
-def test_distance_never_raises_the_score(pair):
+def test_larger_distance_never_raises_the_match_score(pair):
     one, other = map(read_record, pair.events())
     near = replace(other, venue=one.venue)
     unplaced = replace(other, venue=read_venue(Place(name=None)))

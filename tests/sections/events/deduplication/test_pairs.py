@@ -32,7 +32,7 @@ from tests.sections.events.deduplication.labelled import Pair, acts, is_duplicat
         ("unseen", 0.96, 0.93),
     ],
 )
-def test_score_separates_pairs_labelled_as_duplicates_from_pairs_labelled_as_different(
+def test_match_score_separates_pairs_labelled_duplicate_from_pairs_labelled_different(
     name, precision, recall
 ):
     """Precision matters more: two events shown twice annoy, one that vanishes misleads."""

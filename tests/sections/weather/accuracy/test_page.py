@@ -118,7 +118,7 @@ def test_accuracy_page_table_of_daily_highs_shows_the_figures_of_the_report(page
         assert shown == pytest.approx([*expected[:2], shown[2], *expected[3:]], abs=0.052)
 
 
-def test_failing_database_is_named_on_the_page_which_is_not_cached(score_settings, monkeypatch):
+def test_accuracy_page_names_a_failing_database_and_is_then_not_cached(score_settings, monkeypatch):
     async def fail(*_given):
         raise StorageError("The database cannot be used: the disk is full.")
 
@@ -128,7 +128,7 @@ def test_failing_database_is_named_on_the_page_which_is_not_cached(score_setting
     assert "The database is not answering." in answer.text
 
 
-def test_page_has_no_script_no_resources_and_a_style_allowed_by_its_hash(page):
+def test_accuracy_page_has_no_script_and_loads_nothing_and_allows_its_style_by_hash(page):
     tags = Tables(page.text).tags
     assert not {"script", "link", "img", "iframe", "form"} & {tag for tag, _ in tags}
     assert not [given for _, given in tags if "style" in given]

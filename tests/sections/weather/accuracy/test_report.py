@@ -132,13 +132,13 @@ def test_report_without_observations_counts_forecasts_but_no_verified_pairs(fore
     assert make_report([], lambda _: None).providers == []
 
 
-def test_coverage_counts_a_day_on_the_edge_of_its_range_but_no_day_without_a_range():
+def test_range_coverage_includes_a_day_on_the_edge_of_its_range_but_no_day_without_a_range():
     low = np.array([[10.0], [10.0], [np.nan], [10.0]])
     observed = np.array([[10.0], [12.1], [11.0], [np.nan]])
     assert coverage(low, low + 2, observed).tolist() == [0.5]
 
 
-def test_each_chance_of_rain_falls_into_one_reliability_bin():
+def test_each_chance_of_rain_is_counted_in_exactly_one_reliability_bin():
     chance = np.array([[0.0], [9.9], [10.0], [99.0], [100.0], [np.nan]])
     found = reliability(chance, np.zeros_like(chance))
     assert [one.pairs for one in found] == [2, 1, 2]

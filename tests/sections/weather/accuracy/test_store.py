@@ -26,7 +26,7 @@ def row(cell: str, issued_on: date, high: float = 20.0, provider: str = "Open-Me
 
 
 @given(arrays(float, (13, LEADS), elements=st.floats(-95, 100) | st.just(float("nan"))))
-def test_forecast_is_stored_to_a_hundredth_and_unknown_values_stay_unknown(values):
+def test_forecast_is_stored_in_hundredths_and_its_unknown_values_stay_unknown(values):
     columns = dict(zip(FORECAST_COLUMNS, values, strict=True))
     packed = ForecastRow.pack("a", "cell", DAY, None, columns)
     assert len(packed.data) == 416
@@ -42,7 +42,7 @@ def test_damaged_stored_forecast_has_unknown_values_and_others_are_intact():
     assert (found["issued_max"][1] == 20).all()
 
 
-async def test_forecasts_are_loaded_by_date(database):
+async def test_stored_forecasts_are_loaded_by_date(database):
     store = SqlAccuracyStore(database)
     days = [DAY + timedelta(number) for number in range(3)]
     await store.save_forecasts([row("a", day) for day in days])

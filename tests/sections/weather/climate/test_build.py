@@ -147,7 +147,7 @@ def test_resumed_climate_build_reuses_finished_tiles_and_gives_identical_bytes(
     assert same_bytes(again.publish(NOW), whole)
 
 
-def test_a_build_killed_before_it_is_published_resumes_with_all_finished_tiles(
+def test_killed_climate_build_resumes_with_all_finished_tiles(
     whole, archive, client, tmp_path, monkeypatch
 ):
     build = plan(tmp_path, archive)
@@ -174,7 +174,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_build_survives_the_kill_of_its_client_and_of_a_worker(whole, archive, tmp_path):
+def test_climate_build_survives_a_kill_of_its_client_and_of_a_worker(whole, archive, tmp_path):
     """Each is killed while tasks are under way; ten moments: `benchmarks/climate_store.py`."""
     script = tmp_path / "run.py"
     script.write_text(RUN, encoding="utf-8")
@@ -210,7 +210,7 @@ class Unreliable(Power):
         return super().read(tile, first, last)
 
 
-def test_build_tries_a_failing_tile_three_times_names_it_and_finishes_the_rest(
+def test_climate_build_tries_a_failing_tile_three_times_then_names_it_and_builds_the_rest(
     whole, archive, tmp_path, monkeypatch
 ):
     pauses: list[float] = []
@@ -231,7 +231,7 @@ def test_build_tries_a_failing_tile_three_times_names_it_and_finishes_the_rest(
     assert same_bytes(again.publish(NOW), whole)
 
 
-def test_a_lost_scheduler_ends_the_build_with_a_message(archive, tmp_path):
+def test_climate_build_that_loses_its_scheduler_ends_with_a_message(archive, tmp_path):
     with distributed.Client(processes=False, dashboard_address="127.0.0.1:0") as client:
 
         def lose_tasks(progress: builder.Progress) -> None:

@@ -149,7 +149,7 @@ def test_era5_region_across_the_date_line_is_one_contiguous_grid(berlin, tmp_pat
     assert [source.grid.lng(column) for column in range(3)] == [179.75, -180.0, -179.75]
 
 
-def test_a_global_grid_begins_at_its_western_edge(tmp_path):
+def test_global_era5_grid_begins_at_its_western_edge(tmp_path):
     globe = constant(days=4).isel(longitude=[0] * 8).assign_coords(longitude=np.arange(0, 360, 45))
     source = opened(globe, tmp_path / "hours.nc")
     assert (source.grid.west, source.grid.spans_globe) == (-180, True)
@@ -175,7 +175,7 @@ def test_tiles_cover_the_whole_grid_and_each_reads_its_own_cells(tmp_path):
     assert (seen == 1).all()
 
 
-def test_era5_variables_are_converted_to_daily_values_in_our_units(tmp_path):
+def test_era5_variables_are_converted_to_daily_values_in_the_units_of_the_climate_store(tmp_path):
     hours = constant(
         t2m=293.15, d2m=283.15, tcc=0.5, sf=0.001, fg10=10.0, i10fg=90.0, u10=0.0, v10=-5.0,
         tp=-1e-12,

@@ -162,7 +162,7 @@ def test_widget_shows_the_year_only_if_the_sections_parameter_includes_year(tmp_
         ([1, 3, 12], [[3], [12, 1]]),
     ],
 )
-def test_best_months_are_joined_across_new_year(months, runs):
+def test_best_months_before_and_after_new_year_are_joined_into_one_period(months, runs):
     assert comfort.runs(months) == runs
 
 
