@@ -1,8 +1,8 @@
 """The sky card: the widget's text and drawing of Sun, Moon and night.
 
-The drawing shows the Sun's path on the first day of the stay that is not over. The Sun's disc is
-drawn in the middle of the evening's golden hour. The best night is the night with the most dark,
-moonless hours. If a night has a meteor shower, its hours are multiplied by 1 + meteors per hour.
+The drawing shows the Sun's path today, or on the stay's first day if that is later. The Sun's disc
+is drawn in the middle of the evening's golden hour. The best night has the most dark, moonless
+hours; those of a night with a meteor shower are multiplied by 1 + meteors per hour.
 """
 
 import math
@@ -31,7 +31,7 @@ RARE, SEEN = 5, 2  # least weight of a highlight to be a fact of the page, and t
 
 
 def light(days: Sequence[Day], fmt: Formatter) -> str:
-    """Return a sentence on sunset, polar day or polar night that sums up all `days`."""
+    """Return one sentence on the Sun for all `days`, such as "The Sun does not set"."""
     sun = days[0].sun
     if change := _change(days, fmt):
         return change
@@ -50,8 +50,8 @@ def light(days: Sequence[Day], fmt: Formatter) -> str:
 def _sunset(days: Sequence[Day], sunset: datetime, fmt: Formatter) -> str:
     """Return a sentence with the first day's sunset.
 
-    If the sunset moves by 10 minutes or more during the stay, the sentence adds the last day's
-    sunset, otherwise the golden hour.
+    If the last day's sunset is 10 minutes or more earlier or later, the sentence adds it.
+    Otherwise the sentence adds the golden hour of the first day.
     """
     last, golden = days[-1].sun.sunset, days[0].sun.golden_hour_evening
     if last and abs(_minutes(sunset) - _minutes(last)) >= NOTABLE_DRIFT:
@@ -65,7 +65,7 @@ def _sunset(days: Sequence[Day], sunset: datetime, fmt: Formatter) -> str:
 
 
 def _twilight(day: Day) -> tuple[datetime, datetime] | None:
-    """Return begin and end of civil twilight on a day without sunrise; None if there is none."""
+    """Return begin and end of civil twilight on a day without sunrise; None if it has none."""
     dawn, dusk = day.sun.civil_dawn, day.sun.civil_dusk
     return (dawn, dusk) if dawn and dusk and dawn < dusk else None
 
@@ -82,7 +82,7 @@ def _never_dark(day: Day) -> bool:
 
 
 def _change(days: Sequence[Day], fmt: Formatter) -> str:
-    """Return a sentence on the first polar day or night to begin or end; "" if none does."""
+    """Return a sentence on the first begin or end of polar day or night; "" if there is none."""
     for before, after in pairwise(days):
         if before.sun.status == after.sun.status:
             continue
@@ -159,7 +159,7 @@ def _best(nights: Sequence[Day], found: Sequence[HighlightView]) -> int | None:
 def _best_text(
     night: Day, body: AstronomyBody, found: Sequence[HighlightView], fmt: Formatter
 ) -> str:
-    """Return a text on the night's notable meteor shower, else on its longest dark window."""
+    """Return a text on the night's notable meteor shower, else on its longest dark time."""
     for one in found:
         if one.icon == "meteor_shower" and one.day == night.date and one.weight >= SEEN:
             return f"{one.title}{fmt.comma}{one.text}"
@@ -194,7 +194,7 @@ class PlanetsView:
 def planet_views(nights: Sequence[Day], fmt: Formatter) -> list[PlanetsView]:
     """Return the planets that are bright and visible on every night of the stay.
 
-    They are grouped by time of night: evening, all night, morning.
+    The planets are grouped by time of night: evening, all night, morning.
     """
     labels = {
         "evening": fmt.gettext("Planets in the evening"),
@@ -218,9 +218,9 @@ def planet_views(nights: Sequence[Day], fmt: Formatter) -> list[PlanetsView]:
 
 
 def _when(name: str, nights: Sequence[Day]) -> str:
-    """Return the time at which a planet is bright and visible on every night, such as `evening`.
+    """Return the time of night at which a planet is visible on every night, such as `evening`.
 
-    Return "" if it is too faint or invisible on a night, or if the nights have no time in common.
+    Return "" if the planet is faint or invisible on a night, or if no time fits all nights.
     """
     found = [planet for night in nights for planet in night.planets if planet.name == name]
     ways = {planet.visible for planet in found}
@@ -290,7 +290,7 @@ def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter, today: date)
 
 
 def _brief(view: View, fmt: Formatter) -> Brief:
-    """Return the card's short form: when the Sun is up, and the best night to see stars."""
+    """Return the card's short form: the sentence on the Sun, and the best night to see stars."""
     night, title, text = view.best or (None, "", "")
     remark = f"{title}\u00a0· {text}" if night else ""
     drawing = ""
@@ -302,7 +302,7 @@ def _brief(view: View, fmt: Formatter) -> Brief:
 
 
 def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
-    """Return a moment for each highlight, except those with little to see (a low weight)."""
+    """Return the highlights as moments for the page; those with little to see are left out."""
     return [
         Moment(
             day=one.day,
@@ -318,15 +318,15 @@ def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
 
 
 def _night_to(day: date, fmt: Formatter) -> str:
-    """Return a note such as "night before Thu 13", if `day` is Thursday the 13th.
+    """Return a note such as "night before Thu 13" for a highlight in the first hours of `day`.
 
-    It is for a highlight in the first hours of `day`, which the page lists under the day before.
+    The page lists such a highlight under the day before `day`, here Wednesday the 12th.
     """
     return fmt.gettext("night before {date}").format(date=fmt.day(day))
 
 
 def _facts(days: Sequence[Day], found: Sequence[HighlightView], fmt: Formatter) -> list[Fact]:
-    """Return short facts for the top of the page: sunset (or polar day or night), a rare event."""
+    """Return facts for the top of the page: a rare event, and sunset, polar day or polar night."""
     facts, sun = list[Fact](), days[0].sun
     rare = max(found, key=lambda one: one.weight, default=None)
     if rare is not None and rare.weight >= RARE:
@@ -361,7 +361,7 @@ def _facts(days: Sequence[Day], found: Sequence[HighlightView], fmt: Formatter) 
 def _times(day: Day, fmt: Formatter) -> list[tuple[str, str]]:
     """Return (value, label) pairs for the line under the drawing: sunrise, daylight, sunset.
 
-    On a day without sunrise: first light, brightest, last light.
+    On a day without sunrise, the labels are first light, brightest and last light.
     """
     sun = day.sun
     if sun.sunrise and sun.sunset:

@@ -4,8 +4,8 @@ In a golden hour the Sun is between -4° and +6° high, in a blue hour between -
 belong to the date of their solar noon. The morning's hours lie between the Sun's lower transit (its
 lowest point) and solar noon, the evening's between solar noon and the next lower transit. An hour
 that extends beyond these limits is cut there.
-A date's night lasts from 12:00 local time to 12:00 on the next date. A window is dark while the Sun
-is below -18° and the Moon below the horizon. A planet is visible during a span of at least 20
+A date's night lasts from 12:00 local time to 12:00 on the next date. In a dark window the Sun is
+below -18° and the Moon below the horizon. A planet is visible during a span of at least 20
 minutes in which it is at least 5° high and the Sun below -6°. It is visible `all_night` if its
 spans fill at least 80 % of the time with the Sun below -6°. Otherwise it is visible in the
 `evening` or `morning`: the half of the night that holds the middle of its longest span.
@@ -64,7 +64,7 @@ def night_of(day: LocalDay, horizon: Horizon) -> Night:
 
 
 def planets_of(day: LocalDay, horizon: Horizon) -> list[Planet]:
-    """Return when each naked-eye planet is visible, from Mercury to Saturn."""
+    """Return the planets from Mercury to Saturn, and when each is visible in the day's night."""
     tracks = horizon.tracks
     night = tracks[AltitudeThreshold.SUN_MINUS_6].spans(day.noon, day.next_noon, up=False)
     lasts = sum(map(_length, night))
@@ -219,7 +219,7 @@ _AROUND = 50400  # seconds: half a day, and a margin for the samples of the poly
 
 
 def required_span(days: Sequence[LocalDay]) -> tuple[float, float]:
-    """Return the first and last moment that `day_records` needs from the ephemeris."""
+    """Return the first and last moment (Unix seconds) for which `day_records` needs data."""
     return days[0].start - LUNATION_DAYS * DAY, days[-1].next_noon + _AROUND
 
 

@@ -5,8 +5,8 @@ angle by which the Earth has turned since solar noon. The Sun's declination d is
 altitude at noon. It is constant here, since it changes by at most 0.2° in the hours drawn, far less
 than a pixel. The drawing is 320 by 72 units.
 The outline of the Moon's lit part is half a circle and half an ellipse with a half-axis of
-r |cos(phase angle)|. It is rotated as an observer at the point sees the Moon. The time is the one
-nearest to midnight at which the Moon is above 5° and the Sun below -6°, or else midnight.
+r |cos(phase angle)|. It is rotated as an observer at the point sees the Moon. The time chosen is
+the nearest to midnight with the Moon above 5° and the Sun below -6°; if there is none, midnight.
 """
 
 import math
@@ -116,7 +116,7 @@ def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
 def _best_light(day: Day, noon: datetime) -> tuple[float, float] | None:
     """Return begin and end of the evening's golden hour, in hours from solar noon.
 
-    In the polar night, return those of civil twilight. None if the day has no such time.
+    In the polar night, return those of civil twilight. Return None if the day has no such time.
     """
     sun, span = day.sun, day.sun.golden_hour_evening
     if sun.status != "polar_night":
@@ -201,7 +201,7 @@ def lit_part(phase_angle: float, illumination: float) -> str:
 
 
 def turns(ephemeris: Ephemeris, point: PointBody, evenings: Sequence[date]) -> list[int]:
-    """Return, for the night after each evening, the clockwise degrees to rotate `lit_part` by."""
+    """Return the clockwise rotation of `lit_part`, in degrees, for the night after each evening."""
     zone, one_day = ZoneInfo(point.timezone), timedelta(days=1)
     midnights = [datetime.combine(evening + one_day, time(), zone) for evening in evenings]
     moments = np.array([midnight.timestamp() for midnight in midnights])[:, None] + _NEAREST_FIRST

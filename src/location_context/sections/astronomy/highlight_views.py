@@ -41,7 +41,7 @@ class HighlightView:
 
 
 def highlight_views(body: AstronomyBody, fmt: Formatter, today: date) -> list[HighlightView]:
-    """Return the highlights from `today` on in time order, without first and last quarters."""
+    """Return the highlights from `today` on in time order, without the Moon's quarters."""
     first = max(today, body.stay.start)
     return [
         _view(one, body, fmt)
@@ -51,9 +51,9 @@ def highlight_views(body: AstronomyBody, fmt: Formatter, today: date) -> list[Hi
 
 
 def entries(body: AstronomyBody, fmt: Formatter) -> list[Entry]:
-    """Return calendar entries for the highlights, without first and last quarters.
+    """Return calendar entries for the highlights, without the Moon's quarters.
 
-    Entries of eclipses and meteor showers have a start and an end, others only a start.
+    Entries of eclipses and meteor showers have a start and an end, other entries only a start.
     """
     found, numbers = list[Entry](), Counter[str]()
     for one in body.highlights:
@@ -173,7 +173,7 @@ def _solstice(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
 
 
 def _share(share: float, fmt: Formatter) -> str:
-    """Return a share (0 to 1) as percent; from 99 to 100 % with a decimal, never rounded to 100."""
+    """Return a share (0 to 1) as percent; a share just below 1 is at most "99.9 %", not 100."""
     percent = 100 * share
     if 99 <= percent < 100:
         whole = fmt.percent(99)

@@ -1,7 +1,7 @@
 """The astronomy section's answer. Its schema and documentation are generated from these Structs.
 
-Times carry the local offset of the point. A rise, a set or a twilight is the first on its local
-date, or null when that date has none. Altitudes and azimuths are topocentric, in degrees.
+Times carry the local offset of the point. For rises, sets and twilights, a date has the first of
+each kind, or null if there is none. Altitudes and azimuths are topocentric, in degrees.
 """
 
 import datetime as dt
@@ -40,7 +40,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sun(msgspec.Struct, frozen=True, kw_only=True):
-    """The Sun on one local date; it rises and sets with its upper limb, with 34' of refraction."""
+    """The Sun on one local date. Its upper limb defines rise and set, with 34' of refraction."""
 
     status: Annotated[
         SunStatus,
@@ -164,7 +164,7 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Details(msgspec.Struct, frozen=True, kw_only=True):
-    """Details of an eclipse, a meteor shower or a clock change; fields of the others are null."""
+    """Details of an eclipse, a meteor shower or a clock change; fields of other kinds are null."""
 
     kind: Annotated[EclipseKind | None, Meta(description="Eclipses: as seen from the point.")] = (
         None

@@ -75,7 +75,7 @@ class Astronomy(section.Section[AstronomyBody]):
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return the answer for a test key: that of `read`, whatever `now` and `failing` are."""
+        """Return the answer for a test key: the same as from `read`; ignore `now` and `failing`."""
         del now, failing
         return (await self.read(query, deadline)).body
 
@@ -124,7 +124,7 @@ class Astronomy(section.Section[AstronomyBody]):
         return card.card(body, self._ephemeris, context.fmt, today)
 
     def text(self, body: AstronomyBody) -> Iterator[str | section.TextTable]:
-        """Yield a table with a row for each day, then a line for each highlight."""
+        """Yield a table with a row for each day, then a line for each highlight, for a terminal."""
         rows = []
         for day in body.days:
             sun, moon = day.sun, day.moon

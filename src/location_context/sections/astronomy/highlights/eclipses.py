@@ -95,7 +95,7 @@ class Minutes:
         return self.start + _MINUTE * position
 
     def value(self, row: Floats, moment: float) -> float:
-        """Interpolate a row with one value per minute to a moment (Unix seconds)."""
+        """Return a row's value at a moment (Unix seconds); the row has a value for each minute."""
         position = np.array([(moment - self.start) / _MINUTE])
         return float(interpolate(row, position)[0])
 
@@ -119,7 +119,7 @@ def length(vectors: Floats) -> Floats:
 def nearest(spans: list[tuple[int, int]], moment: float) -> tuple[int, int, float] | None:
     """Return begin and end of the span closest to a moment, and the closest moment in that span.
 
-    None if there are no spans.
+    Return None if there are no spans.
     """
     if not spans:
         return None
@@ -145,7 +145,7 @@ class LunarEclipse:
     minutes: Minutes
 
     def visible(self, lat: float, lng: float) -> SeenEclipse | None:
-        """Return what a point sees of the eclipse while the Moon is up; None if nothing."""
+        """Return the part of the eclipse visible at a point, with the Moon up; None if none."""
         minutes, seen = self.minutes, horizon.directions(self.minutes.sky, lat, lng)
         height = minutes.of(seen.towards(MOON)[0] - horizon.moon_line(seen.distance[MOON]))
         touched, up = minutes.track(self.penumbral), minutes.track(height)
@@ -163,7 +163,7 @@ class LunarEclipse:
 def lunar_eclipse(ephemeris: Ephemeris, full_moon: float) -> LunarEclipse | None:
     """Return the lunar eclipse at a full Moon (Unix seconds).
 
-    None if the Moon misses the Earth's shadow.
+    Return None if the Moon misses the Earth's shadow.
     """
     minutes = Minutes.around(ephemeris, full_moon)
     away, umbral, penumbral = _shadow(*minutes.sun_and_moon)
@@ -174,9 +174,9 @@ def lunar_eclipse(ephemeris: Ephemeris, full_moon: float) -> LunarEclipse | None
 
 
 def _shadow(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the Moon's distance from the axis of the Earth's shadow (radians), and magnitudes.
+    """Return the Moon's distance from the axis of the Earth's shadow, and two magnitudes.
 
-    The first magnitude is in the umbra, the second in the penumbra; each is an array by minute.
+    All three are arrays by minute: distance in radians, magnitude in the umbra, in the penumbra.
     """
     to_sun, to_moon = length(sun), length(moon)
     away = 2 * np.arcsin(length(sun / to_sun + moon / to_moon) / 2)
@@ -197,13 +197,13 @@ def _lunar_kind(umbral: float) -> EclipseKind:
 
 @dataclass(frozen=True, slots=True)
 class SolarEclipse:
-    """A solar eclipse that is visible somewhere on Earth, with its maximum (Unix seconds)."""
+    """A solar eclipse that is visible somewhere on Earth; `greatest` is its maximum."""
 
     greatest: float
     minutes: Minutes
 
     def visible(self, lat: float, lng: float) -> SeenEclipse | None:
-        """Return what a point sees of the eclipse while the Sun is up; None if nothing."""
+        """Return the part of the eclipse visible at a point, with the Sun up; None if none."""
         minutes, seen = self.minutes, horizon.directions(self.minutes.sky, lat, lng)
         to_sun, to_moon = seen.towards(SUN), seen.towards(MOON)
         apart = length(to_sun - to_moon)
@@ -228,7 +228,7 @@ class SolarEclipse:
 def solar_eclipse(ephemeris: Ephemeris, new_moon: float) -> SolarEclipse | None:
     """Return the solar eclipse at a new Moon (Unix seconds).
 
-    None if the Moon's shadow misses the Earth.
+    Return None if the Moon's shadow misses the Earth.
     """
     minutes = Minutes.around(ephemeris, new_moon)
     away, deep, penumbra = _shadow_of_moon(*(minutes.sun_and_moon / horizon.EQUATOR_AU))
@@ -261,7 +261,7 @@ EclipseAt: TypeAlias = Callable[[SkyEvent], SolarEclipse | LunarEclipse | None]
 
 
 def cached_eclipses(ephemeris: Ephemeris) -> EclipseAt:
-    """Return a function that finds the eclipse at a new or full Moon, or None.
+    """Return a function that returns the eclipse at a new or full Moon; None if there is none.
 
     The function caches its last results. One cache serves all places, since a result is valid for
     the whole Earth.

@@ -2,9 +2,9 @@
 
 The best moment of a meteor shower is the one at which most meteors are visible, within twelve hours
 of the peak. Their number depends on the shower's activity, the moonlight and the height of the
-radiant, the point in the sky from which the meteors seem to come. The Sun must be below -18°, or
-below -12° if it does not sink to -18°. If the radiant is below 10° at the best moment, the shower
-is left out, since few of its meteors are visible.
+radiant, the point in the sky from which the meteors seem to come. The Sun must then be below -18°,
+or below -12° if it does not sink to -18°. If the radiant is below 10° at the best moment, the
+shower is left out, since few of its meteors are visible.
 """
 
 from bisect import bisect_left
@@ -77,14 +77,14 @@ def titles(language: Language) -> dict[str, str]:
 
 
 class ClockChange(NamedTuple):
-    """A clock change: its moment (Unix seconds), and how far clocks go forward (back: negative)."""
+    """A clock change at `at` (Unix seconds); `forward` is negative if clocks go back."""
 
     at: int
     forward: timedelta
 
 
 def clock_changes(days: Sequence[LocalDay]) -> list[ClockChange]:
-    """Return every clock change on the days, including one at the first midnight."""
+    """Return every clock change on the days, even a change at the first midnight."""
     zone = days[0].zone
     start, end = days[0].start - 1, days[-1].end - 1
     probes = [*range(start, end, _HALF_DAY), end]
@@ -109,7 +109,7 @@ def _instant(before: int, after: int, zone: ZoneInfo) -> int:
 def _of_date(shower: Shower, moment: float) -> tuple[float, float]:
     """Return right ascension and declination, in radians, of a shower's radiant at a moment.
 
-    The coordinates of the year 2000 are moved by the precession of the years since.
+    The shower's coordinates are for the year 2000; the precession since then is added.
     """
     years = (moment - J2000) / JULIAN_YEAR
     alpha, delta = np.radians(shower.right_ascension), np.radians(shower.declination)
@@ -179,7 +179,7 @@ class Highlights:
             )
 
     def _shower(self, shower: Shower, peak: float) -> Iterator[Highlight]:
-        """Yield the highlight of a shower's peak, if meteors are visible at the point."""
+        """Yield the highlight of a shower's peak, or nothing if no meteors are visible there."""
         sky = self.ephemeris.sky(peak - _HALF_DAY, peak + _HALF_DAY)
         seen = directions(sky, self.point.lat, self.point.lng)
         alpha, delta = _of_date(shower, peak)

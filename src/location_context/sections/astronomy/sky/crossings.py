@@ -30,9 +30,9 @@ class Track:
     begins_up: bool
 
     def first(self, up: bool, start: float, end: float) -> int | None:
-        """Return the time of the first upward (if `up`, else downward) crossing.
+        """Return the time of the first crossing upwards (if `up`) or downwards (if not).
 
-        Only crossings with start <= time < end count; None if there is none.
+        Only crossings with start <= time < end count. Return None if there is none.
         """
         times, ups = self.times, self.ups
         for index in range(bisect_left(times, start), len(times)):
@@ -47,7 +47,7 @@ class Track:
         return self.ups[index - 1] if index else self.begins_up
 
     def spans(self, start: int, end: int, *, up: bool = True) -> list[tuple[int, int]]:
-        """Return the spans (begin, end) within start..end above the line, or below if not `up`."""
+        """Return the spans within start..end with the body above the line (below if not `up`)."""
         times, index = self.times, bisect_right(self.times, start)
         inside = self.is_up(start) is up
         found, begin = [], start
@@ -110,7 +110,7 @@ class Crossings:
     up: NDArray[np.bool_]
 
     def by_row(self, rows: int) -> list[slice]:
-        """Return, for each of `rows` rows, the slice that its crossings take up in each field."""
+        """Return a slice for each of `rows` rows: where its crossings are in each field."""
         bounds = np.searchsorted(self.row, np.arange(rows + 1)).tolist()
         return [slice(first, last) for first, last in pairwise(bounds)]
 
@@ -185,9 +185,9 @@ def _bisect(c: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _grazing(values: Floats, positive: NDArray[np.bool_]) -> Iterator[tuple[int, float, bool]]:
-    """Yield the crossings (row, position, is rising) of grazing events.
+    """Yield pairs of crossings (row, position, is rising) between samples of the same sign.
 
-    They come in pairs, between neighbouring samples of the same sign.
+    An example is a Sun that rises and sets again between two samples (a grazing event).
     """
     inner = slice(BEFORE + 1, values.shape[1] - AFTER - 1)
     row, index = np.nonzero(np.abs(values[:, inner]) < _CLOSE)
@@ -221,7 +221,7 @@ def lowest(values: Floats) -> float:
 
 
 def _turn(c: Floats) -> Floats:
-    """Return where the polynomial with coefficients `c` has its extremum, between -1 and 1."""
+    """Return the position, -1 to 1, of the extremum of a polynomial with coefficients `c`."""
     x = np.clip(-c[1] / (2 * c[2]), -1.0, 1.0) if c[2, 0] else np.zeros(1)
     for _ in range(_NEWTON_STEPS):
         bend = 2 * c[2] + x * (6 * c[3] + x * (12 * c[4] + x * 20 * c[5]))

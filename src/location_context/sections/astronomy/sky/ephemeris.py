@@ -9,7 +9,7 @@ seconds). In the two days before and after a leap second they differ by at most 
 Earth's rotation angle by at most 15" (one second of time). Polar motion (0.3") is left out. If the
 cache is full, it drops the least recently used month.
 A month also contains the events that are the same everywhere: Moon phases, equinoxes, solstices,
-peaks of meteor showers. Each is the moment at which the sine or cosine of an angle crosses zero.
+peaks of meteor showers. An event occurs when the sine or cosine of an angle crosses zero.
 For a phase the angle is the Moon's minus the Sun's apparent ecliptic longitude; for a season, the
 Sun's longitude; for a shower, the Sun's longitude minus its longitude at the peak. Showers are
 listed with longitudes of the year 2000 (J2000), which are converted by general precession. Phases
@@ -95,7 +95,7 @@ class Sky:
         return [round(value, 1) if math.isfinite(value) else None for value in values]
 
     def position_of(self, seconds: Floats) -> Floats:
-        """Convert moments (Unix seconds) to a number of steps since `start`, with a fraction."""
+        """Convert moments (Unix seconds) to numbers of steps since `start`, with fractions."""
         return (seconds - self.start) / STEP
 
     def cut(self, start: float, end: float) -> "Sky":
@@ -158,7 +158,7 @@ _PRECESSION = np.radians(50.29 / 3600) / local_days.JULIAN_YEAR  # radians a sec
 
 
 class SkyEvent(NamedTuple):
-    """An event and its moment (Unix seconds).
+    """An event in the sky, such as a full Moon, and its moment (Unix seconds).
 
     `shower` is the index of a meteor shower in `SHOWERS`; -1 for any other event.
     """
@@ -252,7 +252,7 @@ def months_between(start: float, end: float) -> Iterator[Month]:
 
 
 class Ephemeris:
-    """A cache of computed months, and the JPL data file from which they are computed."""
+    """A cache of positions and events by month, and the JPL data file to compute them from."""
 
     def __init__(self, most: int = CACHED_MONTHS) -> None:
         path = resources.files("skyfield_data") / "data" / "de421.bsp"
@@ -274,7 +274,7 @@ class Ephemeris:
     def sky_events(self, start: float, end: float) -> list[SkyEvent]:
         """Return Moon phases, seasons and shower peaks with start <= at < end, in time order.
 
-        They are the same everywhere on Earth; missing months are computed.
+        These events are the same everywhere on Earth. Missing months are computed.
         """
         made = (self.month(month) for month in months_between(start, end))
         return [moment for month in made for moment in month.sky_events if start <= moment.at < end]
@@ -333,10 +333,10 @@ def _obliquity(t: Time) -> Floats:
 
 
 def _drift(sidereal: Floats, elapsed: Floats) -> tuple[Floats, float]:
-    """Return drift and offset of sidereal time, which is offset + even growth + drift.
+    """Return drift and offset of sidereal time, which is offset + uniform growth + drift.
 
-    Even growth is proportional to `elapsed` (seconds). The drift begins at 0. It has no jumps at 24
-    hours, and so can be interpolated.
+    The growth is proportional to `elapsed` (seconds). The drift begins at 0. Unlike sidereal time,
+    it does not jump at 24 hours, so it can be interpolated.
     """
     rest = sidereal - _SIDEREAL_RATE * elapsed
     offset = float(rest[0])

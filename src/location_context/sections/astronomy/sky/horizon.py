@@ -35,7 +35,7 @@ SUN_RADIUS = np.radians(16 / 60)
 class AltitudeThreshold(IntEnum):
     """An altitude (or the meridian) that a body crosses.
 
-    The value is the index of its row in `_rows`; for the five planets, of the first planet's row.
+    The value is the index of a row in `_rows`; for `PLANET` and `PLANET_5`, of the first of five.
     """
 
     SUN = 0
@@ -151,9 +151,9 @@ class Horizon:
         )
 
     def first(self, line: int, up: bool, day: LocalDay) -> int | None:
-        """Return the time of a day's first upward (or downward) crossing; None if there is none.
+        """Return the time of a day's first upward (if not `up`, downward) crossing; None if none.
 
-        `line` is an `AltitudeThreshold`, plus the planet's index for planets.
+        `line` is an `AltitudeThreshold`; for a planet, the threshold plus the planet's index.
         """
         return self.tracks[line].first(up, day.start, day.end)
 

@@ -1,4 +1,4 @@
-"""Local dates of a time zone, each as an interval from its first moment to the next date's.
+"""Local dates of a time zone, each an interval from its first moment to the next date's first.
 
 A date begins at the first midnight that the local clock shows. If clocks skip from 00:00 to 01:00,
 it begins at 01:00. A repeated hour belongs to the date that the clock shows. A date that a zone
