@@ -63,7 +63,7 @@ def test_arbitrary_text_is_not_a_well_formed_key(text: str) -> None:
     "junk",
     ["", "lc_live_", "lc_live_" + "é" * 49, "x" * 10_000, mint() + "\n",
      mint().replace("live", "test")],
-    ids=["empty", "prefix", "not ASCII", "long", "newline", "live key as a test key"],
+    ids=["empty", "prefix alone", "not ASCII", "too long", "line break", "live key as a test key"],
 )  # fmt: skip
 def test_listed_examples_of_malformed_keys_are_not_well_formed(junk: str) -> None:
     assert not is_well_formed(junk)

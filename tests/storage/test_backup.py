@@ -102,7 +102,7 @@ def packed(**files: bytes) -> bytes:
         (packed(**{DATABASE_FILE: b"nonsense" * 1000}), "in the backup is damaged"),
         (packed(**{DATABASE_FILE: b"", PEPPER_FILE: b"x"}), "in the backup is damaged"),
     ],
-    ids=["empty", "no tar", "another tar", "damaged", "emptied"],
+    ids=["empty file", "not a tar", "another tar", "damaged database", "empty database"],
 )
 def test_restore_of_an_invalid_file_changes_nothing(tmp_path: Path, data: bytes, said: str) -> None:
     file = tmp_path / "b.tar"

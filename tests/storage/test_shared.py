@@ -91,7 +91,7 @@ async def test_one_process_fetches_a_value_and_the_other_processes_receive_it(
         (errors.ProviderStatusError("example", 503), False),
         (errors.ProviderBudgetSpent("example", "the budget of calls is spent"), True),
     ],
-    ids=["a failure", "a public budget refusal"],
+    ids=["provider failure", "budget refusal without a key"],
 )
 async def test_caller_with_a_key_fetches_the_value_if_the_fetch_of_another_process_fails(
     process: Make, error: Exception, *, public: bool

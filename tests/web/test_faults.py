@@ -83,7 +83,7 @@ def test_path_with_broken_escapes_is_refused_as_malformed(client: Client, path) 
         b"GET / HTTP/1.1\r\nHost: a\r\nX-Long: " + b"a" * 1_000_000 + b"\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X-Many: a\r\n" * 1000 + b"\r\n",
     ],
-    ids=["long address", "long header", "many headers"],
+    ids=["long URL", "long header", "many headers"],
 )
 def test_too_long_url_or_headers_are_answered_414_or_431(client: Client, sent) -> None:
     try:

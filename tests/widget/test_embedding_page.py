@@ -131,7 +131,9 @@ def test_embedding_page_lists_each_widget_parameter():
     assert sorted(names) == sorted(WIDGET)
 
 
-@pytest.mark.parametrize("late", [False, True], ids=["at once", "after the widget's message"])
+@pytest.mark.parametrize(
+    "late", [False, True], ids=["before the widget's message", "after the widget's message"]
+)
 def test_documented_message_listener_sizes_the_widget(service, open_host, late):
     frame, _ = snippet(service.url)
     listener = code("Without our script", service.url)

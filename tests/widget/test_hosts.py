@@ -165,7 +165,9 @@ def test_iframe_is_as_tall_as_an_error_page(service, open_host):
 
 
 @pytest.mark.parametrize("policy", ["require-corp", "credentialless"])
-@pytest.mark.parametrize("query", [DONOSTIA, {**DONOSTIA, "lat": "north"}], ids=["good", "error"])
+@pytest.mark.parametrize(
+    "query", [DONOSTIA, {**DONOSTIA, "lat": "north"}], ids=["widget", "error page"]
+)
 def test_host_with_an_embedder_policy_shows_and_sizes_the_widget(service, open_host, policy, query):
     address = html.escape(f"{service.url}/v1/pulse?{urlencode(query)}")
     frame = f'<iframe title="x" src="{address}" sandbox="allow-scripts" height="99"></iframe>'

@@ -22,7 +22,7 @@ TALL_FRAME = "document.querySelector('iframe').offsetHeight"
 @pytest.mark.parametrize(
     ("given", "scripts"),
     [(FORECAST, True), (STRADDLING, False), (STAY, True), (STAY, False)],
-    ids=["near", "both, no scripts", "far", "far, no scripts"],
+    ids=["forecast", "both kinds of days, no scripts", "typical", "typical, no scripts"],
 )
 def test_page_is_a_whole_number_of_pixels_tall_at_each_width(service, open_page, given, scripts):
     watched = open_page(service.address(given), java_script_enabled=scripts)

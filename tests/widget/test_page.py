@@ -23,7 +23,9 @@ def words_of(text: str) -> str:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("given", [STAY, FORECAST, STRADDLING], ids=["typical", "forecast", "both"])
+@pytest.mark.parametrize(
+    "given", [STAY, FORECAST, STRADDLING], ids=["typical", "forecast", "both kinds"]
+)
 def test_page_of_a_week_fits_the_first_tcp_flight_and_the_size_that_the_builder_states(
     service, given, language
 ):

@@ -62,7 +62,7 @@ def at_rest(page, widths):
     ("stay", "all_widths"),
     # the stay of both kinds takes the widths between those of the others
     [(FORECAST, WIDTHS[::2]), (STRADDLING, WIDTHS[1::2]), (STAY, WIDTHS[::2])],
-    ids=["near", "both", "far"],
+    ids=["forecast", "both kinds of days", "typical"],
 )
 def test_widget_has_no_scrollbar_and_stable_height_from_280_to_1400_px(
     service, open_page, stay, all_widths

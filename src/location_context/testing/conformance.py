@@ -5,7 +5,7 @@
     def respond(request):  # the answer of the provider's server, in its own shape
         return FakeResponse({"days": ["2027-02-03"], "tmax": [283.15], "tmin": [278.15]})
 
-    def test_skyline_keeps_its_promises():
+    def test_skyline_passes_the_conformance_kit():
         check_provider(Skyline, respond)
 
 The kit builds a provider from its settings, whose `<name>_url` is the address of a fake server. The

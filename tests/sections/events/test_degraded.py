@@ -31,7 +31,7 @@ async def degraded_reason(opened, seconds: float = 4.0) -> str | None:
         (lambda _: HANG, {}, "late"),
         (SOLD, {"budget_share": 0.0001}, "budget_spent"),  # of 4,000 calls a day: less than one
     ],
-    ids=["not configured", "complete", "failing", "silent", "no budget"],
+    ids=["not configured", "complete", "failing", "silent", "spent budget"],
 )
 async def test_degraded_reason_names_why_events_of_a_provider_are_missing(
     open_section, respond, settings, reason

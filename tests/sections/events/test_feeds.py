@@ -126,7 +126,7 @@ async def test_changed_feed_is_read_again_and_after_a_month_is_requested_without
         FakeResponse(b""),
         FakeResponse(status=302, headers={"Location": "http://127.0.0.1:99999/"}),
     ],
-    ids=["500", "a page", "dropped", "empty", "to no port"],
+    ids=["status 500", "HTML page", "dropped connection", "empty body", "redirect to invalid port"],
 )  # fmt: skip
 async def test_failing_feed_keeps_its_events_and_reports_the_reason(opened, feed, answer):
     await opened.import_feed(feed)

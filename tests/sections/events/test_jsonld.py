@@ -46,7 +46,7 @@ def test_event_in_a_page_is_read_with_all_its_fields():
         EVENT | {"@type": ["Thing", "https://schema.org/MusicEvent"]},
         EVENT | {"@type": "schema:MusicEvent"},
     ],
-    ids=["list", "graph", "nested", "types", "prefix"],
+    ids=["list", "@graph", "nested", "several types", "prefixed type"],
 )  # fmt: skip
 def test_jsonld_event_is_read_at_any_depth_of_the_document(wrapped):
     assert [entry.title for entry in _read(wrapped)] == ["Phoenix"]

@@ -211,7 +211,7 @@ async def test_coverage_is_partial_and_cacheable_if_more_events_exist_than_are_r
 
 @pytest.mark.parametrize(("most", "count", "status", "calls"), [
     (None, 350, "ok", 2), (100, 100, "partial", 1),
-], ids=["all pages", "as many as the plan shows"])  # fmt: skip
+], ids=["all pages", "limit of the plan"])  # fmt: skip
 async def test_coverage_is_complete_only_if_all_pages_were_read(
     open_with, most, count, status, calls
 ):

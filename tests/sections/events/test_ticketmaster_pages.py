@@ -70,7 +70,7 @@ async def test_crowded_week_is_requested_day_by_day_until_complete(open_ticketma
     assert len(provider.requests) <= 30
 
 
-@pytest.mark.parametrize("always_by_date", [False, True], ids=["relevance", "the worst order"])
+@pytest.mark.parametrize("always_by_date", [False, True], ids=["by relevance", "by date"])
 async def test_every_day_of_the_longest_stay_in_a_large_city_has_all_its_events(
     open_ticketmaster, always_by_date
 ):

@@ -125,7 +125,7 @@ async def test_osrm_is_called_once_for_all_drives_with_longitude_before_latitude
         ),
         ([600, 660, 720], {0: 412_000.0}, ESTIMATED),
     ],
-    ids=["no road", "road over a kilometre from the restaurant", "or from the guest"],
+    ids=["no road", "restaurant over 1 km from a road", "guest over 1 km from a road"],
 )
 async def test_drive_that_cannot_be_routed_keeps_its_estimate(guide, seconds, metres, expected):
     guide.osrm.respond = Osrm(seconds, metres)

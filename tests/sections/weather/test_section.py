@@ -86,7 +86,14 @@ def in_year(stay: Stay, year: int) -> list[date]:
         (TODAY, Stay(date(2027, 2, 26), date(2027, 3, 3))),
         (TODAY, Stay(date(2028, 2, 29), date(2028, 5, 29))),
     ],
-    ids=["week", "new year", "leap day", "over a leap day", "february's end", "three months"],
+    ids=[
+        "week",
+        "new year",
+        "leap day",
+        "over a leap day",
+        "over the end of February",
+        "three months",
+    ],
 )
 async def test_history_has_the_dates_of_the_stay_in_each_past_year(weather, today, stay):
     weather.clock.now = datetime(today.year, today.month, today.day, 12, tzinfo=UTC)
