@@ -146,7 +146,7 @@ class CachedSection:
         return result
 
     def _usable(self, entry: Entry[SectionResult], query: Query, beyond: timedelta) -> bool:
-        """Return True if a result is fresh, or from today and expired at most `beyond` ago."""
+        """Return True if a result is fresh, or was read today and expired at most `beyond` ago."""
         now = self._clock()
         if now < entry.retry_at:
             return True

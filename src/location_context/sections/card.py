@@ -25,8 +25,8 @@ class CardContext:
     Attributes:
         fmt: words, numbers and dates in the visitor's language.
         now: the current time.
-        forecast_part: the answer for the days up to the forecast's horizon, if the stay extends
-            beyond it and the section `splits_at_horizon`.
+        forecast_part: the answer for the days up to the forecast's horizon. It is None unless the
+            stay extends beyond the horizon and the section sets `splits_at_horizon`.
     """
 
     fmt: Formatter
@@ -73,7 +73,8 @@ class Moment:
         icon: one of the widget's icons (`widget/icons`).
         url: a page about it, http or https; empty for none.
         id: the moment's identifier, sent to the embedding page when a guest follows the link.
-        kind: the kinds are shown in the order below; `lasting` is an event of several days.
+        kind: the first key of the order: dangers, holidays, the sky, events, and last `lasting`
+            (events of several days).
         weight: the order within a kind; the highest comes first.
     """
 
@@ -226,7 +227,7 @@ class Card:
         style: CSS rules, added to the page's style block; the page forbids `style` attributes.
         lines: the card's height in lines of text, by which the page arranges its columns.
         facts, moments, folds: joined on the page with those of other sections.
-        timeline: the rows of the days; the page shows the first timeline that a card has.
+        timeline: the rows of the days; if several cards have a timeline, the page shows the first.
         brief: the text for the compact page and the static card, or None.
     """
 

@@ -423,7 +423,7 @@ class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DatasetState(msgspec.Struct, frozen=True, kw_only=True):
-    """An imported dataset as `/v1/status` shows it."""
+    """The state of an imported dataset, as `/v1/status` shows it."""
 
     version: Annotated[str | None, Meta(description="The dataset's edition.")]
     rows: Annotated[int, Meta(ge=0, description="Number of its rows.")]

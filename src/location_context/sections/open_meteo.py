@@ -75,7 +75,7 @@ def weight(variables: int, days: Sequence[int]) -> float:
 def open_meteo_backoff(clock: Clock) -> Callable[[HttpResponse], Backoff]:
     """Return a function that computes the pause after a response with status 429 or 403.
 
-    The function searches the sentence `reason` in the response, which names the exceeded limit.
+    The function reads the sentence `reason` of the response, which names the exceeded limit.
     """
 
     def read(response: HttpResponse) -> Backoff:

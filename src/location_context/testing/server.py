@@ -84,7 +84,7 @@ class FakeServer:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """A connection to a fake server."""
+    """The handler of a connection to a fake server."""
 
     fake: FakeServer
     protocol_version = "HTTP/1.1"

@@ -114,8 +114,8 @@ def covers_stay(event: Event, body: EventsBody) -> bool:
 def _meta(event: Event, body: EventsBody, fmt: Formatter, *, whole_stay: bool) -> str:
     """Return the line below an event's title: time, place and price, as far as known.
 
-    If none of them is known, the line is the category. A public holiday has none of them: its line
-    says that shops may close, or that only parts of the country have the holiday.
+    If none of them is known, the line is the category. For a public holiday, the line says instead
+    that shops may close, or that only parts of the country have the holiday.
     """
     if event.category == "public_holiday":
         return _public_holiday(event, fmt)

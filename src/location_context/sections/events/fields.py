@@ -162,9 +162,9 @@ def optional_rank(value: object) -> float | None:
 
 
 def _has_plausible_years(event: ProviderEvent) -> bool:
-    """Return False for years such as 1 or 9999, which sources use for "unknown".
+    """Return True if the event begins in 1900 or later, and ends in 2100 or earlier.
 
-    Converting the time zone of such dates would fail.
+    Sources use years such as 1 or 9999 for "unknown"; converting their time zone would fail.
     """
     last = event.end or event.start
     return event.start.day.year >= _MIN_YEAR and last.day.year <= _MAX_YEAR

@@ -61,7 +61,7 @@ class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """One event as one provider describes it.
 
     Attributes:
-        id: the provider's id; unique within the provider together with the start.
+        id: the provider's id; no two events of the provider have the same id and start.
         source: the provider's name.
         start, end: the times at which it starts and ends. An end without a time is the last date.
         all_day: True if it lasts for whole days. If False and `start` has no time, its time of day

@@ -99,7 +99,7 @@ def _in_rounds(days: "Iterable[_Day]") -> list[LocalEvent]:
 
 
 def _spread(days: "Sequence[_Day]", room: int) -> "list[_Day]":
-    """Return the days from which to choose an event in this round, at most `room` days.
+    """Return at most `room` of the days: those for which this round chooses an event each.
 
     Days with a major event come first; the others are evenly spaced over the stay.
     """

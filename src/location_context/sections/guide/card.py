@@ -23,8 +23,8 @@ class View:
     """The input of the card's template.
 
     Restaurants in `tiers` are shown at once, those in `more` after a click on a button. The button
-    has the label `more_label`, or `wide_label` on a wide card. `numbers` has the number of each
-    restaurant in `tiers`, by id; list and map show it. `whereabouts` and `footnote` are sentences.
+    has the label `more_label`, or `wide_label` on a wide card. `numbers` has, by restaurant id, the
+    number that list and map show. `whereabouts` and `footnote` are sentences.
     """
 
     map: Map | None

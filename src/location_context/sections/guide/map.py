@@ -42,7 +42,7 @@ _TURNS = [
 
 @dataclass(frozen=True)
 class Ring:
-    """A ring around the middle for a travel time, and the position of its label.
+    """A ring around the middle of the map, for a travel time, and the position of its label.
 
     The label's centre is at `x`, `y`; `half` is half the label's width.
     """

@@ -74,8 +74,8 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class GuideVersion(msgspec.Struct, frozen=True, kw_only=True):
     """One imported version of a guide; `name` is empty for the guide without a name.
 
-    `number` is unique over all guides. `replaces` is the number of the version that was active
-    before, to which the command `guide rollback` returns; None if there was none.
+    `number` is unique among the versions of all guides. `replaces` is the number of the version
+    that was active before, to which the command `guide rollback` returns; None if there was none.
     """
 
     number: int

@@ -26,7 +26,7 @@ class NearestBeyond(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TierBody(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the five tiers; an answer has all five, also those without restaurants."""
+    """One of the five tiers of restaurants; an answer has all five, also empty tiers."""
 
     tier: Annotated[Tier, Meta(description="Code of the tier.")]
     rank: Annotated[int, Meta(ge=1, le=5, description="Rank from 1 to 5; 1 is the highest.")]

@@ -76,7 +76,7 @@ MODEL = msgspec.json.decode(Path(__file__).with_name("weights.json").read_bytes(
 
 
 class Proximity(IntEnum):
-    """The likelihood that two events have the same place, or the same time; APART: impossible."""
+    """How likely two events have the same place, or the same time: from APART (never) to SAME."""
 
     APART = 0
     UNKNOWN = 1  # the place or time of one event is unknown

@@ -147,7 +147,7 @@ def _groups(count: int, scores: Scores) -> list[list[int]]:
 def source_priority(event: LocalEvent) -> tuple[int, str, str]:
     """Return the sort key that orders records by provider.
 
-    The operator's calendars come first. When duplicates are merged, the values of the first are
+    The operator's calendars come first. When duplicates are merged, the first record's values are
     used.
     """
     source = event.details.source
@@ -156,7 +156,7 @@ def source_priority(event: LocalEvent) -> tuple[int, str, str]:
 
 
 def _merged(events: Sequence[LocalEvent]) -> LocalEvent:
-    """Merge duplicates into the first, whose missing values are filled from the others."""
+    """Merge duplicates into the first event, whose missing values are filled from the others."""
     if len(events) == 1:
         return events[0]
     whole = reduce(_completed, events)

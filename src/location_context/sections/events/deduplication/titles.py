@@ -220,7 +220,7 @@ class TokenWeights:
     concerts) weighs less, and a generic word such as "live" weighs little.
 
     Attributes:
-        titles: the number of different titles that have each word.
+        titles: for each word, the number of different titles that have it.
         towns: words in the names of the events' towns, which do not identify an event.
     """
 
@@ -249,9 +249,9 @@ class TokenWeights:
         return length * min(1.0, _COMMON_TITLES / self.titles.get(word, 1))
 
     def rarity(self, words: Iterable[str]) -> float:
-        """Return the number of words that are not generic ("live" is generic).
+        """Return the sum of the words' rarities: 0 for a generic word ("live"), else at most 1.
 
-        A word in n > 4 titles counts only 4/n, since it identifies an event less.
+        The rarity of a word in n > 4 titles is only 4/n, since it identifies an event less.
         """
         naming = (word for word in words if word not in normalise.GENERIC_TERMS)
         return sum(min(1.0, _COMMON_TITLES / self.titles.get(word, 1)) for word in naming)
@@ -261,7 +261,7 @@ class TokenWeights:
 
 
 def _align(one: Title, other: Title, local: frozenset[str]) -> tuple[_Words, _Words]:
-    """Return the words of each title that the other shares, and each title's other words.
+    """Return each title's words that the other title shares, and each title's remaining words.
 
     Misspelt words count as shared. Words of the venue (`local`) are ignored, unless this would
     leave only generic words of a title.
@@ -286,7 +286,7 @@ def title_features(
 ) -> dict[str, float]:
     """Return the features of the overlap of two titles, each from 0 to 1.
 
-    At most one of the next seven is 1, the others are 0. `equal`: both titles have the same words.
+    Of the next seven, at most one is 1, and the others are 0. `equal`: the titles' words are equal.
     `first_part`, `later_part`, `beginning`, `inside`: the position of the shorter title's name in
     the longer title. `series`, `part_of_differing`: the titles share words, but each also names
     something else (`both_differ`). In a `series`, each title has a part that consists of shared

@@ -173,7 +173,7 @@ def _occurrences(
 def _event(event: Component, task: reading.Task) -> reading.Found:
     """Yield one date of a series as an event, or a rejection if its title is missing.
 
-    Yield nothing if it is cancelled or outside the task's dates.
+    Yield nothing if this date is cancelled or outside the task's dates.
     """
     if str(event.get("STATUS") or "").strip().upper() == "CANCELLED":
         return
@@ -262,9 +262,9 @@ def _coordinates(event: Component) -> tuple[float, float] | None:
 
 
 def _span(event: Component) -> tuple[When, When | None, bool]:
-    """Return start, end, and True if all-day.
+    """Return the event's start and end, and True if it is all-day.
 
-    For an all-day event, return its last day as its end. ICS files state the day after the last.
+    The end of an all-day event is its last day, although ICS files state the day after.
     """
     start, end = event["DTSTART"].dt, event["DTEND"].dt
     if isinstance(start, datetime):

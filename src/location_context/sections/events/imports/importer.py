@@ -82,7 +82,7 @@ class Feeds:
     async def import_calendar(
         self, calendar: Calendar, *, allow_empty: bool = False, progress: Progress | None = None
     ) -> ImportedCalendar:
-        """Import a file or address now.
+        """Import a calendar now, from its file or address.
 
         It replaces a stored calendar with the same name, source or id.
 

@@ -90,7 +90,7 @@ class Task(msgspec.Struct, frozen=True):
         return ZoneInfo(self.calendar.timezone or "UTC")
 
     def category(self, words: str) -> Category:
-        """Return the category that `words` of an event name, else the calendar's, else "other"."""
+        """Return the category for an event's `words`, else the calendar's, else "other"."""
         return fields.category_of(words) or self.calendar.category or "other"
 
     def placed(self, event: ProviderEvent) -> Found:
@@ -221,8 +221,8 @@ def parse_times(start: str, end: str | None, zone: ZoneInfo) -> tuple[When, When
 def decode(data: bytes) -> str:
     """Return the bytes as text.
 
-    The encoding is UTF-16 if they begin with its byte order mark, UTF-8 if they are valid in it, or
-    else Windows-1252.
+    The encoding is UTF-16 if they begin with its byte order mark, UTF-8 if they are valid UTF-8,
+    and otherwise Windows-1252.
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")

@@ -209,12 +209,12 @@ class HttpEventProvider(EventProvider):
     in one page. Override `fetch_pages` for several pages, and `parse_event` if paths in `fields`
     cannot describe the rows.
 
-    A result is for a tile (see `Grid`) and a week, and is used for all points and stays in them.
+    With `by_tile`, a result is for a tile (see `Grid`) and a week: all points and stays in them.
     `params`, `fetch_pages` and `parse_event` therefore receive a query whose point is the tile's
     centre, in the request's time zone, and whose stay is the week.
 
     Attributes:
-        by_tile: True for queries of a tile and a week; False for the request's own query.
+        by_tile: True to query a tile and a week; False to query the request's own point and stay.
         url: the address to call. To read it from settings, override `configured_url`. This
             package's settings are `context.settings`; for those that your own package declares in
             a `Table`, call `context.settings_of(Table)`.
@@ -357,7 +357,7 @@ class HttpEventProvider(EventProvider):
         """Return the event in a row of the provider's answer; None to leave the row out.
 
         Raises:
-            ValueError, KeyError, TypeError: the row lacks a required field, and is left out too.
+            ValueError, KeyError, TypeError: the row lacks a required field; it is then left out.
         """
         return event_from_row(row, self.fields, query.point.zone, source=self.name)
 

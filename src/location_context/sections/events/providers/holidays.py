@@ -301,7 +301,8 @@ def _label(found: Any, attribute: str) -> str:
 def language_of(country: str, locale: Locale) -> str | None:
     """Return the language tag of the library `holidays` that fits the locale, else that of English.
 
-    Return None if the library has neither for the country; names are then in its own language.
+    Return None if the library has neither for the country; names are then in the country's own
+    language.
     """
     known = _entity(country).supported_languages
     if not known:

@@ -31,8 +31,8 @@ _PROVINCES = frozenset[str]().union(*PROVINCES_BY_REGION.values())
 class _Tables(msgspec.Struct, frozen=True):
     """The tables in `open_holidays.toml`.
 
-    `countries` are those that OpenHolidays covers. `regions` and `provinces` have ISO 3166-2 codes,
-    by the names of OpenHolidays. `districts` has the number of districts of each canton.
+    `countries` are those that OpenHolidays covers. `regions` and `provinces` have the ISO 3166-2
+    codes for OpenHolidays' own codes. `districts` has the number of districts of each canton.
     `minority_schools` are the kinds of schools that only a minority of children attends.
     """
 

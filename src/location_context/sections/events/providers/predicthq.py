@@ -60,7 +60,7 @@ class Body(msgspec.Struct):
 class PredictHQ(base.HttpEventProvider):
     """The provider of events from PredictHQ.
 
-    It requests no public and school holidays, since other sources have better ones.
+    It does not request public and school holidays, since other providers have better data.
     """
 
     name = "predicthq"

@@ -132,8 +132,8 @@ def collapse_provinces(codes: Iterable[str]) -> tuple[str, ...]:
 def province_of(point: Point) -> str | None:
     """Return the ISO 3166-2 code of the province at the point.
 
-    Return None if no map has the point, or if its region, as known from the gazetteer, has no such
-    province: a map is coarse near borders.
+    Return None if no map has the point. Also return None if the province on the map is not in the
+    point's region (from the gazetteer): a map is coarse near borders.
     """
     province_map = PROVINCE_MAPS.get(point.country or "")
     province = province_map.province_at(point) if province_map else None

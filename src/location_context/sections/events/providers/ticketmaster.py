@@ -115,8 +115,8 @@ class Body(msgspec.Struct):
 class Ticketmaster(base.HttpEventProvider):
     """The provider of events from Ticketmaster.
 
-    Its branding guide requires its logo, which a notice in text cannot show. The notice has the
-    words and the link of that logo; a warning asks the operator to place the logo on the page.
+    Ticketmaster's branding guide requires its logo, which a notice of text cannot show. The notice
+    has the logo's words and link; a warning asks the operator to place the logo on the page.
     """
 
     name = "ticketmaster"

@@ -104,7 +104,7 @@ def fold(text: str) -> str:
 def nearly_same(one: str, other: str) -> bool:
     """Return True if two names, prepared by `fold`, are equal or differ only by one typo.
 
-    Names shorter than eight letters must be equal. Digits must be equal in any case.
+    Names shorter than eight letters must be equal. Digits must always be equal.
     """
     if one == other:
         return True

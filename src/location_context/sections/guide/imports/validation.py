@@ -184,7 +184,7 @@ _TIER_OF_STARS: dict[int, Tier] = {3: "three_star", 2: "two_star", 1: "one_star"
 
 
 def tier_of(award: str, tier: str, stars: str) -> Tier:
-    """Return the tier that the first non-empty text of `tier`, `award` and `stars` names.
+    """Return the tier named by the first text of `tier`, `award` and `stars` that is not empty.
 
     An award is recognised by its words: a number of stars ("3 Stars", "One Acme Star", "★★"), good
     value, or a listing without award. If all three texts are empty, as in a hotel's own list, the
