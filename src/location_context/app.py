@@ -52,7 +52,7 @@ class Worker:
     """One of the server processes of an installation.
 
     Attributes:
-        processes: the number of these processes.
+        processes: the number of all server processes.
         checked: True if another process has checked the database already.
     """
 
@@ -73,13 +73,13 @@ async def open_service(
     prepared: bool = False,
     worker: Worker = ALONE,
 ) -> AsyncIterator[Service]:
-    """Open the database, Redis, sections and all other parts, and close them at the end.
+    """Open the service's parts, such as the database and sections; close them after the block.
 
     Args:
         settings: the settings of this process.
         clock: returns the current time, with a time zone.
         sections: the sections to use instead of the installed ones.
-        prepared: check the database, and read keys and guides now instead of at the first request.
+        prepared: True to check the database, and to read keys and guides before the first request.
         worker: this process among the server's processes.
 
     Raises:
@@ -136,9 +136,9 @@ def open_redis(settings: Settings, stack: AsyncExitStack) -> RedisLink | None:
 
 
 def open_hosts(database: Database, processes: int = 1) -> Hosts:
-    """Return the providers' hosts, whose limits on calls are divided by `processes`.
+    """Return the limits on calls to providers, divided evenly among the `processes`.
 
-    Their budgets are counted in the database, for all processes together.
+    The units that calls spend are counted in the database, for all processes together.
     """
     return Hosts(partial(SqlLedger, database), processes=processes)
 

@@ -254,7 +254,7 @@ class ProviderTimeout(ProviderError):
 
 
 class ProviderStatusError(ProviderError):
-    """A response with an error status; `body` is its beginning, at most 2,000 bytes."""
+    """A response with an error status; `body` has at most the first 2,000 bytes of its body."""
 
     code = "refused"
     because: ClassVar[str] = ""

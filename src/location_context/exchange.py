@@ -1,4 +1,4 @@
-"""Exchange: an HTTP request, and what its response and log line need; Route: a path's handler."""
+"""Exchange: an HTTP request with values for its response and log line; Route: a path's handler."""
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,13 +22,13 @@ class Exchange:
         id: `req_` and 24 hexadecimal digits.
         method, path, query: from the request line; the query is not decoded.
         arrived_at: arrival in seconds of the monotonic clock; deadlines begin then.
-        given: the headers by lower-case name; of a repeated header, the last value.
-        counted: the quotas of its API key after this request; None without a key.
-        test: True if its key is a test key, which receives made-up answers.
+        given: the request's headers by lower-case name; the last value of a repeated header.
+        counted: the state of the API key's quotas after this request; None without a key.
+        test: True if the key is a test key, which receives made-up answers.
         near: the requested point, rounded to one decimal for the log.
         mode: the weather's mode in the answer, `forecast` or `climatology`; None without weather.
-        cache: `response` for a cached response, else the worst `ReadKind` of a section's data.
-        code: the code of the error in the response.
+        cache: `response` for a cached response, else the worst `ReadKind` of the sections read.
+        code: the code of the error in the response; None without an error.
         freshness: how long the response may be cached; None if it may not be cached.
     """
 
@@ -86,7 +86,8 @@ class Route:
         error_response: returns the response to an error; None for the JSON envelope.
         methods: the accepted HTTP methods.
         limited: True if requests are rejected while too many are in flight.
-        cost: returns how many requests a request counts as in its key's quota; None: always one.
+        cost: returns the number of requests that a request counts as in its key's quota; None
+            means that it is always 1.
     """
 
     path: str

@@ -22,7 +22,7 @@ class Freshness:
 
     Attributes:
         fresh_until: the time at which the first part becomes stale, in POSIX seconds.
-        complete: True if no part and no data are missing.
+        complete: True if all parts are there and none lacks data.
         is_cacheable: True if clients may cache the response for longer than a minute.
         scope: `private` for answers that need a key, `public` for the widget.
         awaits: running fetches; a part is outdated once its fetch is done.
@@ -82,7 +82,7 @@ class Freshness:
         return math.floor(self.fresh_until - now)
 
     def cache_control(self, seconds_left: int) -> str:
-        """Return the value of Cache-Control, given what the method `seconds_left` returned.
+        """Return the value of Cache-Control for a response that is fresh for `seconds_left`.
 
         A complete response may be cached until it is stale, or for a minute if it awaits a fetch.
         A page that reloads itself may be cached for 3 seconds. Any other incomplete response may
@@ -105,7 +105,7 @@ class Freshness:
     def _shared(self, seconds_left: int) -> int:
         """Return `s-maxage` for a CDN, in seconds; 0 for private responses.
 
-        For public ones it is at least 5: at 0, a CDN would forward every visitor to the service.
+        Public responses have at least 5: with 0, a CDN would forward every request to the service.
         """
         if self.scope == "private":
             return 0

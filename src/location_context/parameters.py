@@ -107,10 +107,10 @@ class Parameters:
     Attributes:
         stay: the dates; None if `days` is set, or if the endpoint or the sections need no dates.
         language: the requested language; None if `lang` is absent.
-        points: the parameter `points`; `lat` and `lng` are then the first of these points.
+        points: the points of the parameter `points`; if set, `lat` and `lng` are the first point.
         days: the number of dates from today on; None if absent.
         sections: names of the requested sections in order; empty for the default sections.
-        layout: None if absent, which means the full layout.
+        layout: the layout of the widget; None if absent, which means `full`.
         guide: the name of a restaurant guide; empty for the unnamed guide.
     """
 
@@ -509,7 +509,7 @@ def _places(given: Mapping[str, str], names: tuple[str, ...]) -> tuple[tuple[flo
 
 
 def _needs_no_dates(given: Mapping[str, str], choices: Choices) -> bool:
-    """Return True if no date is sent, and sections are requested, none of which needs dates."""
+    """Return True if the request has no dates and names only sections that need none."""
     if given.get(START.name) or given.get(END.name) or not given.get(SECTIONS.name):
         return False
     return set(given[SECTIONS.name].split(",")) <= set(choices.get("undated", ()))
@@ -577,10 +577,10 @@ def _guide(text: str, known: Collection[str] | None) -> str:
 
 
 def _reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
-    """Reject common aliases of known names, and names that differ from them by case or one edit.
+    """Reject misspelt names: aliases of known names, and names that differ by case or one edit.
 
-    To resemble a known name of three letters, a name must begin with the same letter. So `rnd`
-    (used to bypass caches) and `alt` are not taken for `end` and `lat`.
+    Names are compared with a known name of three letters only if they begin with the same letter.
+    So `rnd` (used to bypass caches) and `alt` are not taken for `end` and `lat`.
 
     Raises:
         UnknownParameter: a name is misspelt; the message suggests the right one.
@@ -602,7 +602,7 @@ def _resembles(name: str, known: str) -> bool:
 
 
 def _is_within_one_edit(one: str, other: str) -> bool:
-    """Return True if at most one letter is added, removed or replaced, or two neighbours swap."""
+    """Return True if the texts differ by at most one letter, or by two swapped neighbours."""
     while one and other and one[0] == other[0]:
         one, other = one[1:], other[1:]
     return (

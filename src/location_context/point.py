@@ -18,8 +18,8 @@ class Point(msgspec.Struct, frozen=True, dict=True):
     """A place on Earth; `lat` and `lng` are decimal degrees with four decimals (WGS84).
 
     `country` and `region` are ISO 3166 codes. `possible_regions` are the regions that may contain
-    the point; it is empty if `region` is known. `place` is the name of the city around the point,
-    else of the nearest city within 25 km.
+    the point; it is empty if `region` is known. `place` is the name of the city that contains the
+    point, else of the nearest city within 25 km.
     """
 
     lat: float
@@ -50,7 +50,7 @@ class Point(msgspec.Struct, frozen=True, dict=True):
 def canonical(lat: float, lng: float) -> tuple[float, float]:
     """Return coordinates in canonical form.
 
-    They have four decimals; lng -180 becomes 180, -0 becomes 0, and lng is 0 at the poles.
+    This form has four decimals; lng -180 becomes 180, -0 becomes 0, and lng is 0 at the poles.
     """
     lat, lng = round(lat, 4) + 0.0, round(lng, 4) + 0.0
     if abs(lat) == 90:

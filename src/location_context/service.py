@@ -49,8 +49,8 @@ class Measured:
 class Service:
     """The parts of a running service.
 
-    `sections` are in the order in which they are shown. `work` are functions that run forever, as
-    background tasks.
+    `sections` are in the order in which pages show them. `work` has the functions that run as
+    background tasks until the service ends.
     """
 
     settings: Settings
@@ -102,7 +102,7 @@ class Pulse:
 
 
 def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[CachedSection, ...]:
-    """Return the sections named, in the order of `names`; if it is empty, the default sections."""
+    """Return the sections with these names, in this order; the default sections without names."""
     if not names:
         return tuple(one for one in sections if one.section.shown_by_default)
     by_name = {cached.name: cached for cached in sections}
@@ -112,7 +112,7 @@ def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[Cac
 async def read_all(
     sections: Sequence[CachedSection | Section[Any]], query: Query, deadline: Deadline
 ) -> Mapping[str, SectionResult | None]:
-    """Read sections concurrently under one deadline; return results by name, None if failed."""
+    """Read sections concurrently under one deadline; return results by name, or None for failed."""
     pulse = await read_pulse(sections, query, deadline)
     return {section.name: pulse.results.get(section.name) for section in sections}
 

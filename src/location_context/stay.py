@@ -1,4 +1,4 @@
-"""Stay: the dates of a query, and their relation to today's date at the point; clocks."""
+"""Stay: the dates of a query, and whether they are past or within the forecast; also clocks."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,8 +1,8 @@
 """The client's address behind proxies, and its pseudonym.
 
 The client is the right-most address in X-Forwarded-For that is not a trusted proxy. Addresses are
-never stored. The rate limiter receives a keyed hash of the address (of an IPv6 address, its /64),
-with a random key that changes every day.
+never stored. The rate limiter receives a keyed hash of the address instead; for IPv6, the hash of
+the /64 network. The key of the hash is random and changes every day.
 """
 
 import hashlib
@@ -62,9 +62,9 @@ class TrustedProxies:
     def client(self, peer: str, forwarded_for: Sequence[str]) -> str:
         """Return the client's address: `peer`, or the one that `peer` forwards as a trusted proxy.
 
-        `forwarded_for` are the values of all X-Forwarded-For headers, in order, read from right
-        to left. The first untrusted address is the client's. If there is none before an invalid
-        element or the end, the last trusted address is the client's, which may be `peer`.
+        `forwarded_for` has the values of all X-Forwarded-For headers, in order. They are read from
+        right to left; the first address that is not a trusted proxy is the client's. If an invalid
+        element or the end comes first, the client is the last trusted proxy read, or `peer`.
         """
         if not forwarded_for:
             return peer
@@ -85,9 +85,9 @@ class TrustedProxies:
     def _warn(self, peer: Address | None) -> None:
         """Set and log the warning that an untrusted peer sent X-Forwarded-For.
 
-        Guests can send the header too, so the warning contains the peer's address only if it is
-        private, and not the header's value. At most two warnings are logged: the second contains
-        an address, and replaces the first, which does not.
+        Any client can send the header, so the warning contains the peer's address only if it is
+        private, and not the header's value. At most two warnings are logged: a first one without
+        an address may be replaced by one with an address.
         """
         self._peer_named = peer is not None and any(peer in network for network in _PRIVATE)
         if self.warning and not self._peer_named:
@@ -111,7 +111,7 @@ class ClientPseudonymiser:
         self._clock = clock
 
     async def pseudonym(self, address: str) -> str:
-        """Return the pseudonym of an address (IPv6: of its /64), the same until midnight UTC."""
+        """Return an address's pseudonym of this UTC day; an IPv6 /64 network has only one."""
         secret = await self._counter.secret(f"address:{self._clock().date().isoformat()}")
         # as secure as HMAC here, in a tenth of the time
         return hashlib.blake2b(_client(address), key=secret, digest_size=16).hexdigest()

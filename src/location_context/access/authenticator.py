@@ -1,7 +1,8 @@
 """Authenticator: admits a request by its API key and quota, or by its client's address.
 
-A request is counted after its key is verified, and refunded if the response is a 5xx. So 200, 304,
-400 and HEAD are counted; 401 and 429 are not. 404 and 405 are answered before authentication.
+A request is counted after its key is verified; the count is refunded if the response is a 5xx. So
+requests (also HEAD) with the response 200, 304 or 400 count; those with 401 or 429 do not. Requests
+with the response 404 or 405 are answered before authentication.
 """
 
 from collections.abc import Sequence
@@ -63,7 +64,7 @@ class Authenticator:
 
     @property
     def degraded(self) -> bool:
-        """True if this process counts quotas on its own, or records of keys are damaged."""
+        """True if Redis is unavailable, so that quotas are not shared, or if a key is damaged."""
         return self.counter.degraded or bool(self.key_cache.damaged)
 
     def warnings(self) -> list[str]:
@@ -87,8 +88,8 @@ class Authenticator:
     ) -> RateLimitResult:
         """Check the API key of a request, and count it as `cost` requests.
 
-        `client` is the client's address. If `key_in_query`, the URL contains a key, and an error
-        says that it belongs in the header.
+        `client` is the client's address. `key_in_query` means that the URL contains a key; the
+        error for a missing header then says that the key belongs in the header.
 
         Returns:
             The state of the key's quotas; its `subject` is the key's id.
@@ -104,10 +105,10 @@ class Authenticator:
         return await self._count(key.id, key.limits, cost)
 
     async def count_further(self, counted: RateLimitResult, more: int) -> RateLimitResult:
-        """Add `more` to the count of a request that was already counted; return the new result.
+        """Count an already counted request as `more` additional requests; return the new result.
 
         Raises:
-            RateLimitExceeded: the quota does not suffice; the whole request is refunded.
+            RateLimitExceeded: the quota does not suffice; the earlier count is refunded too.
         """
         try:
             result = await self._count(counted.subject, counted.limits, more)
@@ -132,7 +133,7 @@ class Authenticator:
         await self.counter.refund(result)
 
     async def limit_widget(self, client: str) -> None:
-        """Count a widget's request against the limit of its client's address.
+        """Count a request for the widget against the limit of its client's address.
 
         Raises:
             RateLimitExceeded: the address sent too many requests in this minute.

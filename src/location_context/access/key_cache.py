@@ -2,9 +2,9 @@
 
 One task reads the store's version every second, and all keys again after the version changed. So a
 key that is revoked in any process is rejected here within five seconds. While the store does not
-answer, cached keys stay valid for a minute; nobody can revoke a key then either. An unknown key may
-be new, so the store is read for it. Concurrent requests share that read. They wait up to four
-seconds for a store that begins to fail, and not at all after that.
+answer, cached keys stay valid for a minute; no key can be revoked in that time. An unknown key may
+be new, so the store is read for it. Concurrent requests share that read. If the store fails, they
+retry the read until it has failed for four seconds. After that, they fail at once.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class ApiKeyCache:
 
     Attributes:
         damaged: the ids of keys whose database record cannot be read.
-        read_at: when the read of the cached keys began, in seconds of the monotonic clock.
+        read_at: when the last successful read began, in seconds of the monotonic clock.
     """
 
     def __init__(self, store: KeyStore, now: Callable[[], float] = time.monotonic) -> None:
@@ -46,7 +46,7 @@ class ApiKeyCache:
         self._failures = 0
 
     async def prepare(self) -> None:
-        """Read the keys before the first request; retry for a while if the store fails."""
+        """Read the keys before the first request; if the store fails, retry for up to 30 s."""
         with suppress(TimeoutError):
             async with asyncio.timeout(START_PATIENCE_SECONDS):
                 while not await self.refresh():  # noqa: ASYNC110  the store sends no signal
@@ -59,7 +59,7 @@ class ApiKeyCache:
             await self.refresh()
 
     async def refresh(self) -> bool:
-        """Read the keys from the store now if they have changed; return False if it failed."""
+        """Read the keys now if they have changed in the store; return False if the store failed."""
         return await self._read_since(float("inf"))
 
     @property
@@ -71,7 +71,8 @@ class ApiKeyCache:
     def awaited(self) -> str | None:
         """The reason why keys cannot be checked, or None if they can.
 
-        It is `keys` before the first read, and `database` after a minute without an answer.
+        The reason is `keys` before the first read, and `database` if the store has not answered
+        for a minute.
         """
         if self.age <= HOLD_SECONDS:
             return None
@@ -88,9 +89,9 @@ class ApiKeyCache:
         return self._keys.get(digest)
 
     async def find_new(self, digest: bytes, *, slowed: bool) -> ApiKey | None:
-        """Return the key with this digest after a read of the store; None if it does not exist.
+        """Read the store, and return the key with this digest; None if the key does not exist.
 
-        If `slowed`, the store is not read again if it was read within the last 0.05 s.
+        With `slowed`, a read of the store within the last 0.05 s is used instead of a new one.
 
         Raises:
             ServiceOverloaded: the store does not answer.

@@ -212,7 +212,7 @@ class ApiKeys:
         never leaves an expiring key whose successor was not shown.
 
         Raises:
-            OperatorError: the key is unknown, has ended or was rotated already.
+            OperatorError: the key is unknown, expired, revoked or rotated already.
         """
         now = self._clock()
         old = await self.find(key_id)

@@ -1,4 +1,4 @@
-"""The pepper: the secret of the HMACs stored instead of API keys, and a check that it is right.
+"""The pepper: the secret for the HMACs that are stored instead of API keys, and its verification.
 
 The pepper is a setting, or is created once in the data directory in a file that only its owner can
 read. At startup, a check value stored with the keys reveals a wrong pepper, with which every key

@@ -66,7 +66,7 @@ class RateLimitResult(Struct, frozen=True):
         used: requests used in each window, in the order of `limits`.
         ends: end of each window, in POSIX seconds.
         now: time of counting, in POSIX seconds.
-        cost: the number of requests that it counts as.
+        cost: the number of requests that this request counts as.
     """
 
     subject: str
@@ -79,7 +79,7 @@ class RateLimitResult(Struct, frozen=True):
 
     @property
     def used_up(self) -> Limit | None:
-        """The longest limit with fewer than `cost` requests left; None if all have enough."""
+        """Of the limits with less than `cost` left, the one with the longest window; else None."""
         left = zip(reversed(self.limits.windows), reversed(self.used), strict=True)
         return next((one for one, used in left if used + self.cost > one.quota), None)
 
@@ -107,7 +107,7 @@ class RateLimitResult(Struct, frozen=True):
 class Windows:
     """The windows of one subject: the requests used and the end of each.
 
-    They are valid from `since` until `until`. At any other time, call `advance` before use.
+    The windows are valid from `since` until `until`. At other times, call `advance` before use.
     """
 
     __slots__ = ("ends", "since", "until", "used")
@@ -146,11 +146,11 @@ class Counter(Protocol):
         ...
 
     async def consume(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult:
-        """Count a request as `cost` requests, unless a quota is exceeded; return the result."""
+        """Count a request as `cost` requests unless that exceeds a quota; return the result."""
         ...
 
     def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult | None:
-        """Count a request as `consume` does, without waiting; None if only a shared store can."""
+        """Count like `consume`, but without waiting; return None if that needs a shared store."""
         ...
 
     async def refund(self, result: RateLimitResult) -> None:
@@ -181,7 +181,7 @@ class MemoryCounter:
         self._secrets: OrderedDict[str, bytes] = OrderedDict()
 
     def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult:
-        """Count a request as `cost` requests, unless a quota is exceeded; return the result."""
+        """Count a request as `cost` requests unless that exceeds a quota; return the result."""
         now, kind = self._now(), self._kind(limits)
         if (windows := kind.get(subject)) is None:
             self._forget(kind, now)
@@ -208,7 +208,7 @@ class MemoryCounter:
         kind.move_to_end(subject)
 
     def _forget(self, kind: Kind, now: float) -> None:
-        """Remove the least recently used subjects while `kind` is full or their windows ended."""
+        """Remove the oldest subjects of `kind` while it is full or their windows have ended."""
         while kind:
             oldest = next(iter(kind.values()))
             if len(kind) < self._subjects and max(oldest.ends) > now:

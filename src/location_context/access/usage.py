@@ -2,7 +2,7 @@
 
 Counts are collected in this process and added to the store once a minute and at shutdown. A killed
 process loses the counts of its last minute. While the store does not answer, counts are kept for
-the next attempt. They stay few, because without the database no request is admitted after a minute.
+the next attempt. Their number stays small: after a minute, no requests with a key are admitted.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ class KeyUsage:
         self._counts = Counter[tuple[str, int]]()  # by key and day since 1970
 
     def count(self, result: RateLimitResult, requests: int = 1) -> None:
-        """Add `requests` to the key's count on the day of `result`; negative to refund them."""
+        """Add `requests` to the key's count on the day of `result`; a negative number refunds."""
         self._counts[result.subject, int(result.now // DAY)] += requests
 
     async def run(self) -> None:

@@ -72,7 +72,7 @@ def build(  # noqa: PLR0913  each is an option of the command
     ] = None,
     json: console.Json = False,
 ) -> None:
-    """Build a climate store; run it again after an interruption to continue."""
+    """Build a climate store; after an interruption, run the command again to continue."""
     if (places is not None) + (region is not None) + world != 1:
         raise OperatorError("Use exactly one of --places FILE, --region W,S,E,N and --world.")
     settings, clock = console.settings(), system_clock
@@ -179,7 +179,7 @@ def verify(
     source: Source = None,
     json: console.Json = False,
 ) -> None:
-    """Check stores: checksums, shapes, values; with --source, compare days with the source."""
+    """Check stores' checksums, shapes and values; with --source, compare days with the source."""
     data_dir = console.settings().data_dir
     folders = layout.folders(data_dir) if name is None else [_folder(data_dir, name)]
     found: dict[str, list[str]] = {}
@@ -215,7 +215,7 @@ def draw_map(
     ] = Path("climate.png"),
     json: console.Json = False,
 ) -> None:  # fmt: skip
-    """Draw a store as a map of the world."""
+    """Draw a climate store as a map of the world."""
     data_dir = console.settings().data_dir
     folders = layout.folders(data_dir)
     if name is None and len(folders) != 1:

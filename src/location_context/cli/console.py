@@ -38,7 +38,7 @@ License = Annotated[str | None, typer.Option("--license", help="Name of the lice
 
 
 def settings(*, new: bool = False) -> Settings:
-    """Return the settings of the environment; `new` allows a data directory beside a first one.
+    """Return the settings of the environment; `new` allows the user a second data directory.
 
     Raises:
         OperatorError: a setting is invalid, or `note_store` rejects a second data directory.
@@ -120,7 +120,7 @@ def csv_rows(file: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, st
 
 
 def hint(text: str) -> str:
-    """Return the text; if a script runs this command, its name replaces `location-context`."""
+    """Return the text; if a script started this command, name it in place of `location-context`."""
     command = os.environ.get(variable(COMMAND))
     return _COMMAND.sub(lambda _: f"{command} ", text) if command else text
 

@@ -21,7 +21,7 @@ def backup(
     *,
     json: console.Json = False,
 ) -> None:
-    """Save database, key pepper and fallback grid in one file; the service may run."""
+    """Save database, pepper and fallback grid in one file; the service can keep running."""
     contents, size = backups.back_up(console.settings(), file), file.stat().st_size
     text = f"{file} contains {', '.join(contents)} ({size / 1e6:.1f} MB). Keep it secret."
     console.emit({"file": str(file), "bytes": size, "holds": contents}, text, json=json)

@@ -1,7 +1,7 @@
 """`doctor`: checks whether this installation is ready to serve, with advice for each problem.
 
-To test the providers, it reads every section for Paris, next week and in half a year. To test free
-space it writes a file, the only reliable test of permissions, quotas and full disks.
+To test the providers, `doctor` reads every section for Paris, next week and in half a year. To test
+free space it writes a file, which is the only reliable test of permissions, quotas and full disks.
 """
 
 import asyncio
@@ -335,7 +335,7 @@ class _ServerStatus(msgspec.Struct):
 
 
 async def _running_server(address: str, user_agent: str, known: Collection[str]) -> list[Finding]:
-    """Check whether a server answers at this address; add its warnings that are not `known`."""
+    """Check whether a server answers at `address`; return its warnings too, except `known` ones."""
     url = f"{address.rstrip('/')}/v1/status"
     try:
         async with HttpClient(user_agent) as client:

@@ -122,7 +122,7 @@ def usage(
 
 
 async def _usage(key_id: str | None, since: date) -> list[dict[str, Any]]:
-    """Return id, name and requests of each day since a date, of one key, or of all for None."""
+    """Return id, name and daily requests since a date, for one key, or for all if it is None."""
     settings = console.settings()
     async with await Database.open(settings) as database:
         keys = await open_api_keys(settings, database, system_clock)

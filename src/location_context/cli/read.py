@@ -1,4 +1,4 @@
-"""`read`: prints answers of sections without a server."""
+"""`read`: prints answers of sections, which it reads in its own process instead of a server."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -63,7 +63,7 @@ def read(  # noqa: PLR0913  the parameters of the endpoints
     guide: Guide = "",
     json: console.Json = False,
 ) -> None:
-    """Print a section's answer for a point and a stay, without a server."""
+    """Print a section's answer for a point and a stay; no server has to run."""
     values = {"lat": lat, "lng": lng, "start": start, "end": end, "units": units, "lang": lang}
     values |= {"guide": guide}
     answers = asyncio.run(_read(name, values))

@@ -134,7 +134,7 @@ class Supervisor(MPServer):
 
 
 def _load(workers: int, parent: Connection | None = None) -> Any:
-    """Return a worker's application; with `parent`, first open all parts and report to it."""
+    """Return a worker's application; with `parent`, open all parts first and send it the result."""
     gc.disable()  # until all is imported, which leaves no garbage
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the default until the event loop runs
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C: the parent ends its workers

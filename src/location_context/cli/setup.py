@@ -1,8 +1,8 @@
 """`setup`: prepares a first start.
 
-It creates the data directory, the database, the sample guide, the fallback grid and a first API
-key. The key is printed once, with a `curl` command that works as soon as `serve` runs. Existing
-data are not changed.
+The command creates the data directory, the database, the sample guide, the fallback grid and a
+first API key. The key is printed once, with a `curl` command that works as soon as `serve` runs.
+Existing data are not changed.
 """
 
 import asyncio

@@ -5,7 +5,8 @@ the next seven days. Invalid lines are reported and skipped. When the budget of 
 `warm` says so and tries again each minute. Fetched data are stored, so a second run continues where
 the first stopped. The exit code is 1 if answers are still incomplete.
 
-With `--climate-only`, it only fetches ten years of climate for each place, which serve any stay.
+With `--climate-only`, `warm` only fetches ten years of climate data for each place. They serve
+stays on any dates.
 """
 
 import asyncio

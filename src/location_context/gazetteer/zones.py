@@ -46,15 +46,15 @@ def zone_countries() -> Mapping[str, str]:
 
 
 def main_zone(country: str) -> str | None:
-    """Return a country's first time zone in `zone.tab`, usually the most populous; else None."""
+    """Return a country's first time zone in `zone.tab`, usually the most populous, or None."""
     return next((zone for zone, code in zone_countries().items() if code == country), None)
 
 
 def correct(lat: float, lng: float, zone: str, country: str | None) -> tuple[str, str | None]:
     """Return the corrected time zone and country of a point.
 
-    `zone` and `country` are the uncorrected ones. They are wrong where a zone covers parts of
-    several countries, such as Bangkok's in northern Vietnam.
+    `zone` and `country` are the uncorrected values. They are wrong where a zone covers parts of
+    several countries: Bangkok's zone also covers northern Vietnam.
     """
     if lat < _ANTARCTIC and not is_nautical(zone):
         return zone, "AQ"

@@ -124,7 +124,7 @@ class Formatter:
     def temperatures_in_words(self, low: float, high: float) -> str:
         """Return a range of temperatures such as `16 to 22°`.
 
-        It is for sentences in which `16–22°` would be read as the low and the high of a day.
+        Use it in sentences in which `16–22°` would be read as the low and the high of a day.
         """
         degrees = self.temperature(high)
         if round(low) == round(high):
@@ -138,7 +138,7 @@ class Formatter:
     def spoken(text: str) -> str:
         """Return a text for screen readers: without word joiners.
 
-        These are invisible characters that prevent line breaks.
+        Word joiners are invisible characters that prevent line breaks.
         """
         return text.replace(_WORD_JOINER, "")
 
@@ -146,7 +146,7 @@ class Formatter:
     def plain(text: str) -> str:
         """Return a text for JSON: without word joiners, and with spaces for no-break spaces.
 
-        A page needs these characters to prevent line breaks; JSON does not.
+        HTML pages need these characters to prevent line breaks; JSON does not.
         """
         return text.replace(_WORD_JOINER, "").replace(NO_BREAK, " ")
 
@@ -204,7 +204,7 @@ class Formatter:
         return self._date(day, "ccc")
 
     def day(self, day: date) -> str:
-        """Return weekday and day of the month, such as `Wed 12`, for use if the month is clear."""
+        """Return weekday and day of the month, such as `Wed 12`, where readers know the month."""
         if "Ed" not in self._locale.datetime_skeletons or self._locale.territory == "US":
             return non_breaking(f"{self.weekday(day)} {day.day}")
         return non_breaking(self._skeleton(day, "Ed"))

@@ -3,7 +3,7 @@
 The translated messages of a language are in its catalogue, the file `locale/<tag>.po`, which is
 read on first use. If a tag has no catalogue, its last part is removed until one matches (`de-AT`,
 then `de`); otherwise English is used (RFC 4647, section 3.4). A region in the requested tag
-(`en-US`, `de-AT`) chooses the formats of numbers and dates. `en` alone has British formats.
+(`en-US`, `de-AT`) chooses the formats of numbers and dates. `en` without a region is British.
 """
 
 import gettext
@@ -62,7 +62,7 @@ class Languages:
     """The available languages, of which one is chosen by tag or Accept-Language header."""
 
     def __init__(self, catalogues: Mapping[str, Callable[[], gettext.NullTranslations]]) -> None:
-        """Store the functions that read each language's messages, by language tag.
+        """Store `catalogues`, which has for each language tag a function that reads its messages.
 
         Each function is called only when its language is first used.
         """

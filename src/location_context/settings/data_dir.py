@@ -42,11 +42,11 @@ def note_store(environ: Mapping[str, str], folder: Path, *, second: bool = False
     """Record `folder` as this user's first data directory, unless another is recorded.
 
     Returns:
-        The recorded directory if `folder` is another one, without data so far; else None.
+        The recorded directory if it differs from `folder` and `folder` has no data; else None.
 
     Raises:
-        OperatorError: `folder` is such another directory, `second` is False, and `folder` is a
-            relative path or the default. The scripts of a clone never cause this error.
+        OperatorError: the recorded directory would be returned, `second` is False, and `folder` is
+            a relative path or the default. The scripts of a clone never cause this error.
     """
     place, first = _platform_folder(environ), None
     with suppress(OSError, ValueError):

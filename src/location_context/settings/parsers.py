@@ -75,9 +75,9 @@ class InvalidSetting(ValueError):
 
 @dataclass(frozen=True)
 class Check:
-    """A check of a setting that msgspec cannot express, in the metadata of its type.
+    """A check that msgspec cannot express, for use in the metadata of a setting's type.
 
-    `accepts` receives the text, split and converted by `_read`, before msgspec converts it.
+    `accepts` receives the value that `_read` made from the text, before msgspec converts it.
     """
 
     accepts: Callable[[Any], bool]
@@ -312,7 +312,7 @@ def refuse(problems: Sequence[str]) -> None:
 
 
 def entry_points(group: str) -> EntryPoints:
-    """Return the installed packages' entry points of a group; their metadata are read once."""
+    """Return the entry points of a group; the metadata of installed packages are read once."""
     found: EntryPoints = _entry_points(tuple(sys.path)).select(group=group)
     return found
 

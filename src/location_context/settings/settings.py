@@ -199,12 +199,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def forecast_url(self) -> str:
-        """The URL of Open-Meteo's forecasts; by default the free host, or with a key the paid."""
+        """The URL of forecasts; by default Open-Meteo's free host, or with a key its paid host."""
         return _open_meteo(self.open_meteo_forecast_url, "api", "forecast", self.open_meteo_api_key)
 
     @property
     def archive_url(self) -> str:
-        """The URL of Open-Meteo's archive; by default the free host, or with a key the paid."""
+        """The URL of the archive; by default Open-Meteo's free host, with a key its paid host."""
         key = self.open_meteo_api_key
         return _open_meteo(self.open_meteo_archive_url, "archive-api", "archive", key)
 
@@ -223,7 +223,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def logs_json(self) -> bool:
-        """True if the log is JSON: as the setting says; without it, unless stderr is a terminal."""
+        """True if LOG_FORMAT is `json`, or if it is not set and stderr is not a terminal."""
         return self.log_format == "json" or not (self.log_format or sys.stderr.isatty())
 
     @property
@@ -258,7 +258,7 @@ def not_a_setting(variable: str) -> str:
 
 
 def _instead_of(name: str) -> str | None:
-    """Return a text on what replaces a removed setting; None if `name` is not a removed one."""
+    """Return a text about what replaces the removed setting `name`; None if it was not removed."""
     if (old := _OLD_BUDGET.fullmatch(name)) and f"{old[1]}_budget" in Settings.__struct_fields__:
         return f"set {parsers.variable(old[1])}_BUDGET, such as 480/minute,8000/day"
     return REMOVED.get(name)

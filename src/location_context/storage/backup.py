@@ -55,7 +55,7 @@ def back_up(settings: Settings, target: Path) -> list[str]:
 
 
 def restore(settings: Settings, source: Path) -> list[str]:
-    """Restore the files of a backup, and return their names. An error changes nothing.
+    """Restore the files of a backup, and return their names. If that fails, create no database.
 
     Raises:
         OperatorError: `source` is not a backup, or the data directory already contains data.

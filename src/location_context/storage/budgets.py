@@ -73,9 +73,9 @@ class SqlLedger:
         *,
         public: bool,
     ) -> tuple[bool, Sequence[SpentUnits]]:
-        """Store `unwritten`, then spend `units`; return True and no rows.
+        """Store `unwritten`, which was spent before, then spend `units`; return True and no rows.
 
-        If that would exceed a limit, store only `unwritten`; return False and all stored rows.
+        If spending would exceed a limit, store only `unwritten`; return False and all stored rows.
         """
         if not self._database.is_sqlite:
             now = float(connection.execute(_LOCK, {"host": self._host}).one()[1])
@@ -124,6 +124,6 @@ class SqlLedger:
 
 
 async def delete_old(database: Database, now: float) -> int:
-    """Delete spent units that have left their window at POSIX time `now`; return how many rows."""
+    """Delete the rows of units that have left their window at POSIX time `now`; return how many."""
     ended = (_columns.bucket + BUCKETS + 1) * _columns.seconds / BUCKETS < now
     return await database.execute((delete(provider_units).where(ended), {}))

@@ -353,8 +353,8 @@ def _make_file(path: Path) -> None:
 def postgresql_engine(url: URL) -> Engine:
     """Return an engine on PostgreSQL that survives a restart of the server.
 
-    It tests connections before use. It prepares no named statements, so that PgBouncer may pool
-    connections by transaction.
+    The engine tests connections before use. It prepares no named statements, so that PgBouncer may
+    pool connections by transaction.
 
     Raises:
         OperatorError: the PostgreSQL driver is not installed.

@@ -1,7 +1,7 @@
 """SQL stores of the sections' data: restaurant guide, climate archive, forecasts, cached answers.
 
 One transaction stores a new version of a guide and activates it. The newest five versions are kept,
-and always the version that a rollback would activate. The climate archive has a row for each
+and also the version that a rollback would activate. The climate archive has a row for each
 source, cell of its grid, month and year. Readers see either all rows of one `save` or none.
 Providers' answers are stored until they expire.
 """

@@ -31,7 +31,7 @@ NOT_INSTALLED = "REDIS_URL needs the client of Redis: pip install 'location-cont
 
 
 class RedisLink:
-    """A connection to Redis that callers can do without; all keys in Redis begin with `prefix`.
+    """A connection to Redis; if it fails, callers continue without. Keys begin with `prefix`.
 
     Attributes:
         degraded: True if Redis is unavailable: the last command failed or was late.
@@ -77,8 +77,8 @@ class RedisLink:
     async def execute(self, command: Callable[[], Awaitable[Any]]) -> Any:
         """Run a command and return the reply; None if Redis is unavailable, late or refuses it.
 
-        `command` is a function that sends it. A late command continues in the background. For a
-        second after a late or failed command, further calls return None without sending anything.
+        `command` is a function that sends the command. A late command continues in the background.
+        For a second after a late or failed command, calls return None without sending anything.
         """
         if self.is_unavailable:
             return None
@@ -161,7 +161,7 @@ class RedisCounter:
     def __init__(
         self, link: RedisLink, clock: Clock, machine: Callable[[], float] = time.time
     ) -> None:
-        """Set `clock`, which times the windows, and `machine`, compared with the clock of Redis."""
+        """Set the clocks: `clock` times the windows, `machine` is compared with Redis' clock."""
         self._link = link
         self._clock = posix_seconds(clock)
         self._machine = machine
@@ -188,7 +188,10 @@ class RedisCounter:
 
     @property
     def _alone(self) -> bool:
-        """True if this process counts by itself: Redis is unavailable, or a retry is under way."""
+        """True if requests are counted in this process's memory, because Redis has failed.
+
+        After a second, one request tries Redis again; until Redis replies, this is still True.
+        """
         return self._link.is_unavailable or (self._link.degraded and self._calling)
 
     def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult | None:

@@ -95,8 +95,8 @@ def upgrade(connection: Connection) -> None:
 def convert(connection: Connection) -> None:
     """Convert a database from before the first release to the schema of the first release.
 
-    Each event gets the columns of its first and last day, which queries select by. The tables
-    `observed_days` and `climate_extent` are dropped, and the triggers that updated the latter.
+    Each event gets columns with its first and last day, by which queries select. The table
+    `observed_days` is dropped, and `climate_extent` with the triggers that updated it.
     """
     if connection.dialect.name == "sqlite":
         for name in ("insert", "update", "delete"):

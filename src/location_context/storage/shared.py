@@ -1,4 +1,4 @@
-"""Providers' answers that processes share in Redis, each with a lock for the process that fetches.
+"""Providers' answers that processes share in Redis, with locks so that only one process fetches.
 
 A process takes the lock of a key before it fetches the value. The other processes retry ten times a
 second until the lock is free, and then read the value. A lock expires after ten seconds, so a
@@ -112,7 +112,7 @@ class RedisSharedStore:
 async def memory(link: RedisLink) -> tuple[int, int] | None:
     """Return Redis' used and maximum memory in bytes; None if Redis is unavailable.
 
-    Both are 0 if they are unknown; the maximum is 0 also if Redis has no limit.
+    Both numbers are 0 if they are unknown; the maximum is also 0 if Redis has no limit.
     """
     from redis.exceptions import ResponseError  # noqa: PLC0415  large, and rare
 

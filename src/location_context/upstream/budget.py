@@ -114,7 +114,7 @@ class Window:
         return SpentUnits(self.seconds, self.bucket(now), units, units if public else 0.0)
 
     def should_log(self, now: float, *, public: bool) -> bool:
-        """Return True if no refusal (`public` or not) was logged for the length of the window."""
+        """Return True if a refusal should be logged: once per length of the window and traffic."""
         if now < self._logged_until[public]:
             return False
         self._logged_until[public] = now + self.seconds
@@ -185,7 +185,7 @@ class Budget:
         return True
 
     def spend(self, units: float, *, public: bool) -> list[SpentUnits]:
-        """Count `units` as spent without checking the limits; return the row of each window."""
+        """Count `units` as spent, without a check of the limits; return a row for each window."""
         rows = self.rows(units, public=public)
         self.add(rows)
         return rows

@@ -62,8 +62,8 @@ class Sharing(Generic[K, V]):
         pack: encodes a value and its fetch time as bytes.
         unpack: decodes what `pack` returned; raises one of `DAMAGED` for damaged data.
         stored: True to store values in the database too, if the provider's terms allow that.
-        serves: returns True if a stored value has any of the data that a key requests, since keys
-            that compare equal may request different data.
+        serves: returns True if a stored value has at least some of the data that a key requests;
+            keys that compare equal may request different data.
     """
 
     cache: SharedCache
@@ -94,9 +94,9 @@ class Cached(Generic[K, V]):
             value instead of replacing it.
         is_complete: returns True if another fetch would not add to this value.
         retry_incomplete: the time after which an incomplete value is fetched again.
-        apart: True if requests with an API key and the widget never share a fetch. Otherwise they
-            do; a request with an API key fetches again only if the shared fetch was refused or
-            incomplete.
+        apart: True if requests with an API key never share a fetch with requests for the widget.
+            If False, they share it, and a request with an API key fetches again only if the shared
+            fetch was refused or incomplete.
         sharing: describes how processes share values; None if they do not.
 
     Example:
@@ -225,7 +225,7 @@ class Cached(Generic[K, V]):
     def is_fetching(self, key: K, *, public: bool = False) -> bool:
         """Return True if a fetch of this key is under way.
 
-        With `apart`, only fetches for the widget (`public`) or only those for API keys count.
+        With `apart`, fetches for the widget (`public`) and fetches for API keys are distinguished.
         """
         return self._flight(key, public=public) in self._in_flight
 
@@ -297,8 +297,8 @@ class Cached(Generic[K, V]):
     ) -> Entry[V]:
         """Return the entry of a value, and cache it if `cached`.
 
-        With `merge`, an incomplete value is merged into the previous one. Else it is not
-        cached in place of a complete value that is still fresh.
+        With `merge`, an incomplete value is merged into the previous one. Without, an incomplete
+        value does not replace a complete one that is still fresh.
         """
         now, before = self._clock(), self.peek(key)
         complete = error is None and self._is_complete(value)

@@ -209,7 +209,7 @@ class ProviderClient:
 
     @asynccontextmanager
     async def _slot(self, *, public: bool) -> AsyncIterator[None]:
-        """Wait until the address and its host allow another concurrent call; count it in the block.
+        """Wait until the address and its host allow one more concurrent call, made in the block.
 
         Public (widget) traffic may fill only three quarters of the queue, which leaves room for
         requests with an API key.

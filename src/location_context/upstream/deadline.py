@@ -1,7 +1,7 @@
 """Deadline, SingleFlight (fetches that outlive their callers) and WriteBehind (delayed writes).
 
 A section must answer each query before a deadline. Code that waits for data waits until an earlier
-deadline, so that time is left to answer with the data received by then. The reserves defined here
+deadline, so that time is left to answer with the data received by then. The constants `…_RESERVE`
 say how much earlier.
 """
 

@@ -91,7 +91,7 @@ def _redirect_target(url: str, location: str) -> str:
 
 
 class _Target(NamedTuple):
-    """A checked URL with an IP address as its host; the host name for TLS; the `Host` header."""
+    """A checked address: its URL with an IP address, its host name for TLS, its `Host` header."""
 
     url: str
     host: str

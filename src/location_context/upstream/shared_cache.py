@@ -1,9 +1,9 @@
 """SharedCache: providers' answers that processes share; only one process fetches each answer.
 
-Records are stored in the database (`CacheStore`), which keeps them over restarts and is written
-with a delay, and in Redis (`SharedStore`). A process takes a lock in Redis before it fetches; the
-others wait for the lock and then read the fetched value. Without Redis, and while it is
-unavailable, each process fetches for itself.
+Records are stored in the database (`CacheStore`) and in Redis (`SharedStore`). The database is
+written with a delay and keeps records over restarts. A process takes a lock in Redis before it
+fetches; the others wait for the lock and then read the fetched value. Without Redis, and while it
+is unavailable, each process fetches for itself.
 """
 
 import zlib
@@ -19,8 +19,8 @@ from location_context.errors import StorageError
 from location_context.stay import Clock
 from location_context.upstream.deadline import WriteBehind
 
-_MAX_UNSHARED = 20  # records not yet written to Redis; if there are more, the oldest are dropped
-_MAX_UNWRITTEN = 2_000  # records of a few kB not yet written to the database; likewise
+_MAX_UNSHARED = 20  # records that wait to be written to Redis; beyond, the oldest are dropped
+_MAX_UNWRITTEN = 2_000  # the same for the database; a record has a few kB
 
 
 def inflate(data: bytes, most: int) -> bytes:
@@ -104,7 +104,7 @@ class SharedCache:
     async def load(self, provider: str, key: str, *, stored: bool = True) -> bytes | None:
         """Return the data of a record that has not expired; None without a record or a store.
 
-        `stored` is False if the database never has the record, so that only Redis is read.
+        With `stored=False`, only Redis is read: for records that are never in the database.
         """
         if self._shared is not None and (data := await self._shared.load(provider, key)):
             return data
@@ -138,10 +138,10 @@ class SharedCache:
         return self._shared is not None or (stored and self._store is not None)
 
     def save(self, record: CacheRecord, *, stored: bool = True) -> None:
-        """Schedule a record for the next write to the database (only if `stored`) and to Redis.
+        """Store a record later: in the database (only if `stored`), and in Redis.
 
-        Redis is written when this process next releases a lock of a fetch. If too many records
-        wait, the oldest are dropped.
+        Redis is written when the next `locked` block of this process ends. If too many records
+        wait to be written, the oldest are dropped.
         """
         if self._shared is not None:
             self._unshared = [*self._unshared[1 - _MAX_UNSHARED :], record]

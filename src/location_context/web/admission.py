@@ -1,4 +1,4 @@
-"""Admission: checks the form, key and quota of requests, and limits how many run concurrently."""
+"""Admission: checks the syntax, key and quota of requests; limits how many run concurrently."""
 
 import asyncio
 import re

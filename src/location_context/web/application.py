@@ -1,8 +1,8 @@
 """Application: the ASGI application, which admits, answers and finishes every request.
 
-`_respond` checks the form and the key of a request, counts it, and returns a cached response or
-calls the route's handler. Any error becomes a response. `_finish` adds the headers of all
-responses, sends the response and writes the log line.
+`_respond` checks the syntax and the key of a request, counts it, and returns a cached response or
+calls the route's handler. Any error becomes a response. `_finish` adds the headers that all
+responses have, sends the response and writes the log line.
 """
 
 import asyncio
@@ -185,7 +185,7 @@ class Application:
         return response.status_code, response.raw_headers, bytes(response.body)
 
     async def _finish(self, request: Exchange, answer: Answer, send: Send) -> None:
-        """Add the headers of all responses, send the response, and write its log line.
+        """Add the headers that all responses have, send the response, and write its log line.
 
         Responses to requests with a key have quota headers. A 5xx does not count against the quota.
         """

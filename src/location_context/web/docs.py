@@ -1,8 +1,8 @@
 """The documentation: the API reference, the guide to embedding, and pages of sections.
 
 The reference is rendered once from the OpenAPI document. The guide is docs/embedding.md, with this
-service's address in its code. Each page is a single HTML file without scripts. Its path with `.md`
-returns Markdown for agents, which begin at /llms.txt.
+service's address in its code. Each page is a single HTML file without scripts. For agents, each is
+also available as Markdown, at its path with `.md`; /llms.txt has links to the pages.
 """
 
 import asyncio

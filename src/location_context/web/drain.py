@@ -24,7 +24,10 @@ IDLE_SECONDS = 0.5  # after this time without a request, no more requests are ex
 
 @contextmanager
 def on_sigterm(app: Application, settings: Settings) -> Iterator[None]:
-    """Drain the process if SIGTERM arrives within the block. Enter it in a running event loop."""
+    """Shut the process down without losing a request if SIGTERM arrives within the block.
+
+    The block must be entered in a running event loop.
+    """
     loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
 
     def begin() -> None:

@@ -52,7 +52,7 @@ def json_error(error: PublicError, request: Exchange) -> Response:
 
 
 def rpc_error(error: PublicError, request: Exchange) -> Response:
-    """Return the JSON-RPC 2.0 response for an error; `data` is the error of the API's envelope.
+    """Return the JSON-RPC 2.0 response for an error; its `data` is the envelope's field `error`.
 
     Clients of the Model Context Protocol cannot read the envelope itself. `id` is null, because
     the body of the request, which contains the id, was not read.

@@ -60,7 +60,7 @@ def refuse_test_headers(request: Exchange) -> None:
 
 
 class FixedAnswers:
-    """Answers requests with test keys, by the `routes` of a service with made-up answers."""
+    """Answers requests with test keys: calls `routes` with sections that return made-up answers."""
 
     def __init__(self, service: Service, routes: Callable[[Service], Iterable[Route]]) -> None:
         self._service = service

@@ -139,7 +139,7 @@ METRICS = (
 
 
 def measured(service: Service, app: Application, *, ready: bool) -> Iterator[Sample]:
-    """Yield the metrics of this process that need no query to the database, `ready` among them."""
+    """Yield this process's metrics that need no database query; `ready` is one of the values."""
     yield "build_info", (__version__,), 1
     yield "workers", (), 1
     yield "workers_ready", (), float(ready)
@@ -369,7 +369,7 @@ def _refresh(meter: Meter, loop: asyncio.AbstractEventLoop) -> None:
 def _listening(address: str, refresh: Callable[[], None], registry: CollectorRegistry) -> Any:
     """Return an HTTP server for `/metrics`; several processes can listen on its address.
 
-    For each request, it calls `refresh` and then returns the values of the metrics in `registry`.
+    For each request, the server calls `refresh` and returns the values in `registry`.
     """
     host, port = host_and_port(address)
     expose = make_wsgi_app(registry)

@@ -104,7 +104,10 @@ def without_answer(pulses: Iterable[Pulse]) -> errors.UpstreamUnavailable:
 
 
 def queries(service: Service, given: Parameters) -> list[Query]:
-    """Return a query for each point; they share one list `reads`, so each `read_as` covers all."""
+    """Return a query for each point.
+
+    The queries share one list `reads`, so that `read_as` of any query is the worst of all points.
+    """
     language, now = given.language or service.languages.english, service.clock()
     points = [service.gazetteer.point(*one) for one in given.points or [(given.lat, given.lng)]]
     first = Query(points[0], None, given.units, language, given.guide)

@@ -190,7 +190,7 @@ def _listed(value: Any) -> list[str]:
 
 
 def _parts(section: CachedSection, query: Query, last: date) -> list[Query]:
-    """Return the query, split after the horizon (`last`) if the section splits stays there."""
+    """Return the query, or two if the section splits stays after the forecast horizon (`last`)."""
     stay = query.stay
     if not section.section.splits_at_horizon or not stay or not stay.start <= last < stay.end:
         return [query]

@@ -1,7 +1,7 @@
 """`/v1/pulse.ics`: events and sky highlights of a stay as a calendar; also events as JSON-LD.
 
 Times are in UTC, so that every program shows the same instant. If a section is unavailable, the
-answer is an error, because programs delete the entries that an incomplete calendar lacks.
+answer is an error: programs would delete the entries that an incomplete calendar lacks.
 """
 
 import hashlib
@@ -168,7 +168,7 @@ def span(entry: Entry, zone: ZoneInfo) -> tuple[date | datetime, date | datetime
 
 
 def structured(found: Iterable[Group]) -> Markup:
-    """Return a script block of JSON-LD with up to ten events at a venue; empty if none has one."""
+    """Return a script block of JSON-LD with up to ten events that have a venue, or empty text."""
     events = [_structured(one) for group in found for one in group.entries if one.place]
     if not events:
         return Markup("")

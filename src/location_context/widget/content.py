@@ -5,7 +5,7 @@ ready. If a stay crosses the forecast horizon, sections such as weather are read
 whole stay, and for the days within the horizon, which can be shown as a forecast.
 
 The footer shows each notice in the words that its licence requires. The names of source and licence
-become links. If the notice lacks them, the source is put before it and the licence after it.
+become links. If the notice lacks a name, the source's is added before it, the licence's after it.
 """
 
 import asyncio
@@ -37,8 +37,8 @@ from location_context.widget.stay import StayCard
 class SectionResults:
     """The results of the sections in display order; None for a section that did not answer.
 
-    If the stay goes beyond the forecast horizon, `forecast_parts` has further results for only the
-    days within it. `late` is True if missing data are still being fetched.
+    If the stay crosses the forecast horizon (the last day with a forecast), `forecast_parts` has
+    separate results for the days up to it. `late` is True if missing data are still being fetched.
     """
 
     by_section: Mapping[Section[Any], SectionResult | None]
@@ -63,7 +63,7 @@ class SectionResults:
 
     @property
     def all(self) -> list[SectionResult | None]:
-        """All results, those for the days within the horizon last; None for a missing result."""
+        """All results, with those of `forecast_parts` last; None for a missing result."""
         return [*self.by_section.values(), *self.forecast_parts.values()]
 
 
@@ -114,7 +114,7 @@ class RenderedCard:
         name: the section's name.
         icons: the names of its icons, in order.
         style: CSS that the card needs in the page's style block.
-        card: the card before rendering, from which facts and the stay's card are made.
+        card: the card before rendering; the page takes its facts and its moments for the days.
     """
 
     name: str
@@ -203,7 +203,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A source's notice, its `licence` if not named there, and whether the data were `adapted`."""
+    """A source's notice, its `licence` unless the notice names it, and if data were `adapted`."""
 
     notice: Sequence[Part]
     licence: Part | None
@@ -266,7 +266,7 @@ def _names(
 
 @lru_cache(maxsize=256)
 def source(attribution: Attribution) -> Source:
-    """Return the notice as links and texts, with the source's linked name first if it lacks it."""
+    """Return the notice as texts and links; if it does not name the source, put the name first."""
     text = attribution.text.removesuffix(f", {attribution.license_url}")  # the link replaces it
     if attribution.url and attribution.name not in text:
         text = f"{attribution.name}: {text}"

@@ -1,16 +1,16 @@
 """Embedding: a widget's address and height, its snippet of two lines, and `/v1/embed.js`.
 
-The first line describes the widget in `data-` attributes; the second loads the script, which
-creates the iframe. The height is reserved, so that the page does not move while it loads. It is
-sandboxed: the widget's script has no access to our origin, and links open in new tabs. Pages
+The snippet's first line describes the widget in `data-` attributes; the second loads the script,
+which creates the iframe. The height is reserved, so that the page does not move while it loads. The
+iframe is sandboxed: its script has no access to our origin, and links open in new tabs. Pages
 without scripts use one line with the iframe itself. Only PUBLIC_URL determines absolute addresses.
 
 The script resizes every widget on a page to its content. It accepts messages only from iframes that
 show a widget of the script's origin, and only heights of the content from 1 to 20,000 px; it adds
-the iframe's padding and border. It does not resize an iframe that is hidden or has no width yet. It
-requests the height with `{"type":"pulse:measure","version":1}` from each widget that sent it before
-the script loaded or before the iframe had a width. When the window is resized, it requests the
-heights of all widgets, since browsers suspend widgets that are out of sight.
+the iframe's padding and border. It does not resize an iframe that is hidden or has no width yet. A
+height that a widget sent too early (before the script loaded or the iframe had a width) is
+requested again with `{"type":"pulse:measure","version":1}`. When the window is resized, the script
+requests the heights of all widgets, since browsers suspend widgets that are out of sight.
 """
 
 import json

@@ -67,7 +67,7 @@ class Typeface:
     def marked(self, line: str) -> str:
         """Return a drawable line as the content of an SVG `text` element, with its font.
 
-        A right-to-left line becomes an isolate, as the renderer else draws it left-to-right.
+        A right-to-left line is put in an isolate: else the renderer would draw it left-to-right.
         """
         font = next((one for one in self.fonts if one.has(line)), self.fonts[0])
         self.used[font] = None

@@ -1,6 +1,6 @@
 """Rasterize: a program that reads an SVG from stdin and writes a PNG to stdout.
 
-Its arguments are font files. It runs in a process of its own because the renderer holds Python's
+The arguments are font files. It runs in a process of its own because the renderer holds Python's
 lock for a quarter of a second, in which a server could not answer, and because the end of a process
 frees all memory. The PNG has a palette of the card's colours and their shades. It takes a third of
 the bytes of true colour and preserves the contrast of texts. A very long card has no shades.
@@ -61,7 +61,10 @@ def png(svg: str, font_files: Sequence[str]) -> bytes:
 def _packed(
     picture: Image.Image, masks: dict[int, Image.Image], colours: Sequence[Colour]
 ) -> bytes:
-    """Return a PNG in these colours (first rules, then background); each mask sets one index."""
+    """Return a PNG in these colours: the rules' first, then the background's, then all others.
+
+    `masks` has the pixels of some palette indices.
+    """
     line, ground, *others = colours
     reduced = picture.quantize(palette=_palette([ground] * 3 + others), dither=Image.Dither.NONE)
     reduced = reduced.point([max(place, _GROUND) for place in range(256)])

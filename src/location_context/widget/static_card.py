@@ -57,8 +57,8 @@ class CardContent:
 class StaticCard:
     """An SVG that is drawn from top to bottom.
 
-    `y` is where the next part is drawn. The `x` of its methods is the distance from the left side,
-    or from the right side if the language is written from right to left.
+    The next part is drawn at `y`. The argument `x` of the methods is the distance from the left
+    side, or from the right side if the language is written from right to left.
     """
 
     fmt: Formatter
@@ -72,7 +72,7 @@ class StaticCard:
     def line(
         self, text: str, style: str, x: float = MARGIN, anchor: str = "", note: str = ""
     ) -> None:
-        """Draw a line of text and a small note at `y`; if `anchor` is `e`, it ends at `x`."""
+        """Draw a line of text and a small note at `y`; with `anchor="e"`, the line ends at `x`."""
         if not text:
             return
         size = STYLES[style][0]
@@ -172,7 +172,7 @@ class StaticCard:
             self.y = max(self.y, below) + 4
 
     def _rows(self, days: StayCard) -> None:
-        """Draw a row for each day: weather, low, temperature bar, high, rain, and what happens."""
+        """Draw a row for each day: weather, low, temperature bar, high, rain, and moments."""
         rows = [(line, line.row) for line in days.rows if line.row]
 
         def widest(texts: Iterable[str], style: str) -> float:
@@ -221,7 +221,10 @@ class StaticCard:
         )
 
     def _bar(self, row: Row, left: float) -> None:
-        """Draw a bar from low to high: darker to the high's 10th percentile, paler to its 90th."""
+        """Draw a temperature bar from the day's low to its high.
+
+        The bar is darker up to the 10th percentile of the high, and continues paler to the 90th.
+        """
         if row.span is None:
             return
         y, (low, p10, high, p90) = self.y + 10, row.span
@@ -231,7 +234,7 @@ class StaticCard:
             self.drawn.append(f'<path class="b {kind}" d="M{min(x):g} {y:g}H{max(x):g}"/>')
 
     def _moments(self, moments: Sequence[Shown], x: float, most: float) -> None:
-        """Draw what happens on a day: an icon and a title each, with a text beside or below it."""
+        """Draw a day's moments (such as a concert): icons and titles, each with a text if any."""
         for one in moments:
             self.y += 1
             self.icon(one.moment.icon, x)

@@ -27,9 +27,10 @@ _LINES_OF_ROW, _LINES_OF_MOMENT = 2.0, 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """The limits of a layout: the number of moments in a row, of dates in a list, and of rows.
+    """The space that a layout (full or compact) has for the card of the stay's days.
 
-    A moment takes at most two lines of `width` px; with `width` 0, any number of lines.
+    `moments` is the most moments shown in a row, `dates` the most dates in a list, and `rows` the
+    most rows. A moment takes at most two lines of `width` px; with `width` 0, any number of lines.
     """
 
     moments: int = 2
@@ -71,8 +72,9 @@ class Line:
 class StayCard:
     """The card of the stay's days, as its template receives it.
 
-    `rows` are today and later, `past` are earlier days, `dated` the days with moments if there are
-    no rows. `rest` has the moments that do not fit, `beyond` a note on the rows that do not fit.
+    `rows` has the rows of today and later, `past` those of earlier days. A card without rows has
+    `dated`, a list of days with moments. `rest` has the moments that are shown in neither of them,
+    and `beyond` is a note on rows for which the card has no space.
     """
 
     heading: str
@@ -103,7 +105,7 @@ _Offered = tuple[str, Moment]  # the section's name and its moment
 
 
 def facts(cards: Iterable[tuple[str, Card]]) -> list[tuple[str, Fact]]:
-    """Return the four most important facts, each with the id of the card with its details."""
+    """Return the four most important facts, each with the id of the card that shows details."""
     offered = [
         (name if card.template and card.timeline is None else "stay", fact)
         for name, card in cards
@@ -115,7 +117,7 @@ def facts(cards: Iterable[tuple[str, Card]]) -> list[tuple[str, Fact]]:
 def joined(
     cards: Sequence[tuple[str, Card]], dates: Stay, today: date, fmt: Formatter, room: Room = FULL
 ) -> StayCard | None:
-    """Return the card joined from all sections; None if none has a timeline or moments."""
+    """Return the stay's card, made from all `cards`; None if none has a timeline or moments."""
     timeline = next((card.timeline for _, card in cards if card.timeline), None)
     offered = [(name, moment) for name, card in cards for moment in card.moments]
     folds = [fold for _, card in cards for fold in card.folds]
@@ -175,7 +177,7 @@ def _rank(one: _Offered) -> tuple[int, float]:
 
 @dataclass
 class _Joint:
-    """Assigns moments to the rows of their days; `left` has those for which a row has no room."""
+    """Assigns moments to the rows of their days; `left` collects moments that no row can show."""
 
     dates: Stay
     fmt: Formatter
@@ -229,7 +231,11 @@ class _Joint:
         return lines
 
     def _weightiest(self, inside: Sequence[_Offered]) -> tuple[list[_Offered], str]:
-        """Return the most important moments, and on a full page a text with the number left out."""
+        """Return the moments that a row can show, and a text such as "+2 more" for the others.
+
+        The most important moments are shown; the others are added to `left`. Moments whose title
+        does not fit are dropped. The text is empty without others, and on compact pages.
+        """
         ranked = [one for one in sorted(inside, key=_rank) if self._fits(one[1].title)]
         others = ranked[self.room.moments :]
         self.left += others
@@ -243,7 +249,10 @@ class _Joint:
         return not self.room.width or len(lines(text, SMALL, self.room.width, bold=True)) <= 2
 
     def _shown(self, one: _Offered, *, dated: bool) -> Shown:
-        """Return the moment with as many parts of its text as fit, the date first if `dated`."""
+        """Return the moment as shown, with as many parts of its text as fit into two lines.
+
+        If `dated`, the first part is its date.
+        """
         section, moment = one
         parts = moment.text.split(DOT) if moment.text else []
         if dated and moment.day:
@@ -263,7 +272,7 @@ def _named(row: Row, dates: Stay, fmt: Formatter) -> tuple[str, str]:
 
 
 def _turn(day: date, dates: Stay, fmt: Formatter) -> str:
-    """Return the word for arrival or departure on the stay's first or last day, else empty text."""
+    """Return `arrival` (translated) on the stay's first day, `departure` on its last, else ""."""
     if dates.start == dates.end:
         return ""
     if day == dates.start:
@@ -272,7 +281,10 @@ def _turn(day: date, dates: Stay, fmt: Formatter) -> str:
 
 
 def _listed(left: Sequence[_Offered], dates: Stay, fmt: Formatter) -> list[Line]:
-    """Return a list of the moments that did not fit, by day; those without a day come first."""
+    """Return a line for each day with the moments that its row cannot show (`left`).
+
+    Moments without a day, which concern the whole stay, come first.
+    """
     by_day = defaultdict[date | None, list[_Offered]](list)
     for one in left:
         by_day[one[1].day].append(one)

@@ -143,7 +143,7 @@ def encode_place(fields: dict[str, str]) -> str:
 async def _search(service: Service, fields: dict[str, str], was: str) -> PlaceSearch:
     """Search for the place's name if the form has no coordinates, or only the name was changed.
 
-    `was` has the name and coordinates before the change. Otherwise, the result is empty.
+    `was` has the name and coordinates before the change. Without a search, the result is empty.
     """
     name, point = fields["place"], (fields["lat"], fields["lng"])
     renamed = was.startswith(f"{point[0]},{point[1]},") and was != encode_place(fields)

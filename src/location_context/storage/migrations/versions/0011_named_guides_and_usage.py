@@ -1,7 +1,7 @@
 """Add names of guides, and a table of each key's requests by day.
 
 Older versions of the service cannot use the new schema, so `usable_from` is not set. They know only
-one guide, and an import by them would deactivate all named guides.
+one guide, and their import would deactivate all named guides.
 """
 
 import sqlalchemy as sa
