@@ -82,7 +82,7 @@ def _never_dark(day: Day) -> bool:
 
 
 def _change(days: Sequence[Day], fmt: Formatter) -> str:
-    """Return a sentence on the first begin or end of polar day or night; "" if there is none."""
+    """Return a sentence on the first beginning or end of polar day or night; "" if none."""
     for before, after in pairwise(days):
         if before.sun.status == after.sun.status:
             continue

@@ -69,9 +69,9 @@ class Curve(msgspec.Struct, frozen=True):
 
 
 class Skill(Curve, frozen=True):
-    """How well forecasts of one variable, such as the high, come true.
+    """The accuracy of forecasts of one variable, such as the high.
 
-    The curve is the correlation of forecast and outcome, by days ahead.
+    The weight of this `Curve` is the correlation of forecast and outcome, by days ahead.
 
     Attributes:
         noise: standard deviation in °C of the local weather that a raw model does not resolve.
@@ -153,9 +153,9 @@ class Calibration(msgspec.Struct, frozen=True):
         product: Product,
         error: float = 0.0,
     ) -> Estimate:
-        """Return best estimates and ranges from a forecast and the typical weather of its dates.
+        """Return best estimates and ranges from a forecast and the climatology of its dates.
 
-        The typical weather of past years is the climatology.
+        The climatology is the typical weather of past years.
 
         Args:
             variable: the variable, such as `temperature_max`.
@@ -165,7 +165,7 @@ class Calibration(msgspec.Struct, frozen=True):
                 the range at the horizon (day 16) is as wide as the climatology's.
             lead: days ahead.
             product: the kind of forecast, `raw` or `damped`.
-            error: the standard error in K if `mean`, a grid cell's value, stands for one spot. It
+            error: the standard error in K of using `mean`, a grid cell's value, for one place. It
                 widens the range in proportion to the weight of `mean` in the estimate.
         """
         weight, spread = self._weight_and_spread(variable, sd, lead, product)
@@ -177,7 +177,8 @@ class Calibration(msgspec.Struct, frozen=True):
     ) -> Estimate:
         """Return the forecast itself as best estimate, with the usual range at each `lead`.
 
-        Used where no typical weather of past years is stored. A lead is the number of days ahead.
+        This is used if no typical weather of past years is stored. A lead is the number of days
+        ahead.
         """
         skill: Skill = getattr(self, variable)
         sd = np.full_like(forecast, skill.general_sd)
@@ -194,8 +195,8 @@ class Calibration(msgspec.Struct, frozen=True):
 
         Args:
             chance: the chance as issued, 0 to 100.
-            wet_share: the percentage of wet days in the climatology. A wet day must mean the same
-                amount of rain as for `chance`.
+            wet_share: the percentage of wet days in the climatology. A day must count as wet from
+                the same amount of rain on as for `chance`.
             lead: days ahead.
         """
         fading = self.horizon - self.rain.reliable_days
@@ -212,8 +213,8 @@ class Calibration(msgspec.Struct, frozen=True):
             forecast: the amount as issued.
             chance: the chance of rain in percent, from `chance_of_rain`.
             lead: days ahead.
-            wet_mean: the mean amount in mm on a wet day in the climatology; None takes a general
-                value.
+            wet_mean: the mean amount in mm on a wet day in the climatology. If None, a general
+                value is used.
         """
         rain = self.rain
         usual = np.full_like(forecast, rain.general_wet_mean) if wet_mean is None else wet_mean

@@ -1,4 +1,4 @@
-"""The weather card of the page: a row for each day, two facts, and dangers.
+"""The weather card of the page: a row for each day, two facts, and warnings of dangers.
 
 If a stay is only partly within the forecast horizon, the card receives two answers: a forecast for
 the near part, and typical weather for the whole stay. It shows the days of the forecast, then
@@ -6,7 +6,7 @@ typical days for the rest; a row never mixes the two. Up to ten days have a row 
 shown by weeks. A stay of at most ten days without a forecast is shown as one typical day.
 
 All temperature bars of a card have the same scale, from two degrees below the lowest value to two
-above the highest. A colour stands for the same temperature on every page.
+above the highest. A temperature has the same colour on every page.
 """
 
 from collections import Counter
@@ -324,7 +324,7 @@ class _Days:
         return fmt.gettext("{date}: {facts}.").format(date=when, facts=fmt.join_list(facts))
 
     def facts(self, today: date) -> list[Fact]:
-        """Return two facts about the days from today on: how warm, and how wet."""
+        """Return two facts about the days from today on: how warm and how wet they are."""
         fmt = self.fmt
         days = [day for day in self.all if day.date >= today]
         highs = [day.temperature_max for day in days if day.temperature_max is not None]
@@ -399,7 +399,7 @@ def _amount(day: Day, units: UnitsBody, fmt: Formatter) -> str:
 def high_tenths(days: Iterable[Day]) -> tuple[float, float] | None:
     """Return the range of the highs: the mean of the days' p10 and the mean of their p90.
 
-    None if no day has both.
+    Return None if no day has both.
     """
     known = [
         (day.temperature_max_p10, day.temperature_max_p90)
@@ -486,7 +486,7 @@ def _kind(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
 
 
 def stale_note(body: WeatherBody, fmt: Formatter) -> str:
-    """Return a text with the time of issue of an outdated forecast; empty for typical weather."""
+    """Return a note on a stale forecast: its time of issue. Empty for typical weather."""
     if body.as_of is None or body.mode != "forecast":
         return ""
     local = body.as_of.astimezone(ZoneInfo(body.point.timezone))

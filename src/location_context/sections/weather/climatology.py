@@ -236,7 +236,7 @@ def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
     """Return the past months, over ten years, that the climatology of this stay needs.
 
     Include the months for all days from today to the forecast horizon, so that one fetch serves
-    other stays too. If the days extend over New Year, the months after it are from eleven years.
+    other stays too. If the days extend over New Year, months after New Year are from eleven years.
     """
     whole = Stay(min(stay.start, today), max(stay.end, horizon(today)))
     years = latest(last_year(today))
@@ -302,7 +302,7 @@ def windows(
 
 
 def on_dates(stay: Stay, columns: Columns) -> Columns:
-    """Return the columns cut to the stay's dates: in a common year, remove 29 February."""
+    """Return the columns for the stay's dates only: in a common year, without 29 February."""
     own = places(stay)
     return {name: values[own - own[0]] for name, values in columns.items()}
 

@@ -80,7 +80,7 @@ class Normals:
     """The typical weather of each date, corrected to the elevation of the forecast's grid cell.
 
     Values are in °C, percent and mm. A pair has a value for highs and a value for lows. `error` is
-    the standard error in K if the mean, a grid cell's value, stands for one spot in the cell.
+    the standard error in K of using the mean, a grid cell's value, for one place in the cell.
     """
 
     climatology: SpreadClimatology
@@ -92,7 +92,7 @@ class Normals:
 
     @classmethod
     def of_archive(cls, typical: WeatherSeries, kelvin: float) -> "Normals":
-        """Create from the typical weather that an archive of ten years has for the dates.
+        """Create the normals from the typical weather of the dates in an archive of ten years.
 
         `kelvin` is added to correct temperatures to the elevation of the forecast's grid cell.
         """
@@ -117,7 +117,7 @@ class Normals:
     def of_grid(
         cls, monthly: WeatherSeries, issued: Columns, point: Point, stay: Stay
     ) -> "Normals":
-        """Create from monthly means of the temperature and the rain.
+        """Create the normals from monthly means of the temperature and the rain.
 
         The means have no separate high and low, so the difference between high and low is taken
         from the forecast (`issued`). The standard deviation is `usual_sd` at `point` on the dates.
@@ -152,8 +152,8 @@ def usual_sd(variable: Variable, lat: float, stay: Stay) -> Floats:
 def leads(stay: Stay, issued: date, today: date) -> Floats:
     """Return for each date of the stay its lead: the number of days since the forecast was issued.
 
-    `issued` is the local date of issue. Dates before today have a lead of -1. The lead does not
-    count from today, since an older forecast is less certain.
+    `issued` is the local date of issue. Dates before today have a lead of -1. The lead is
+    counted from the issue, not from today, since an older forecast is less certain.
     """
     first = (stay.start - issued).days
     lead = np.arange(first, first + stay.days, dtype=float)
@@ -224,8 +224,8 @@ def _estimate(
 def _together(high: Estimate, low: Estimate, issued: Columns) -> tuple[Estimate, Estimate]:
     """Shift the estimates so that high and low differ from the issued forecast by the same amount.
 
-    This is for monthly means, which have no separate high and low. Otherwise high and low would
-    move towards each other where the month is far colder or warmer than the forecast.
+    This is used for monthly means, which have no separate high and low. Without the shift, high and
+    low would move towards each other where the month is far colder or warmer than the forecast.
     """
     moved = [day.best - issued[name] for day, name in zip((high, low), VARIABLES, strict=True)]
     apart = _known((moved[1] - moved[0]) / 2, np.zeros_like(moved[0]))
@@ -286,7 +286,8 @@ def unusual(mean: float, usual: float, history: Iterable[YearBody], error: float
         mean: the forecast stay's mean high.
         usual: the typical mean high of the same dates.
         history: the same dates in past years.
-        error: the standard error if `usual`, a grid cell's value, stands for one spot; same unit.
+        error: the standard error, in the same unit, of using `usual`, a grid cell's value, for one
+            place.
     """
     means = [year.temperature_max_mean for year in history if year.temperature_max_mean is not None]
     count = len(means)

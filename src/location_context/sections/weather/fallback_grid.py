@@ -96,7 +96,7 @@ class FallbackGrid:
     def months(self, point: Point) -> tuple[Floats, Grid] | None:
         """Return mean °C and mm of rain for each of the twelve months, and the nearest grid point.
 
-        None if there is no grid.
+        Return None if there is no grid.
         """
         if (values := self._load()) is None:
             return None
@@ -111,7 +111,7 @@ class FallbackGrid:
     def _load(self) -> NDArray[np.int16] | None:
         """Return the array in the file, read again if the file was replaced.
 
-        None if the file is missing or damaged.
+        Return None if the file is missing or damaged.
         """
         try:
             made = self.path.stat().st_mtime_ns
@@ -131,7 +131,7 @@ MONTH_DAYS = np.array([28.25 if m == 2 else monthrange(2001, m)[1] for m in rang
 def read(path: Path, shape: tuple[int, ...]) -> NDArray[np.int16] | None:
     """Return the int16 array that a file contains, mapped into memory.
 
-    None if the file is missing or damaged, or the array has another type or shape.
+    Return None if the file is missing or damaged, or the array has another type or shape.
     """
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)

@@ -1,6 +1,6 @@
 """Made-up weather for test keys, which always receive made-up answers.
 
-It depends only on latitude and date.
+The values depend only on latitude and date.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def fixed_series(query: Query, now: datetime, *, failing: bool) -> WeatherSeries
 
 
 def _climatology(query: Query, years: Sequence[int]) -> WeatherSeries:
-    """Return a climatology, computed from made-up weather in these years as from an archive."""
+    """Return a climatology of made-up weather in these years, computed as for an archive."""
     stay = query.dates
     own = climatology.places(stay)
     first, width = int(own[0]) - PAD_DAYS, int(own[-1] - own[0]) + 1 + 2 * PAD_DAYS

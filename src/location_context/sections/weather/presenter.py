@@ -97,9 +97,9 @@ class Presenter:
         return msgspec.structs.replace(body, summary=summary)
 
     def _degraded_reason(self) -> DegradedReason | None:
-        """Return the reason why the answer is incomplete or from a fallback, or None.
+        """Return why the answer is incomplete or from a fallback; None if it is neither.
 
-        If a fallback is used, that is the reason, even if data are also missing.
+        If a fallback is used, the fallback is the reason, even if data are also missing.
         """
         if self._stay.within_horizon(self._today) and self._series.kind != "forecast":
             return "forecast_unavailable"
@@ -195,7 +195,7 @@ class Presenter:
     def _top(self, name: str, at_least: float = -math.inf) -> date | None:
         """Return the date with the highest value in a column; the earliest if several have it.
 
-        None for monthly means, or if the highest value is below `at_least`.
+        Return None for monthly means, or if the highest value is below `at_least`.
         """
         values = self._columns[name]
         if self._series.kind == "monthly_mean":

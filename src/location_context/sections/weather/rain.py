@@ -277,8 +277,8 @@ def _snow_share(day: Day, units: UnitsBody) -> float:
 def dry_rows(days: Sequence[Day]) -> frozenset[date]:
     """Return the dates that may be labelled "dry" in the list of days.
 
-    Each has a chance of rain of at most 5 %. If the chance that all of them stay dry is below 75 %,
-    no date is returned.
+    Each of these dates has a chance of rain of at most 5 %. If the chance that all of them stay dry
+    is below 75 %, no date is returned.
     """
     dry = {
         day.date: day.precipitation_probability / 100

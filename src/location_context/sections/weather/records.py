@@ -35,7 +35,7 @@ class Field(NamedTuple):
     Attributes:
         lowest, highest: the limits; values outside are implausible, and treated as unknown.
         measure: the method of `Measure` that converts a value from our metric unit.
-        archived: False if only forecasts have the value, and archives do not.
+        archived: True if archives have the value too; False if only forecasts have it.
     """
 
     lowest: float
@@ -160,7 +160,7 @@ def _limits(names: tuple[str, ...]) -> Floats:
 def condition_of(code: float) -> Condition | None:
     """Return the weather condition, such as "rain", of a weather code.
 
-    None for NaN and for unknown codes.
+    Return None for NaN and for unknown codes.
     """
     return _CONDITION_OF.get(int(code)) if np.isfinite(code) else None
 
@@ -338,8 +338,8 @@ class WeatherSeries:
         product: the kind of a forecast; see `ForecastProvider.product`.
         issued: the columns of a calibrated forecast before calibration.
         typical: for a forecast, the climatology of the same dates.
-        representativeness: the errors in K of an archive's highs and lows, which its provider
-            states. The ranges in `columns` do not include these errors.
+        representativeness: the standard errors in K of using an archive's highs and lows for one
+            place, as its provider states them. The ranges in `columns` do not include these errors.
         spread: the method that made the range of a calibrated forecast.
         stale, degraded_reason: the values of these two fields in the answer.
     """

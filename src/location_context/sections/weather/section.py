@@ -148,7 +148,7 @@ class Weather(section.Section[WeatherBody]):
     def _prefetched(
         self, query: contract.Query, series: WeatherSeries
     ) -> asyncio.Future[None] | None:
-        """Start to fetch the typical weather that a forecast is calibrated with, for later answers.
+        """Start to fetch the typical weather with which later answers calibrate their forecasts.
 
         Return a future for the fetch; None if no fetch is needed or possible now.
         """
@@ -240,7 +240,7 @@ class Weather(section.Section[WeatherBody]):
     def updated_at(self, body: WeatherBody) -> datetime | None:
         """Return the time of issue of a forecast.
 
-        None for typical values, which show their years instead.
+        Return None for typical values: the page shows their years instead.
         """
         return body.as_of if body.mode == "forecast" else None
 

@@ -45,7 +45,7 @@ def stay_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
 def _warmth_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
     """Return a sentence on how warm the days from today on are.
 
-    If they are described by climatology, it also says how warm the nights are.
+    If the answer is typical weather (climatology), the sentence also says how warm the nights are.
     """
     left = [day for day in body.days if day.date >= today]
     highs = [day.temperature_max for day in left if day.temperature_max is not None]

@@ -197,7 +197,7 @@ def _lunar_kind(umbral: float) -> EclipseKind:
 
 @dataclass(frozen=True, slots=True)
 class SolarEclipse:
-    """A solar eclipse that is visible somewhere on Earth; `greatest` is its maximum."""
+    """A solar eclipse visible somewhere on Earth; `greatest` is its maximum (Unix seconds)."""
 
     greatest: float
     minutes: Minutes

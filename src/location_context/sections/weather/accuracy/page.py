@@ -22,7 +22,7 @@ STYLE = """
 
 @dataclass(frozen=True)
 class PageView:
-    """The data for the page's template: the accuracy report, and the limits that the text names."""
+    """The data for the page's template: the accuracy report, and the limits stated on the page."""
 
     report: Report
     cells: int = SCORED_CELLS

@@ -27,7 +27,7 @@ _SCALE, _UNKNOWN = 100.0, -32768  # in hundredths -327 to 327 °C fit
 
 
 class ForecastRow(msgspec.Struct, frozen=True):
-    """A stored forecast: the first that a provider issued for a grid cell on one day.
+    """A stored forecast for a grid cell: of those a provider issued on one day, the first fetched.
 
     Attributes:
         provider: the provider's title.
@@ -62,15 +62,14 @@ class ForecastRow(msgspec.Struct, frozen=True):
 
 
 def given_columns(series: WeatherSeries, kelvin: float) -> Columns:
-    """Return the values of a forecast to store, by the names in `FORECAST_COLUMNS`.
+    """Return the values to store for a forecast, by the names in `FORECAST_COLUMNS`.
 
     They are the values that guests receive, those that the provider issued, and typical values of
     past years. Missing values are NaN.
 
     Args:
         series: a forecast, calibrated or not.
-        kelvin: the kelvin to add to typical temperatures to correct them to the forecast's
-            elevation.
+        kelvin: added to the typical temperatures, to correct them to the forecast's elevation.
     """
     given, issued = series.columns, series.issued or series.columns
     unknown = np.full(len(given[CHANCE]), np.nan)

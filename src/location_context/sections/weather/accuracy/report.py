@@ -1,4 +1,4 @@
-"""The accuracy report: how well the forecasts of this installation came true.
+"""The accuracy report: how close the forecasts of this installation were to the observed weather.
 
 Results are by provider and by lead: the number of days ahead. Forecasts for all grid cells are
 taken together. The observed values come from a weather archive, corrected to the elevation of the
@@ -202,7 +202,8 @@ FindDays = Callable[[str], ObservedDays | None]  # by the key of a forecast's ce
 def make_report(rows: Sequence[ForecastRow], find: FindDays) -> Report:
     """Return the accuracy report on stored forecasts, which must be sorted by provider.
 
-    `find` returns the observed days of a grid cell by the cell's key; None if none are stored.
+    `find` is called with the key of a grid cell. It returns the cell's observed days, or None if
+    none are stored.
     """
     providers = [
         _provider_score(provider, list(group), find)
@@ -284,7 +285,7 @@ def _rain_scores(given: Mapping[str, Floats], wet: Floats) -> list[RainScore]:
 
 
 def _at(columns: Mapping[str, NDArray[Any]], lead: int) -> dict[str, Any]:
-    """Return the value of each column at one lead (days ahead), None in place of NaN."""
+    """Return the value of each column at one `lead` (number of days ahead); None for NaN."""
     found = {name: values[lead].item() for name, values in columns.items()}
     return {name: value if np.isfinite(value) else None for name, value in found.items()}
 

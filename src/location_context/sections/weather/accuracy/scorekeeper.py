@@ -1,9 +1,9 @@
 """Scorekeeper: stores the forecasts that guests received, and reports their accuracy.
 
 For each grid cell, the first forecast of a day is stored, after the guest has received the answer.
-At most fifty cells are stored at a time. A cell that nobody requested for a week makes room for
-another. Forecasts are stored for 120 days. If the store fails, the report has fewer forecasts, but
-guests still receive their answers.
+Forecasts of at most fifty cells are stored. If a cell is not requested for a week, another cell can
+replace it. Forecasts are deleted after 120 days. If the store fails, the report has fewer
+forecasts, but guests still receive their answers.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class Scorekeeper:
         elevation: float | None,
         columns: GetColumns,
     ) -> None:
-        """Store a provider's first forecast of a day for a cell in the background; ignore others.
+        """Store a cell's first forecast of a day from a provider in the background; ignore others.
 
         Args:
             provider: the provider's title.
@@ -94,8 +94,8 @@ class Scorekeeper:
     async def _has_place(self, cell: str, today: date) -> bool:
         """Return True if forecasts for this grid cell may be stored.
 
-        They may if the cell has stored forecasts, or if fewer than fifty cells were requested
-        within the last week. Return False if the store cannot be read.
+        The result is True if the cell has stored forecasts, or if fewer than fifty cells were
+        requested within the last week. It is False if the store cannot be read.
         """
         if self._cells is None:
             try:
@@ -114,8 +114,8 @@ class Scorekeeper:
     async def _write(self) -> bool:
         """Write the waiting forecasts to the store; return True if new ones arrived meanwhile.
 
-        Forecasts of cells for which the store has no room are dropped. If the write fails, the
-        forecasts are lost.
+        Forecasts of cells beyond the limit of fifty are dropped. If the write fails, the forecasts
+        are lost.
         """
         waiting, self._waiting = self._waiting, {}
         rows = []
@@ -214,7 +214,7 @@ class Recorder:
         self._estimator = estimator
 
     def record(self, provider: ForecastProvider, query: Query, forecast: Forecast) -> None:
-        """Pass a new forecast to the scorekeeper, which stores the first of a day for each cell."""
+        """Pass a new forecast to the scorekeeper, which stores each cell's first of a day."""
         issued = (forecast.issued_at or forecast.fetched_at).astimezone(query.point.zone).date()
         last = min(forecast.last_known, issued + timedelta(LEADS - 1))
         if last < issued:
@@ -234,8 +234,8 @@ class Recorder:
     async def _given(self, query: Query, provider: ForecastProvider, forecast: Forecast) -> Columns:
         """Return the values to store (`FORECAST_COLUMNS`) for the query's dates.
 
-        They are the values that guests receive. Typical values of past years are included if they
-        are already stored; nothing is fetched.
+        They are the values that guests receive and those that the provider issued. Typical values
+        of past years are included if they are already stored; nothing is fetched.
         """
         series = self._sources.forecasts.part_of(provider, query, forecast)
         typical = await self._sources.archives.load(query)

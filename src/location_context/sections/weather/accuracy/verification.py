@@ -1,10 +1,10 @@
 """Verification: fetches the observed weather for the days of stored forecasts.
 
-The observed values come from a weather archive. Guests have priority for its budget. So a process
-makes at most one request an hour, which costs about 4 units, and only while at least half of the
-budget is free. A grid cell is fetched at most once in five days. The archive ERA5 is five days
-behind; after six days its values are final enough for a score. The fetched months are stored
-together with those that were fetched for typical weather.
+The observed values come from a weather archive. Answers for guests have priority for the archive's
+request budget. So a process makes at most one request an hour, which costs about 4 units, and only
+while at least half of the budget is free. A grid cell is fetched at most once in five days. The
+archive ERA5 is five days behind; after six days its values are final enough for a score. The
+fetched months are stored together with those that were fetched for typical weather.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ class ObservedDays:
     def of(cls, months: Sequence[Month], first: date, last: date) -> "ObservedDays":
         """Return the days from `first` to `last`, taken from stored months.
 
-        If a day is in several months, the value fetched last is used.
+        Stored months overlap. If a day is in several months, the value fetched last is used.
         """
         values, elevation = np.full((len(OBSERVED), (last - first).days + 1), np.nan), None
         for month in sorted(months, key=lambda month: month.fetched_at):
@@ -171,9 +171,9 @@ class Verification:
 
 
 def archive_cell(archive: ArchiveProvider, key: str) -> Cell:
-    """Return the cell of the archive's grid at the centre of a forecast cell.
+    """Return the cell of the archive's grid that contains the centre of a forecast cell.
 
-    The two grids differ. `key` is the key of the forecast cell.
+    `key` is the key of the forecast cell, whose grid differs from the archive's.
     """
     lat, lng, timezone = key.split(",", 2)
     return archive.cell(Point(float(lat), float(lng), timezone))

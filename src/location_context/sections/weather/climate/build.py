@@ -1,9 +1,10 @@
 """The builder of a climate store: the typical weather of many grid cells, in one folder.
 
-The source's grid is divided into tiles. For each tile a Dask worker reads the source and returns
-the computed arrays. It writes no file, so that workers may run on any machine. Only the client (the
-process that started the build) writes: first a tile's arrays, then a record that the tile is done.
-So a build can be interrupted at any moment and resumed, and the result has the same bytes.
+The grid of the source (a weather archive) is divided into tiles. For each tile a Dask worker reads
+the source and returns the computed arrays. Workers write no files, so they may run on any machine.
+Only the client (the process that started the build) writes: first a tile's arrays, then a record
+that the tile is done. So a build can be interrupted at any moment and resumed; the files are the
+same, byte for byte, as without an interruption.
 """
 
 import hashlib
@@ -112,7 +113,7 @@ def open_source(name: str, location: str | None) -> ClimateSource:
 
 @lru_cache(maxsize=2)
 def _source_of(job: Job) -> ClimateSource:
-    """Return the job's source; each worker opens it only once."""
+    """Return the climate source that a job reads; each worker opens the source only once."""
     return open_source(job.source, job.location)
 
 
@@ -120,8 +121,7 @@ def compute(job: Job, tile: Tile, cells: tuple[int, ...], pause: float) -> tuple
     """Read a tile from the source, and return statistics and history of its wanted cells.
 
     This is the task that a Dask worker runs. `cells` are the indices of the wanted cells in the
-    tile. `pause` is the wait in seconds before the source is read; it is not 0 if the tile failed
-    before.
+    tile. `pause` is the wait in seconds before the source is read, for tiles that failed before.
     """
     time.sleep(pause)
     source = _source_of(job)

@@ -159,7 +159,7 @@ class TileState(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The description of a climate store (`manifest.json`); `years` are the first and the last."""
+    """The description of a climate store (`manifest.json`); `years` are its first and last year."""
 
     format: int = FORMAT
     source: str
@@ -183,7 +183,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     def replaced_by(self, other: Self) -> bool:
         """Return True if the store with the manifest `other` makes this store superfluous.
 
-        It does if it has the same source, grid and region, and its last year is not earlier.
+        This requires the same source, grid and region, and that its last year is not earlier.
         """
         same = (self.source, self.grid, self.region) == (other.source, other.grid, other.region)
         return same and other.years[1] >= self.years[1]
@@ -245,8 +245,8 @@ class Rows:
     def read(self, slot: int, first: int, last: int) -> Packed | None:
         """Return a grid cell's values on the dates `first` to `last`.
 
-        None if the file was truncated. `slot` is the cell's index in the array; `first` and `last`
-        are numbers of dates in a year (`climatology.places`).
+        Return None if the file was truncated. `slot` is the cell's index in the array; `first` and
+        `last` are numbers of dates in a year (`climatology.places`).
         """
         begin = self._offset + (slot * self._shape[0] + first) * self._row_bytes
         size = (last + 1 - first) * self._row_bytes

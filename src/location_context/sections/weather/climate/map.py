@@ -21,12 +21,12 @@ SLOTS_AT_ONCE = 20_000  # 20 MB of a month
 
 
 class Drawn(NamedTuple):
-    """A quantity that a map can show: its title, its colours and levels, and how it is computed.
+    """A quantity that a map can show: title, colours, levels, and a function that computes it.
 
     Attributes:
         levels: the values at which the colour changes.
-        columns: the statistics from which it is computed.
-        value: computes it for each slot from an array of slots x days x columns.
+        columns: the statistics from which the quantity is computed.
+        value: computes the quantity of each slot (grid cell), from slots x days x columns.
     """
 
     title: str
@@ -54,9 +54,9 @@ FIELDS: Mapping[str, Drawn] = {
 
 
 def month_values(store: ClimateStore, month: int, field: str) -> Floats:
-    """Return a quantity's value in a month for each grid cell: rows from south x columns from west.
+    """Return a quantity's value in a month for each grid cell: an array of rows x columns.
 
-    Cells of the sea and unknown cells are NaN.
+    Row 0 is in the south, column 0 in the west. Cells of the sea and unknown cells are NaN.
 
     Args:
         store: the climate store.

@@ -29,7 +29,7 @@ class ClimateSource(ABC):
         name: the name of the source's entry point.
         title: the owner of the data, as `basis.provider` in the answer shows it.
         model: the model's name, as the owner states it.
-        representativeness: the standard errors in K if a cell's highs and lows stand for one spot
+        representativeness: the standard errors in K of using a cell's highs and lows for one place
             in the cell; None if unknown.
         grid: the grid of its cells' centres.
         fields: the fields of `ARCHIVE_FIELDS` that the source has.

@@ -120,7 +120,7 @@ class ClimateStores:
     def series(self, point: Point, stay: Stay) -> WeatherSeries | None:
         """Return the typical weather of the stay from the first store that has the point.
 
-        None if no store has typical weather for the point.
+        Return None if no store has typical weather for the point.
         """
         for store in self.open():
             if (series := store.series(point, stay)) is not None:

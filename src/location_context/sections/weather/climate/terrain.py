@@ -27,8 +27,8 @@ def describe(terrain: Packed | None, grid: Grid) -> Packed:
     """Return height, relief and share of land of each grid cell, as rows x columns x 3.
 
     Height is the mean in m over the whole cell, including the sea. Relief is the span in m that
-    contains nine tenths of the cell's heights. Land is in percent. If `terrain` is None, all values
-    are `UNKNOWN`.
+    contains nine tenths of the cell's heights. The share of land is in percent. If `terrain` is
+    None, all values are `UNKNOWN`.
     """
     found = np.full((grid.rows, grid.columns, len(CELL_FIELDS)), UNKNOWN, np.int16)
     if terrain is None:
@@ -44,9 +44,9 @@ def describe(terrain: Packed | None, grid: Grid) -> Packed:
 
 
 def _within(centres: list[float], step: float) -> NDArray[np.int_]:
-    """Return for each centre the indices of the terrain's rows (or columns) that are near it.
+    """Return for each centre the indices of the terrain's rows (or columns) near the centre.
 
-    Near is within half a `step`, in degrees. The result has a row for each centre.
+    Near means within half a `step`, in degrees. The result has a row for each centre.
     """
     count = max(1, round(step * PER_DEGREE))
     first = np.rint(np.array(centres) * PER_DEGREE - count / 2).astype(int)

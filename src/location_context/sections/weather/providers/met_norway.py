@@ -1,9 +1,10 @@
 """The forecast provider `met_norway`: MET Norway's Locationforecast 2.0, about nine days.
 
 It comes after Open-Meteo in the order of providers. MET Norway's terms require a User-Agent with a
-contact (without a contact the provider is not configured), coordinates with at most four decimals,
-no request before `Expires`, `If-Modified-Since` after that, and that redirects are followed. Status
-203 means that the product will end; it is logged.
+contact (without a contact the provider is not configured), and coordinates with at most four
+decimals. A request must not come before the last answer's `Expires`, and must then send
+`If-Modified-Since`. Redirects must be followed. Status 203 means that the product will end; it is
+logged.
 
 The forecast is a list of steps of 1, 6 and 12 hours, which this module aggregates to local days. A
 step lasts until the next step. It has instant values for its beginning, and blocks of values for
@@ -152,8 +153,8 @@ class MetNorway(ForecastProvider):
     def _expires_at(self, headers: Mapping[str, str]) -> datetime:
         """Return the time until which a response must not be requested again.
 
-        It is the time in the `Expires` header, but at least 5 minutes and at most 2 hours from now.
-        If the header is missing or invalid, it is 5 minutes from now.
+        This is the time in the `Expires` header, but at least 5 minutes and at most 2 hours from
+        now. If the header is missing or invalid, the result is 5 minutes from now.
         """
         now = self._clock()
         try:
@@ -305,8 +306,8 @@ def _add_period(shares: Sequence[tuple[_Day, float]], data: Any, hours: float) -
 def _reduce(name: str, samples: Sequence[tuple[float, float]]) -> float:
     """Return the day's value of a field from its samples, which are pairs (value, hours).
 
-    If `name` ends in `_mean`, it is the mean weighted by hours; if in `_min`, the lowest value;
-    else the highest value.
+    If `name` ends in `_mean`, the day's value is the mean weighted by hours; if in `_min`, the
+    lowest value; else the highest value.
     """
     if name.endswith("_mean"):
         hours = sum(weight for _, weight in samples)

@@ -143,10 +143,10 @@ def _version(body: Any) -> str | None:
 def code_without(columns: Mapping[str, Floats]) -> Floats:
     """Derive a weather code for each day from rain, cloud cover and mean temperature.
 
-    It is for sources without weather codes. At least 10 mm a day are heavy rain, at least 1 mm
-    rain, at least 0.3 mm drizzle. If the mean temperature is at most 0 °C, all this is snow; from
-    there up to 1.5 °C, at least 1 mm are sleet. A day with less than 0.3 mm is clear if cloud
-    covers up to 25 %, partly cloudy up to 65 %, else cloudy.
+    It is for sources without weather codes. From 10 mm a day on the code is heavy rain, from 1 mm
+    rain, from 0.3 mm drizzle. With a mean temperature of 0 °C or less it is snow instead. Between
+    0 and 1.5 °C, it is sleet from 1 mm on. A day with less than 0.3 mm is clear if cloud covers up
+    to 25 %, partly cloudy up to 65 %, else cloudy.
     """
     rain, cloud, mean = (columns[name] for name in FOR_CODES)
     with np.errstate(invalid="ignore"):

@@ -55,7 +55,7 @@ class ArchiveRepository:
     async def get(
         self, source: str, cell: str, wanted: Sequence[YearMonth]
     ) -> dict[YearMonth, Month]:
-        """Return those of the wanted months that are stored and need not be fetched again."""
+        """Return the wanted months that are stored and need not be fetched again."""
         self._touch((source, cell))
         found = self._in_memory(source, cell, wanted)
         missing = {month for year, month in wanted if (year, month) not in found}
@@ -65,9 +65,10 @@ class ArchiveRepository:
         return found
 
     async def load(self, source: str, cell: str, first: date, last: date) -> list[Month]:
-        """Return every stored month that contains a date from `first` to `last`.
+        """Return every stored month that has a value for a date from `first` to `last`.
 
-        Months whose data are not final yet are included.
+        A month also has values for the 15 days on either side. Months whose data are not final yet
+        are included.
 
         Raises:
             StorageError: the store cannot be read.
@@ -121,7 +122,7 @@ class ArchiveRepository:
             self._months.put(key, years)
 
     def hold(self, source: str, cell: str, months: Sequence[Month]) -> None:
-        """Keep months in the memory cache only."""
+        """Keep months in the memory cache, and do not write them to the store."""
         for month in months:
             key = (source, cell, month.month)
             self._months.put(key, {**(self._months.get(key) or {}), month.year: month})
@@ -148,9 +149,9 @@ class ArchiveRepository:
         self._writes.start()
 
     async def _write(self) -> bool:
-        """Write what waits to be stored; return True if more was added meanwhile.
+        """Write the waiting data to the store; return True if more data were added meanwhile.
 
-        These are months, elevations, and the days on which cells were last used. Months and
+        The data are months, elevations, and the days on which cells were last used. Months and
         elevations that could not be written are kept for the next attempt.
         """
         months, elevations = list(self._pending_months), dict(self._pending_elevations)

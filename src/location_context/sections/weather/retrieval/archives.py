@@ -86,7 +86,10 @@ class Archives:
         clock: Clock,
         shared: SharedCache,
     ) -> None:
-        """Set the parts; `shared` passes months just fetched to other processes."""
+        """Leave out providers that are not configured.
+
+        `shared` is the cache through which other processes receive months just fetched.
+        """
         self.providers = [one for one in providers if one.client.configured]
         self.repository = repository
         self.clock = clock
@@ -109,7 +112,7 @@ class Archives:
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
         """Return the typical weather of the stay from the best archive; fetch missing months.
 
-        None if no archive answers by the deadline.
+        Return None if no archive answers by the deadline.
         """
         sources = [partial(archive.series, deadline) for archive in self.queries(query)]
         best, failure = await best_of(sources, deadline, SETTLE_WINDOW)
@@ -120,7 +123,7 @@ class Archives:
     async def load(self, query: Query) -> WeatherSeries | None:
         """Return the typical weather of the stay from stored months, without any fetch.
 
-        None if fewer than eight years are stored.
+        Return None if fewer than eight years are stored.
         """
         for archive in self.queries(query):
             with contextlib.suppress(errors.ProviderError):  # it has no data for this cell

@@ -50,7 +50,7 @@ class Elevations:
     def __init__(
         self, context: SectionContext, repository: ArchiveRepository, shared: SharedCache
     ) -> None:
-        """Set the parts; `shared` is the cache through which processes share elevations."""
+        """Create the client and a cache; `shared` is the cache that all processes share."""
         base, is_forecast, _ = context.settings.forecast_url.rpartition("/forecast")
         url = f"{base}/elevation" if is_forecast else ""
         limits = ClientLimits(timeout=5.0)
@@ -81,7 +81,7 @@ class Elevations:
     async def fetch(self, point: Point, deadline: Deadline, *, public: bool) -> float | None:
         """Return the point's elevation in m (0.0 at sea), fetched if it is not stored.
 
-        None if the terrain model has no elevation for the point.
+        Return None if the terrain model has no elevation for the point.
 
         Raises:
             ProviderError: the server could not be called.

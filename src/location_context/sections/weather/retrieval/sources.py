@@ -1,4 +1,4 @@
-"""Sources: all sources of a stay's weather, and the choice among them.
+"""All sources of a stay's weather, and the choice of the best source that answers.
 
 Forecasts are cached by provider and grid cell. Sources are started in order of preference, and the
 best result is used (`best_of`):
@@ -125,7 +125,7 @@ class Forecasts:
     ) -> WeatherSeries | None:
         """Return a provider's fresh forecast of the stay, cached or fetched.
 
-        None if it ends too early for the stay.
+        Return None if the forecast ends too early for the stay.
 
         Raises:
             ProviderError, TimeoutError: the forecast could not be fetched.
@@ -149,7 +149,7 @@ class Forecasts:
     async def _stale(self, provider: ForecastProvider, query: Query) -> WeatherSeries | None:
         """Return a provider's cached forecast of the stay, even if it is no longer fresh.
 
-        None if none is cached, or if it ends too early for the stay.
+        Return None if no forecast is cached, or if it ends too early for the stay.
         """
         entry = self.cache.peek(self._key(provider, query))
         series = self._series(provider, query, entry.value) if entry else None

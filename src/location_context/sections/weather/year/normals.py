@@ -73,7 +73,7 @@ def from_stores(stores: Iterable[ClimateStore], point: Point) -> Normals | None:
 async def from_archives(archives: Archives, query: Query) -> Normals | None:
     """Return typical months from the first archive that has all months of the year stored.
 
-    None if no archive has.
+    Return None if no archive has all of them.
     """
     for archive in archives.queries(replace(query, stay=YEAR)):
         try:
@@ -138,7 +138,7 @@ def of_days(days: Floats) -> Columns:
 def daylight(lat: float) -> Floats:
     """Return the mean hours from sunrise to sunset in each month, at a latitude.
 
-    They are those of 2027; other years differ little. The Sun's longitude at noon UTC comes from
+    The hours are for 2027; other years differ little. The Sun's longitude at noon UTC comes from
     the Astronomical Almanac's low-precision formula.
     """
     place = np.arange(climatology.YEAR_PLACES)
