@@ -1,9 +1,9 @@
 """The input and output of a section.
 
 A `Section` answers a `Query` with a `SectionResult`: the body that is sent as JSON and rendered in
-the widget, the time until which it is fresh, and whether data is missing. A body is a subclass of
-`Applicable`, or `NotApplicable`. Types that all sections share are defined here too: the point, the
-notices that licences require, and the state of providers.
+the widget, the time until which it is fresh, and whether data is missing. A body is an `Applicable`
+if the section has data, else a `NotApplicable`. Types that all sections share are defined here too:
+the point, the notices that licences require, and the state of providers.
 """
 
 from asyncio import Future

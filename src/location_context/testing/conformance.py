@@ -1,4 +1,4 @@
-"""The conformance kit: tests what every provider and section must do, against a real server.
+"""The conformance kit: tests providers and sections against a fake server that can have faults.
 
     from location_context.testing import FakeResponse, check_provider, check_section
 
@@ -9,10 +9,10 @@
         check_provider(Skyline, respond)
 
 The kit builds a provider from its settings, whose `<name>_url` is the address of a fake server. The
-provider must return data from the correct answer. For each fault in `FAULTS`, it must raise in time
-an error that its base class allows, and it must work again afterwards. A section must return a
-degraded answer or raise `UpstreamUnavailable` in time for each fault. Its answers must match its
-Struct, and its description must be complete. One `ConformanceError` lists everything that fails.
+provider must return data from the correct answer. For each fault in `FAULTS`, the provider must in
+time raise an error that its base class allows, and it must work again afterwards. For each fault, a
+section must in time return a degraded answer or raise `UpstreamUnavailable`. Its answers must match
+its Struct, and its description must be complete. One `ConformanceError` lists all that fails.
 """
 
 import asyncio

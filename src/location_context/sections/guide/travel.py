@@ -1,8 +1,8 @@
 """Travel: minutes on foot or by car, estimated from distance or routed by an OSRM server.
 
 A walk is estimated as 1.25 times the straight line at 4.8 km/h. A drive is estimated as 1.35 times
-the straight line (Ballou et al. 2002 find 1.2 to 1.4 over countries) at 25 km/h for the first 5 km
-of road, 55 for the next 15 and 95 after; docs/decisions/places.md compares it with OSRM.
+the straight line (Ballou et al. 2002 find 1.2 to 1.4 for many countries) at 25 km/h for the first
+5 km of road, 55 for the next 15 and 95 after; docs/decisions/places.md compares it with OSRM.
 
 OSRM is used only for drives, since a server has one profile; walks are always estimated. OSRM
 moves each place to the nearest road in its map, however far away. If the road is more than 1 km

@@ -1,4 +1,4 @@
-"""Merging: turns the records of one event by several providers into one, which lists its `sources`.
+"""Merging: merges several providers' records of an event into one, which lists its `sources`.
 
 The pairs that match best are joined first. Two groups are joined only if every record of one is a
 duplicate of every record of the other (complete linkage). Otherwise a chain of similar records

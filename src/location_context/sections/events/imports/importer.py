@@ -1,15 +1,16 @@
 """Importer: stores events from the operator's calendar files, web pages and tables.
 
-A source is imported once, a feed again every hour. An event without coordinates takes the
-calendar's point, region or country; if the calendar has none, the event is rejected. If reading
-stops before the end, or yields rejections but no event, an error is raised and stored events stay
-unchanged.
+A calendar is imported once or, if it is a feed, again every hour. An event without coordinates
+takes the calendar's point, region or country; if the calendar has none, the event is rejected. If
+reading stops before the end, or yields rejections but no event, an error is raised and stored
+events stay unchanged.
 
-If several servers run, only one of them requests a feed. It sends the `ETag` and date of the last
-response, so that an unchanged feed is not sent again. After a month the feed is read even if
-unchanged, since the range of dates to read has moved. If a refresh fails, stored events stay and
+If several servers run, only one of them requests a feed. This server sends the `ETag` and date of
+the last response, so that an unchanged feed is not sent again. After a month the feed is read even
+if unchanged, since the range of dates to read has moved. If a refresh fails, stored events stay and
 the reason is recorded. Failing sources often send an empty calendar. An empty import replaces
-stored events only if the operator allows it; an empty feed, only if it is empty twice in a row.
+stored events only if the operator allows it. An empty feed replaces them only if it is empty twice
+in a row.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
 """Tables: turn the rows of a CSV file, or the objects in a list of a JSON file, into events.
 
-A CSV file has a header and commas, semicolons or tabs. A field is read from the columns that the
-calendar sets for it, else from the column with the field's name (`FIELDS`). In JSON a column is a
-path of keys joined by dots; for a list in the path, its first value is used. Title and start are
-required. Dates are ISO 8601; a row without times is all-day. A time without an offset is in the
-time zone of the row's coordinates, else of the calendar.
+A CSV file has a header, and its fields are separated by commas, semicolons or tabs. A field is read
+from the columns that the calendar sets for it, else from the column with the field's name
+(`FIELDS`). In JSON a column is a path of keys joined by dots; for a list in the path, its first
+value is used. Title and start are required. Dates are ISO 8601; a row without times is all-day. A
+time without an offset is in the time zone at the row's coordinates, else in the calendar's.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""Holidays: public and school holidays and observances of the point's country, offline.
+"""Holidays: computes the public and school holidays and observances of the point's country.
 
 The library `holidays` is called for each subdivision (such as a state) in turn, to find the regions
 that observe each holiday. A holiday of all subdivisions belongs to the whole country. Consecutive

@@ -1,9 +1,10 @@
 """PredictHQ: events around a point during the stay, ranked by importance.
 
 In PredictHQ's answers a location is [lng, lat]. Times are in UTC, and another field has the time
-zone; without a zone they are local to the event. Cancelled and deleted events are left out,
-as are events that nobody attends (disasters, delays). Events not announced yet (`predicted`) are
-requested if the operator's plan includes them. `docs/decisions/events.md` has more on times.
+zone. If this field is empty, the times are local to the event. Cancelled and deleted events are
+left out, as are events that nobody attends (disasters, delays). Events not announced yet
+(`predicted`) are requested if the operator's plan includes them. `docs/decisions/events.md` has
+more on times.
 """
 
 from collections.abc import AsyncIterator
