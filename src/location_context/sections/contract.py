@@ -50,7 +50,9 @@ NOT_APPLICABLE: Mapping[NotApplicableReason, str] = {
     "no_restaurants_in_range": "Guide: no restaurant lies inside the radius of its tier.",
     "no_guide_loaded": "Guide: the operator has loaded no restaurant guide.",
     "no_events": "Events: no known events during the stay; `coverage` lists the sources used.",
-    "no_climate_data": "Year: climate store, stored months and fallback grid lack the point.",
+    "no_climate_data": (
+        "Year: the climate store, stored months and fallback grid have no data for the point."
+    ),
 }
 DEGRADED: Mapping[DegradedReason, str] = {  # if several apply, the first is reported
     "forecast_unavailable": "A forecast was expected; climatology or a monthly mean is used.",
