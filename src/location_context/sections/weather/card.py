@@ -2,8 +2,9 @@
 
 If a stay is only partly within the forecast horizon, the card receives two answers: a forecast for
 the near part, and typical weather for the whole stay. It shows the days of the forecast, then
-typical days for the rest; a row never mixes the two. Up to ten days have a row each; more days are
-shown by weeks. A stay of at most ten days without a forecast is shown as one typical day.
+typical days for the rest; a row never mixes the two. Up to ten days have a row each, but typical
+days with similar highs may share a row. More days are shown by weeks. A stay of at most ten days
+without a forecast is shown as one typical day.
 
 All temperature bars of a card have the same scale, from two degrees below the lowest value to two
 above the highest. A temperature has the same colour on every page.
@@ -267,9 +268,9 @@ class _Days:
         """Return two texts for a row's rain: the chance, and an addition; either may be empty.
 
         The chance is in percent, a count of wet days, or "dry"; if it is unknown, the amount of
-        rain replaces it. The addition is the amount of rain or snow on a day on which it is likely,
-        or the word "wet" after the count on typical days. `dry` are the dates that may be labelled
-        "dry". `usual` is True for typical days after a forecast.
+        rain replaces it. The addition is the amount of rain or snow, on a day with a high chance.
+        On typical days it is the word "wet" after the count. `dry` are the dates that may be
+        labelled "dry". `usual` is True for typical days after a forecast.
         """
         fmt, units = self.fmt, self.whole.units
         if chance is None:

@@ -1,6 +1,6 @@
 """The fallback grid: monthly mean temperature and rain for every place on Earth, from one file.
 
-It is used if no better source of weather is available. The file is an array of 2 x 12 x 241 x 481
+The grid is used if no better source is available. The file is an array of 2 x 12 x 241 x 481
 int16: temperature and rain, months, latitudes, longitudes (tenths of °C; tenths of mm a month). The
 grid has a step of 0.75 degrees, northward from latitude -90 and eastward from longitude -180. The
 file is mapped into memory, so that a request reads only a few pages. Values are interpolated

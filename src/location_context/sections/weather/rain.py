@@ -56,8 +56,8 @@ class Rain:
 def claim(chances: Sequence[float], last: int) -> Claim:
     """Return the first claim on the stay, such as "probably dry", that the chances justify.
 
-    `chances` are the days' chances of rain (0 to 1). The last of the days is `last` days ahead. If
-    that is more than `NEAR_LEAD`, a stay is not called "dry", but "very likely dry".
+    `chances` are the days' chances of rain (0 to 1). `last` says how many days ahead the last day
+    is. If `last` is more than `NEAR_LEAD`, a stay is called "very likely dry" instead of "dry".
     """
     dry, wet = math.prod(1 - p for p in chances), sum(chances)
     if dry >= DRY:

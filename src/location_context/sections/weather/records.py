@@ -328,7 +328,7 @@ class ClimateStore(Protocol):
 class WeatherSeries:
     """The weather from one source for each date of a stay.
 
-    It is a forecast, a climatology (typical values from past years), or monthly means.
+    The weather is a forecast, a climatology (typical values of past years), or monthly means.
 
     Attributes:
         columns: arrays with a value for each date, NaN where unknown.

@@ -173,7 +173,7 @@ class Weather(section.Section[WeatherBody]):
         return [section.provider_state(client) for client in self.sources.clients]
 
     async def dataset(self) -> contract.DatasetState | None:
-        """Return the state of the stored data for the status.
+        """Return the state of the stored data, for the status of the service.
 
         `rows` is the number of stored months. `version` names the climate stores; if there are
         none, the fallback grid.

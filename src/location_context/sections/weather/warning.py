@@ -1,7 +1,7 @@
 """Warnings of dangers in a forecast: storm, heat and heavy snow.
 
-The further ahead a day is, the more cautious the wording. Climatology, beyond the forecast, gives
-no warnings.
+The further ahead a day is, the more cautious the wording. Days beyond the forecast have typical
+weather and no warnings.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """The highlights of a stay: eclipses, meteor showers, Moon phases, seasons and clock changes.
 
 The best moment of a meteor shower is the one at which most meteors are visible, within twelve hours
-of the peak. Their number depends on the shower's activity, the moonlight and the height of the
-radiant, the point in the sky from which the meteors seem to come. The Sun must then be below -18°,
-or below -12° if it does not sink to -18°. If the radiant is below 10° at the best moment, the
+of the peak. Their number depends on the shower's activity, the moonlight and the radiant's height.
+The radiant is the point in the sky from which the meteors seem to come. The Sun must then be below
+-18°, or below -12° if it does not sink to -18°. If the radiant is below 10° at the best moment, the
 shower is left out, since few of its meteors are visible.
 """
 
@@ -131,7 +131,7 @@ class Highlights:
     titles: Mapping[str, str]
 
     def all(self) -> list[Highlight]:
-        """Return all highlights from the first midnight to the last, in time order."""
+        """Return all highlights from the stay's first midnight to its last, in time order."""
         start, end = self.days[0].start, self.days[-1].end
         found = [self._clock_change(change) for change in clock_changes(self.days)]
         for event in self.ephemeris.sky_events(start - _HALF_DAY, end + _HALF_DAY):

@@ -99,7 +99,7 @@ class Sky:
         return (seconds - self.start) / STEP
 
     def cut(self, start: float, end: float) -> "Sky":
-        """Return the part of the sky that covers `start` to `end`, in whole steps."""
+        """Return the part of this `Sky` that covers `start` to `end`, in whole steps."""
         first = max(0, int((start - self.start) // STEP))
         last = min(self.steps, int(-((self.start - end) // STEP)) + 1)
         return Sky(

@@ -121,9 +121,9 @@ class AccuracyStore(Protocol):
         ...
 
     async def cells(self) -> dict[str, CellExtent]:
-        """Return the number of forecasts stored for each cell, by the cell's key.
+        """Return which forecasts are stored for each cell, by the cell's key.
 
-        Also return their first and last day of issue.
+        A `CellExtent` has their number, and their first and last day of issue.
         """
         ...
 

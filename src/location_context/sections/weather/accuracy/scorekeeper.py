@@ -234,7 +234,7 @@ class Recorder:
     async def _given(self, query: Query, provider: ForecastProvider, forecast: Forecast) -> Columns:
         """Return the values to store (`FORECAST_COLUMNS`) for the query's dates.
 
-        They are the values that guests receive and those that the provider issued. Typical values
+        These are the values that guests receive and those that the provider issued. Typical values
         of past years are included if they are already stored; nothing is fetched.
         """
         series = self._sources.forecasts.part_of(provider, query, forecast)

@@ -201,7 +201,7 @@ class Era5(ClimateSource):
         self.first, self.last = self._known_everywhere()
 
     def _choose(self, held: set[str]) -> tuple[Recipe, ...]:
-        """Return the recipes whose variables the dataset has.
+        """Return the recipes (rules for daily fields) whose variables the dataset has.
 
         Set the attribute `lacking` to the variables that are missing for the other recipes.
 

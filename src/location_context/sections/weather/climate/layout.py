@@ -183,7 +183,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     def replaced_by(self, other: Self) -> bool:
         """Return True if the store with the manifest `other` makes this store superfluous.
 
-        This requires the same source, grid and region, and that its last year is not earlier.
+        `other` must have the same source, grid and region, and a last year that is not earlier.
         """
         same = (self.source, self.grid, self.region) == (other.source, other.grid, other.region)
         return same and other.years[1] >= self.years[1]

@@ -1,6 +1,6 @@
 """The forecast provider `met_norway`: MET Norway's Locationforecast 2.0, about nine days.
 
-It comes after Open-Meteo in the order of providers. MET Norway's terms require a User-Agent with a
+This provider is tried after Open-Meteo. MET Norway's terms require a User-Agent with a
 contact (without a contact the provider is not configured), and coordinates with at most four
 decimals. A request must not come before the last answer's `Expires`, and must then send
 `If-Modified-Since`. Redirects must be followed. Status 203 means that the product will end; it is
@@ -85,7 +85,7 @@ _CODES: Mapping[str, int] = {  # by symbol without its _day, _night or _polartwi
 class _Cached:
     """An answer of MET Norway in the cache.
 
-    It has the decoded body, the time of expiry, and the `Last-Modified` header.
+    `body` is the decoded JSON, `last_modified` the value of the header `Last-Modified`.
     """
 
     body: Any

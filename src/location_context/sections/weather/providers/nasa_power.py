@@ -1,6 +1,6 @@
 """The archive provider `nasa_power`: NASA POWER's daily data of a point; no key is needed.
 
-It comes after Open-Meteo's archive in the order of providers. The data are those of the reanalysis
+This provider is tried after Open-Meteo's archive. The data are those of the reanalysis
 MERRA-2, in cells of half a degree. One request fetches ten whole years, and all their months are
 stored. Days are in local solar time, -999 means missing, and wind is in m/s. The data have no
 weather codes; `code_without` derives them.
@@ -143,7 +143,7 @@ def _version(body: Any) -> str | None:
 def code_without(columns: Mapping[str, Floats]) -> Floats:
     """Derive a weather code for each day from rain, cloud cover and mean temperature.
 
-    It is for sources without weather codes. From 10 mm a day on the code is heavy rain, from 1 mm
+    This serves sources without weather codes. From 10 mm a day on the code is heavy rain, from 1 mm
     rain, from 0.3 mm drizzle. With a mean temperature of 0 °C or less it is snow instead. Between
     0 and 1.5 °C, it is sleet from 1 mm on. A day with less than 0.3 mm is clear if cloud covers up
     to 25 %, partly cloudy up to 65 %, else cloudy.
@@ -161,7 +161,7 @@ def code_without(columns: Mapping[str, Floats]) -> Floats:
 def nasa_power(accessed: date, version: str = "2.x.x") -> Attribution:
     """Return the licence notice that NASA POWER requires.
 
-    It names the project, the version of the service and the date of access.
+    The notice names the project, the version of the service and the date of access.
     """
     service = f"The data was obtained from the POWER Project's Daily {version} version on "
     text = f"{NASA_POWER.text} {service}{accessed:%Y/%m/%d}."

@@ -76,7 +76,7 @@ NORTHERNMOST = 89.9999
 class OpenMeteoClient:
     """A client for one of Open-Meteo's services.
 
-    It requests the daily `fields`, and sends the API key if there is one.
+    The client requests the daily `fields`, and sends the API key if there is one.
     """
 
     def __init__(

@@ -68,7 +68,7 @@ CellMonths = tuple[str, str, tuple[int, ...]]  # source, cell, months of the yea
 class _CellFetch:
     """The key of a fetch of months for a cell.
 
-    Keys that differ only in `months` are equal, so that a cell has one call at a time.
+    Keys that differ only in `months` are equal, so that one fetch of a cell runs at a time.
     """
 
     source: str

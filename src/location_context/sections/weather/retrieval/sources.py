@@ -288,8 +288,8 @@ class Sources:
     ) -> tuple[float | None, DegradedReason | None]:
         """Return the point's elevation in m (None if unknown), and a reason why it is missing.
 
-        The reason is None unless temperatures must be corrected to the elevation, and fetching it
-        failed.
+        A reason is returned only if temperatures must be corrected to the elevation and fetching it
+        failed; else the reason is None.
         """
         matters = series.grid is not None and series.grid.elevation is not None
         if not matters and series.kind != "forecast":

@@ -2,7 +2,7 @@
 
 The highs of a comfortable month average 20 to 30 °C (exactly 68 to 86 °F), and at most 12 of its
 days (two in five) are wet. If only mean temperatures are known, they must be 15 to 25 °C (59 to 77
-°F), five kelvin below the limits for highs, with at most 100 mm of rain.
+°F), five kelvin below the limits for highs. At most 100 mm of rain may then fall in the month.
 """
 
 from collections.abc import Collection, Sequence
@@ -39,8 +39,8 @@ class Rule:
     def distance(self, columns: Columns) -> Floats:
         """Return how far each month is from comfortable, in kelvin.
 
-        It is 0 for a comfortable month, and NaN if unknown. An excess of rain is converted to
-        kelvin.
+        The distance is 0 for a comfortable month, and NaN if unknown. An excess of rain is
+        converted to kelvin.
         """
         warmth, rain = np.round(columns[self.warmth], 1), np.round(columns[self.rain], 1)
         off = np.maximum(self.between[0] - warmth, warmth - self.between[1])

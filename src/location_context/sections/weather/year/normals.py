@@ -54,7 +54,7 @@ class Normals:
 
 
 def from_stores(stores: Iterable[ClimateStore], point: Point) -> Normals | None:
-    """Return typical months from the first climate store that has the point; None if none has."""
+    """Return typical months from the first climate store that has the point, else None."""
     for store in stores:
         if (found := store.find(point)) is None:
             continue
