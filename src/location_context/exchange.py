@@ -81,8 +81,8 @@ class Route:
         handle: returns the response.
         access: `key` requires an API key and counts against its quota; `address` counts against
             the limit of the client's address; `open` counts nothing.
-        sections: the sections that the response contains. It is cached until it is stale or the
-            data of these sections change; a response without sections is not cached.
+        sections: the sections that the response contains. A response is cached until it is stale
+            or the data of its sections change; without sections, it is not cached.
         error_response: returns the response to an error; None for the JSON envelope.
         methods: the accepted HTTP methods.
         limited: True if requests are rejected while too many are in flight.

@@ -102,7 +102,7 @@ class Pulse:
 
 
 def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[CachedSection, ...]:
-    """Return the sections with these names, in this order; the default sections without names."""
+    """Return the named sections in the order of `names`; without names, the default sections."""
     if not names:
         return tuple(one for one in sections if one.section.shown_by_default)
     by_name = {cached.name: cached for cached in sections}
@@ -112,7 +112,7 @@ def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[Cac
 async def read_all(
     sections: Sequence[CachedSection | Section[Any]], query: Query, deadline: Deadline
 ) -> Mapping[str, SectionResult | None]:
-    """Read sections concurrently under one deadline; return results by name, or None for failed."""
+    """Read sections concurrently under one deadline; return results (None if missing) by name."""
     pulse = await read_pulse(sections, query, deadline)
     return {section.name: pulse.results.get(section.name) for section in sections}
 

@@ -111,7 +111,7 @@ class ClientPseudonymiser:
         self._clock = clock
 
     async def pseudonym(self, address: str) -> str:
-        """Return an address's pseudonym of this UTC day; an IPv6 /64 network has only one."""
+        """Return an address's pseudonym for today (UTC); the addresses in an IPv6 /64 share one."""
         secret = await self._counter.secret(f"address:{self._clock().date().isoformat()}")
         # as secure as HMAC here, in a tenth of the time
         return hashlib.blake2b(_client(address), key=secret, digest_size=16).hexdigest()

@@ -21,7 +21,7 @@ CLOCK_SLACK_SECONDS = 2 * 3600  # by which a clock may be set back before a day 
 
 
 class Limit(Struct, frozen=True):
-    """A limit of `quota` requests in a window of `seconds`; 86,400 stands for the UTC day."""
+    """A limit of `quota` requests in a window of `seconds`; 86,400 seconds mean a UTC day."""
 
     name: str
     quota: int
@@ -79,7 +79,7 @@ class RateLimitResult(Struct, frozen=True):
 
     @property
     def used_up(self) -> Limit | None:
-        """Of the limits with less than `cost` left, the one with the longest window; else None."""
+        """The limit with fewer than `cost` requests left; of several, the longest; None if none."""
         left = zip(reversed(self.limits.windows), reversed(self.used), strict=True)
         return next((one for one, used in left if used + self.cost > one.quota), None)
 

@@ -244,7 +244,7 @@ def fallback(
     again: Annotated[bool, typer.Option("--again", help="Rebuild an existing grid.")] = False,
     json: console.Json = False,
 ) -> None:
-    """Build the grid of monthly means, which is used when no provider answers."""
+    """Build the fallback grid: monthly means of the weather, used when no provider answers."""
     settings = console.settings()
     grid_file = FallbackGrid(settings.data_dir)
     made = again or not grid_file.exists

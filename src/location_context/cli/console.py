@@ -81,7 +81,7 @@ def step(text: str) -> None:
 
 
 def check_notice(attribution: str, url: str | None, license_: str | None) -> None:
-    """Check an attribution, its address and its licence.
+    """Check the notice about a data source: attribution, address and licence.
 
     Raises:
         OperatorError: a text is too long or has several lines, or the address is invalid.

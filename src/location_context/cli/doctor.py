@@ -50,7 +50,7 @@ _MAX_WARNING_CHARACTERS = 500
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """The outcome of one check; `info` is neither good nor bad, such as an unused feature."""
+    """The outcome of one check; `info` is neither good nor bad, such as for an unused feature."""
 
     check: str
     outcome: Outcome
@@ -257,7 +257,7 @@ def _provider(provider: ProviderState) -> Finding:
 
 
 def _address_setting(provider: str) -> str:
-    """Return the name of the setting for a provider's address; `its address` if there is none."""
+    """Return the name of the setting for a provider's address; the words "its address" if none."""
     # elevations are requested at the forecast's address
     name = f"{provider.replace('_elevation', '_forecast')}_url"
     known = name in parsers.names_of(Settings) | parsers.names_of_packages()

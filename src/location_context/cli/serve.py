@@ -89,9 +89,9 @@ def serve(
 
 
 class Supervisor(MPServer):
-    """A granian server whose first worker opens everything before any worker serves.
+    """A granian server whose first worker opens the service as a check before any worker serves.
 
-    When everything is open, `opened` is called with that worker's warnings for the operator.
+    If that succeeds, `opened` is called with the service's warnings for the operator.
     """
 
     def __init__(self, opened: Callable[[Sequence[str]], None], target: str, **given: Any) -> None:
@@ -134,7 +134,7 @@ class Supervisor(MPServer):
 
 
 def _load(workers: int, parent: Connection | None = None) -> Any:
-    """Return a worker's application; with `parent`, open all parts first and send it the result."""
+    """Return a worker's application; with `parent`, first check the service (`_open_first`)."""
     gc.disable()  # until all is imported, which leaves no garbage
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the default until the event loop runs
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C: the parent ends its workers

@@ -107,7 +107,7 @@ def _make_fallback(settings: Settings) -> bool:
 
 
 def _curl(address: str, key: str, settings: Settings) -> str:
-    """Return a `curl` command that works offline: weather with a fallback grid, or astronomy."""
+    """Return a `curl` command that works offline: for weather if its grid exists, or astronomy."""
     section = "weather" if FallbackGrid(settings.data_dir).exists else "astronomy"
     start = system_clock().date() + timedelta(days=7)
     stay = f"start={start}&end={start + timedelta(days=3)}"

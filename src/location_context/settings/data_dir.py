@@ -24,8 +24,8 @@ _NAME, _RECORD = "location-context", "first-store"
 def default_data_dir(environ: Mapping[str, str]) -> Path:
     """Return the data directory to use if DATA_DIR is not set.
 
-    It is the clone's folder `data` for the scripts of a clone. For others it is `./data` if that
-    contains data or there is no platform's folder, else the platform's folder.
+    The scripts of a clone use the clone's folder `data`. Other commands use `./data` if it contains
+    data, else the platform's folder for application data; without such a folder, also `./data`.
     """
     if clone := environ.get(variable(CLONE)):
         return Path(clone).absolute() / "data"

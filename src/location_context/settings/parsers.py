@@ -52,7 +52,7 @@ Table = TypeVar("Table", bound=msgspec.Struct)
 
 
 class Secret(str):
-    """A string that neither prints nor logs itself; `reveal()` returns the value."""
+    """A string that is printed and logged as `***`; `reveal()` returns the value."""
 
     __slots__ = ()
 

@@ -49,10 +49,10 @@ Statement = tuple[Executable, Mapping[str, Any] | Sequence[Mapping[str, Any]]]
 
 
 class _Job:
-    """A use of the database that runs in a thread, and that another thread can abort (`cut`)."""
+    """A task for the database that runs in a thread, and that another thread can abort (`cut`)."""
 
     def __init__(self, *, writes: bool | None, durable: bool = True) -> None:
-        """Set whether the transaction `writes`; None for a single query without a transaction.
+        """Set whether the task `writes`; None means a single query without a transaction.
 
         With `durable`, the writes survive a power cut.
         """
@@ -88,7 +88,7 @@ class Database:
         """Open the database that the settings name; create the tables of a new one.
 
         With `read_whole`, read every page of an SQLite file to detect damage now. That takes
-        seconds for a gigabyte, so only `serve` does it.
+        seconds for a gigabyte, so only `serve` and `doctor` do it.
 
         Raises:
             StorageError: the database cannot be reached or is damaged.

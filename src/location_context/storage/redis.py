@@ -31,7 +31,7 @@ NOT_INSTALLED = "REDIS_URL needs the client of Redis: pip install 'location-cont
 
 
 class RedisLink:
-    """A connection to Redis; if it fails, callers continue without. Keys begin with `prefix`.
+    """An optional connection to Redis: if it fails, callers continue. Keys begin with `prefix`.
 
     Attributes:
         degraded: True if Redis is unavailable: the last command failed or was late.

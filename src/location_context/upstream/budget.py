@@ -114,7 +114,7 @@ class Window:
         return SpentUnits(self.seconds, self.bucket(now), units, units if public else 0.0)
 
     def should_log(self, now: float, *, public: bool) -> bool:
-        """Return True if a refusal should be logged: once per length of the window and traffic."""
+        """Return True if no refusal of this traffic was logged yet in the length of the window."""
         if now < self._logged_until[public]:
             return False
         self._logged_until[public] = now + self.seconds

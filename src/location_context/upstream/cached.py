@@ -245,7 +245,7 @@ class Cached(Generic[K, V]):
             await self._sharing.cache.close()
 
     async def _run(self, key: K, fetch: Fetch[V], *, public: bool) -> Entry[V]:
-        """Return a fresh value that another process fetched; else fetch it under the key's lock."""
+        """Return a fresh value of another process; else fetch one while holding the key's lock."""
         if (sharing := self._sharing) is None:
             return await self._fetch(key, fetch, public=public)
         name = sharing.name(key)

@@ -34,7 +34,7 @@ _NOT_PUBLIC = tuple(
 class Downloaded:
     """A successful response of `download`. Header names are in lower case.
 
-    `body` is decompressed; it is empty unless the status is 200, such as with a 304.
+    `body` is decompressed. It is empty if the status is not 200 but, for instance, 304.
     """
 
     body: bytes = field(repr=False)

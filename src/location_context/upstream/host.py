@@ -166,8 +166,8 @@ class Hosts:
 
         Args:
             name: a short name such as `open_meteo`, under which the database counts the units.
-            limits: the allowed units by the length of a time window in seconds. A limit for one
-                second applies to calls instead, whatever their units.
+            limits: the allowed units by the length of a time window in seconds. A limit for a
+                window of one second counts calls instead of units.
             share: the fraction of the limits that this installation may use, if several
                 installations share them.
             least: the most units that one answer costs; public traffic may spend as much if that is
@@ -196,10 +196,10 @@ class Hosts:
 class Breaker:
     """A circuit breaker, which stops calls to a provider that fails until a trial call succeeds.
 
-    It is closed (calls are allowed) until `threshold` calls in a row have failed. Then it is open
-    (calls are refused) for `pause` seconds, and after that half open: it allows one trial call. If
-    the trial succeeds, the breaker closes. If the trial fails, the breaker opens for twice as long
-    as before, at most for `longest` seconds.
+    The breaker is closed (calls are allowed) until `threshold` calls in a row have failed. Then it
+    is open (calls are refused) for `pause` seconds, and after that half open: it allows one trial
+    call. If the trial succeeds, the breaker closes. If the trial fails, the breaker opens for twice
+    as long as before, at most for `longest` seconds.
     """
 
     threshold: int = 3

@@ -83,7 +83,7 @@ class Backoff:
 def backoff_from_headers(response: HttpResponse) -> Backoff:
     """Return the pause that a 429 or 503 requests; other statuses request none.
 
-    It lasts for the seconds in Retry-After, or a minute if the header has no number.
+    The pause lasts for the seconds in Retry-After, or a minute if the header has no number.
     """
     if response.status not in {429, 503}:
         return Backoff()

@@ -68,7 +68,7 @@ def key_in_query(query: bytes) -> bool:
 
 
 def check_form(request: Exchange) -> None:
-    """Reject an invalid Host header or query string, because the server's parser accepts them.
+    """Check the Host header and query string, whose syntax the server's parser does not check.
 
     Raises:
         MalformedRequest: the Host is invalid, or the query has a bad escape, NUL or invalid UTF-8.
@@ -90,7 +90,7 @@ def is_host(value: bytes) -> bool:
 
 
 def check_path(request: Exchange) -> None:
-    """Reject a malformed path.
+    """Check the syntax of the path.
 
     Raises:
         MalformedRequest: the path has a bad escape, NUL or invalid UTF-8.

@@ -162,7 +162,7 @@ def render(document: Document, style: str, pages: Sequence[DocsPage] = ()) -> st
 
 
 def from_markdown(text: str) -> Markup:
-    """Return Markdown as HTML; headings have anchors, and code and tables scroll by keyboard."""
+    """Return Markdown as HTML with anchors of headings; code and tables can scroll by keyboard."""
     from markdown_it import MarkdownIt  # noqa: PLC0415  only one page needs it
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")

@@ -148,7 +148,7 @@ def _sections(sections: Sequence[Section[Any]]) -> Document:
 
 
 def _page(page: DocsPage, reference: Document) -> Document:
-    """Return a page's operation, adapted from the API reference page's operation (`reference`)."""
+    """Return the OpenAPI operation of a docs page, made from that of the API reference's page."""
     success = reference["responses"]["200"]
     [(kind, content)] = success["content"].items()
     examples = {
@@ -181,7 +181,7 @@ def _answer(name: str, description: str, bodies: Sequence[type[msgspec.Struct]])
 
 
 def _error(status: int, headers: Document) -> Document:
-    """Return the response for all errors with one HTTP status, with an example of each error."""
+    """Return the OpenAPI response for all errors with one HTTP status, with examples."""
     errors = [error for error in PUBLIC_ERRORS if error.status == status]
     examples = _read("examples/errors.json")
     shown = {name: value for name, value in examples.items() if name in {e.code for e in errors}}
@@ -257,7 +257,7 @@ def _components(types: Sequence[type]) -> dict[str, Schema]:
 
 
 def _struct(name: str, schema: Schema) -> Schema:
-    """Return the document's schema of a Struct, which requires each field that is always sent."""
+    """Return a Struct's schema for the document; fields that are always sent are required."""
     properties = {field: _shaped(value) for field, value in schema.get("properties", {}).items()}
     optional = {
         field

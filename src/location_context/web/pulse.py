@@ -106,7 +106,7 @@ def without_answer(pulses: Iterable[Pulse]) -> errors.UpstreamUnavailable:
 def queries(service: Service, given: Parameters) -> list[Query]:
     """Return a query for each point.
 
-    The queries share one list `reads`, so that `read_as` of any query is the worst of all points.
+    The queries share one list `reads`. So `read_as` of any of them is the worst outcome of all.
     """
     language, now = given.language or service.languages.english, service.clock()
     points = [service.gazetteer.point(*one) for one in given.points or [(given.lat, given.lng)]]

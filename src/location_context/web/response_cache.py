@@ -138,7 +138,7 @@ class FinishedResponse:
         return status, [*headers, self._control], body
 
     def describe(self, request: Exchange) -> None:
-        """Set the fields for the log of a request that this stored response answers."""
+        """Set the log fields of a request that is answered with this stored response."""
         request.cache, request.mode, request.near = "response", self._mode, self._near
 
 

@@ -212,8 +212,8 @@ def _section_text(
 ) -> Iterator[str]:
     """Yield a section's heading, and the first lines of its text, up to a limit in bytes.
 
-    `read` has the section's result for the whole stay or one side of the horizon; `whole` is the
-    query for the whole stay. The limit is divided by the number of `sections`.
+    `read` has the section's result for the whole stay, or for its part before or after the forecast
+    horizon. `whole` is the query for the whole stay. The limit is divided by `sections`, a number.
     """
     heading, stay = f"## {section.name}", read.query.stay
     if stay and stay != whole.stay:

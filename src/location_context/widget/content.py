@@ -51,7 +51,7 @@ class SectionResults:
         return result.body if result and isinstance(result.body, Applicable) else None
 
     def bodies_of(self, section: Section[Any]) -> list[Applicable]:
-        """Return the section's one or two answers, with the answer within the horizon first."""
+        """Return the section's answers: that of `forecast_parts`, if any, then the whole stay's."""
         result = self.by_section[section]
         bodies = [self.forecast_part(section), result.body if result else None]
         return [body for body in bodies if isinstance(body, Applicable)]
@@ -99,7 +99,7 @@ def joined(several: Iterable[SectionResults]) -> SectionResults:
 
 
 def _forecast_part_query(query: Query, now: datetime) -> Query | None:
-    """Return the query for the days within the horizon; None if the stay does not cross it."""
+    """Return the query for the days with a forecast; None if these are all or none of the stay."""
     stay, today = query.stay, query.point.today(now)
     if stay is None or stay.within_horizon(today) or stay.start > horizon(today):
         return None
@@ -135,7 +135,7 @@ def page_data(results: SectionResults) -> dict[str, str]:
 def card(
     section: Section[Any], results: SectionResults, fmt: Formatter, now: datetime
 ) -> Card | None:
-    """Return the section's card; None if it has none, or if an error occurs (which is logged)."""
+    """Return the section's card; None if the section has none, or after an error (logged)."""
     forecast_part = results.forecast_part(section)
     result = results.by_section[section]
     body = result.body if result else forecast_part
@@ -150,7 +150,7 @@ def card(
 
 @dataclass(frozen=True, kw_only=True)
 class Header:
-    """The texts above the cards."""
+    """The texts above the cards of a widget page."""
 
     place: str
     dates: str
@@ -195,7 +195,7 @@ def _zone(stay: Stay, point: Point, fmt: Formatter) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of text, with an address if it is a link."""
+    """A piece of a notice's text, with an address if it is a link."""
 
     text: str
     url: str | None = None
@@ -216,7 +216,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Footer:
-    """The texts below the cards.
+    """The texts below the cards of a widget page.
 
     `lines` has the label and the notices of each section; notices that several sections share have
     an empty label. `names` is a short form: only the names of the sources, by section.

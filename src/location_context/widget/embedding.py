@@ -137,7 +137,7 @@ def mail_snippet(settings: Settings, parameters: Parameters, card: StaticCard) -
     """Return HTML for an e-mail: the static card as a picture that links to the full widget.
 
     The picture is a PNG if fonts for the card's language are installed, else an SVG. `height:auto`
-    keeps its proportions on narrow screens, and shows the whole `alt` text without the picture.
+    keeps its proportions on narrow screens, and shows the whole `alt` text if it is blocked.
     """
     assert parameters.language is not None, "mail programs' servers ask for no language"
     language = parameters.language
@@ -169,8 +169,8 @@ def script(settings: Settings) -> str:
 def reserved_height(service: Service, parameters: Parameters, width: int = DEFAULT_WIDTH) -> int:
     """Return the height in px to reserve for a widget at a width in px.
 
-    It is the sum of the usual heights of its parts, measured in `heights.json`; embed.js makes a
-    similar estimate. Here, sections that are known not to be applicable are left out.
+    The height is the sum of the usual heights of the widget's parts, measured in `heights.json`.
+    embed.js makes a similar estimate; only this one omits sections known not to be applicable.
     """
     table = _heights()
 

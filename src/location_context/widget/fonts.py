@@ -109,7 +109,7 @@ def _letters(language: Language) -> str:
 
 
 def _faces(files: Sequence[Path]) -> list[Font]:
-    """Return the families in the files, except monospaced; all share the first one's characters."""
+    """Return the families in the files, except monospaced, all with the first one's characters."""
     from fontTools.ttLib import TTCollection, TTFont  # noqa: PLC0415  of the extra `png`
 
     is_collection = files[0].suffix == ".ttc"

@@ -73,7 +73,7 @@ class Appearance:
 
     @classmethod
     def of(cls, parameters: Parameters) -> Self:
-        """Return the appearance in the parameters."""
+        """Return the appearance that the parameters request."""
         names = [one.name for one in fields(cls)]
         return cls(**{name: getattr(parameters, name) for name in names})
 

@@ -272,7 +272,7 @@ class StaticCard:
             self._item(item, before + 8 if before else 0)
 
     def _item(self, item: BriefItem, before: float) -> None:
-        """Draw an item: icons, name with note, and `end` (such as a distance) on the far side."""
+        """Draw an item: icons, name with note, and `end` (such as a distance) at the line's end."""
         for place in range(item.icons if item.icon else 0):
             self.icon(item.icon, MARGIN + place * (SMALL_ICON + 1), tone="accent")
         end = width(item.end, STYLES["d"][0])

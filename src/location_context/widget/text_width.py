@@ -46,7 +46,7 @@ def _em(letter: str) -> float:
 
 
 def width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return the width in px of a text on one line in the widest font; `size` is the font's px."""
+    """Return the width in px of a text on one line in the widest font, at a font size in px."""
     return sum(map(_em, text)) * size * (_BOLD if bold else 1)
 
 

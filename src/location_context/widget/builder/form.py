@@ -222,8 +222,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 def places_routes(service: Service) -> list[Route]:
     """Return the route of `/v1/places`, which needs no key; only pages of this origin can read it.
 
-    It answers with the places whose name begins with `q`, most populous first, or with the point if
-    `q` has coordinates. `lang` is the language of the countries' names.
+    The answer has the places whose name begins with the parameter `q`, most populous first, or the
+    point if `q` has coordinates. `lang` is the language of the countries' names.
     """
 
     async def respond(request: Exchange) -> Response:
