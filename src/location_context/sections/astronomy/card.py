@@ -302,7 +302,7 @@ def _brief(view: View, fmt: Formatter) -> Brief:
 
 
 def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
-    """Return the highlights as moments for the page; those with little to see are left out."""
+    """Return a `Moment` of the page for each highlight; leave out those with little to see."""
     return [
         Moment(
             day=one.day,

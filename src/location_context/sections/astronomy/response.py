@@ -27,7 +27,7 @@ EclipseKind = Literal["penumbral", "partial", "annular", "total"]
 
 
 FirstOfDate = Annotated[
-    Moment | None, Meta(description="The first one on the local date; null if there is none.")
+    Moment | None, Meta(description="The first on the local date; null if the date has none.")
 ]
 Azimuth = Annotated[Bearing | None, Meta(description="Degrees clockwise from north.")]
 
@@ -35,8 +35,8 @@ Azimuth = Annotated[Bearing | None, Meta(description="Degrees clockwise from nor
 class Span(msgspec.Struct, frozen=True, kw_only=True):
     """A span from one moment to another."""
 
-    start: Annotated[Moment, Meta(description="When it begins.")]
-    end: Annotated[Moment, Meta(description="When it ends.")]
+    start: Annotated[Moment, Meta(description="When the span begins.")]
+    end: Annotated[Moment, Meta(description="When the span ends.")]
 
 
 class Sun(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,12 +61,12 @@ class Sun(msgspec.Struct, frozen=True, kw_only=True):
         int,
         Meta(ge=0, le=90_000, description="How long the Sun is up on the local date, in seconds."),
     ]
-    civil_dawn: Annotated[Moment | None, Meta(description="The centre climbs past -6°.")]
-    civil_dusk: Annotated[Moment | None, Meta(description="The centre sinks past -6°.")]
-    nautical_dawn: Annotated[Moment | None, Meta(description="The centre climbs past -12°.")]
-    nautical_dusk: Annotated[Moment | None, Meta(description="The centre sinks past -12°.")]
-    astronomical_dawn: Annotated[Moment | None, Meta(description="The centre climbs past -18°.")]
-    astronomical_dusk: Annotated[Moment | None, Meta(description="The centre sinks past -18°.")]
+    civil_dawn: Annotated[Moment | None, Meta(description="Sun's centre rises past -6°.")]
+    civil_dusk: Annotated[Moment | None, Meta(description="Sun's centre sinks past -6°.")]
+    nautical_dawn: Annotated[Moment | None, Meta(description="Sun's centre rises past -12°.")]
+    nautical_dusk: Annotated[Moment | None, Meta(description="Sun's centre sinks past -12°.")]
+    astronomical_dawn: Annotated[Moment | None, Meta(description="Sun's centre rises past -18°.")]
+    astronomical_dusk: Annotated[Moment | None, Meta(description="Sun's centre sinks past -18°.")]
     golden_hour_morning: Annotated[
         Span | None,
         Meta(

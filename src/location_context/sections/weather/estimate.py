@@ -277,7 +277,7 @@ def at_place(typical: WeatherSeries) -> Columns:
 
 
 def unusual(mean: float, usual: float, history: Iterable[YearBody], error: float) -> float | None:
-    """Return a stay's mean high minus the usual mean high; None within the usual range.
+    """Return a stay's mean high minus the usual mean high; None if within the usual range.
 
     The usual range contains the mean high of the same dates in eight years of ten. It is computed
     from `history`, since a mean over several days varies less than single days.

@@ -202,7 +202,7 @@ def fetch(folder: Path) -> Path:
 def _why(said: str) -> str:
     """Return the first error in pip's output `said`, without web addresses."""
     lines = [line for line in said.splitlines() if "ERROR" in line.upper()]
-    words = [word for word in (lines or ["it found nothing"])[0].split() if "://" not in word]
+    words = [word for word in (lines or ["no file was found"])[0].split() if "://" not in word]
     return " ".join(words).removeprefix("ERROR: ").rstrip(".:")
 
 

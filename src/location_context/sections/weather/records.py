@@ -300,7 +300,7 @@ class ClimateStore(Protocol):
     """A store of past weather by source, grid cell, year and month, and of elevations of points."""
 
     async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
-        """Return a cell's stored months with these numbers (1 to 12), for all years."""
+        """Return a cell's stored months whose number (1 to 12) is in `months`, for all years."""
         ...
 
     async def save(self, rows: Sequence[MonthRow]) -> None:

@@ -117,8 +117,8 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             description=(
                 "One day in ten has more, in units.precipitation; null if unknown. In a forecast "
-                "it depends on the lead time, so far ahead it may be below precipitation_sum, "
-                "which is as issued."
+                "it depends on the lead time. For late days it may be below precipitation_sum, "
+                "which is not calibrated."
             )
         ),
     ]
@@ -271,7 +271,7 @@ class YearBody(msgspec.Struct, frozen=True, kw_only=True):
     A stay over New Year belongs to the year in which it starts.
     """
 
-    year: Annotated[int, Meta(ge=1900, le=2100, description="The year the stay would begin in.")]
+    year: Annotated[int, Meta(ge=1900, le=2100, description="Year in which the stay would begin.")]
     temperature_max_mean: Temperature
     temperature_min_mean: Temperature
     precipitation_total: Precipitation

@@ -32,13 +32,13 @@ from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 INCOMPLETE_TTL = timedelta(minutes=1)
 PAST_TTL = timedelta(days=1)
 NO_ARCHIVE = (
-    "Open-Meteo: the plan of this API key has no archive (that takes the Professional or the "
-    "Enterprise plan), so that NASA POWER answers for past years; with "
-    "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL set to nothing the archive is no longer used"
+    "Open-Meteo: the plan of this API key excludes the archive (Professional and Enterprise "
+    "include it), so NASA POWER supplies past years. To stop calling the archive, set "
+    "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL to an empty value"
 )
 FREE_ACCESS = (
-    "Open-Meteo free access: non-commercial use only; a business takes a plan "
-    "(LOCATION_CONTEXT_OPEN_METEO_API_KEY) or runs Open-Meteo's own server "
+    "Open-Meteo free access: non-commercial use only. A business needs a paid plan "
+    "(LOCATION_CONTEXT_OPEN_METEO_API_KEY) or its own Open-Meteo server "
     "(docs/weather-server.md)"
 )
 

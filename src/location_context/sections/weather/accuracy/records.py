@@ -27,7 +27,7 @@ _SCALE, _UNKNOWN = 100.0, -32768  # in hundredths -327 to 327 °C fit
 
 
 class ForecastRow(msgspec.Struct, frozen=True):
-    """A stored forecast for a grid cell: of those a provider issued on one day, the first fetched.
+    """A stored forecast: the first fetched for a provider, a grid cell and a day of issue.
 
     Attributes:
         provider: the provider's title.

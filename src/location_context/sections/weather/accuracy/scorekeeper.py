@@ -214,7 +214,7 @@ class Recorder:
         self._estimator = estimator
 
     def record(self, provider: ForecastProvider, query: Query, forecast: Forecast) -> None:
-        """Pass a new forecast to the scorekeeper, which stores each cell's first of a day."""
+        """Pass a new forecast to the scorekeeper, which stores each cell's first one of a day."""
         issued = (forecast.issued_at or forecast.fetched_at).astimezone(query.point.zone).date()
         last = min(forecast.last_known, issued + timedelta(LEADS - 1))
         if last < issued:

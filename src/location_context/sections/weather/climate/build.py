@@ -155,7 +155,7 @@ def world(described: Packed) -> Region:
 def rectangle(
     source: ClimateSource, west: float, south: float, east: float, north: float
 ) -> Region:
-    """Return a region of all cells that touch a rectangle in degrees.
+    """Return a region of all cells that touch a rectangle, which is given in degrees.
 
     If `west` is greater than `east`, the rectangle crosses the date line.
     """

@@ -315,7 +315,7 @@ def read_manifest(folder: Path) -> Manifest:
         found = msgspec.json.decode((folder / MANIFEST).read_bytes())
         version = found.get("format") if isinstance(found, dict) else None
         if version != FORMAT:
-            raise StoreDamaged(f"the format is {version}, and this version reads {FORMAT}")
+            raise StoreDamaged(f"its format is {version}; this version reads {FORMAT}")
         return msgspec.convert(found, Manifest)
     except OSError as error:
         raise StoreDamaged(f"{MANIFEST}: {error.strerror}") from None
@@ -341,7 +341,7 @@ def open_arrays(folder: Path, manifest: Manifest, *, writable: bool = False) -> 
             raise StoreDamaged(f"{name}.npy is missing or truncated") from None
         wanted = np.int32 if name == "index" else np.int16
         if array.shape != shape or array.dtype != wanted:
-            raise StoreDamaged(f"{name}.npy is not as the manifest says")
+            raise StoreDamaged(f"{name}.npy has not the shape and type in the manifest")
         mapped[name] = array
     return Arrays(**mapped)
 

@@ -33,7 +33,7 @@ def findings(
         slots = slice(state.first_slot, state.first_slot + state.cells)
         stats, history = store.arrays.stats[slots], store.arrays.history[slots]
         if sum_of(stats, history) != state.sha256:
-            yield f"tile {state.tile.key} does not have the sum that the manifest names"
+            yield f"the checksum of tile {state.tile.key} differs from the manifest"
         unknown += int((stats[:, 0, 0] == layout.UNKNOWN).sum())
         yield from _implausible(state, layout.unpack(stats, manifest.fields), manifest.fields)
         advance()
@@ -87,4 +87,4 @@ def _spot_checks(store: ClimateStore, source: ClimateSource) -> Iterator[str]:
             row, column = divmod(cell, tile.columns)
             lat = manifest.grid.lat(tile.row + row)
             lng = manifest.grid.lng(tile.column + column)
-            yield f"the cell at {lat:g}, {lng:g} is not what the source gives"
+            yield f"the values of the cell at {lat:g}, {lng:g} differ from the source"

@@ -86,7 +86,7 @@ class Archives:
         clock: Clock,
         shared: SharedCache,
     ) -> None:
-        """Leave out providers that are not configured.
+        """Keep only those providers that are configured.
 
         `shared` is the cache through which other processes receive months just fetched.
         """

@@ -91,7 +91,7 @@ class Forecasts:
         )
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """Return the best provider's forecast of the stay; None if no provider has one in time."""
+        """Return the best provider's forecast of the stay; None if none has one by the deadline."""
         sources: list[Source[WeatherSeries]] = []
         for provider in self.providers:
             sources.append(partial(self._fresh, provider, query, deadline))
