@@ -91,7 +91,7 @@ def test_embed_hosts_accept_origins(text: str):
     ],
 )  # fmt: skip
 def test_embed_hosts_refuse_texts_that_are_not_origins(text: str):
-    with pytest.raises(OperatorError, match="EMBED_HOSTS must be origins like https://"):
+    with pytest.raises(OperatorError, match="EMBED_HOSTS: the value must be origins like https://"):
         Settings.read({f"{PREFIX}EMBED_HOSTS": text})
 
 
@@ -179,17 +179,17 @@ def test_unreadable_secret_file_is_reported_by_path_without_content(tmp_path: Pa
     }.items():  # fmt: skip
         path = str(tmp_path / name)
         said = outcome(ticketmaster_api_key_file=path)
-        assert f"{PREFIX}TICKETMASTER_API_KEY_FILE must be" in said
+        assert f"{PREFIX}TICKETMASTER_API_KEY_FILE: the file {path} " in said
         assert report in said
         assert path in said
         assert "hunter2" not in said
     said = outcome(ticketmaster_api_key_file=str(tmp_path / "strange"))
-    assert f"{PREFIX}TICKETMASTER_API_KEY must be printable ASCII, not ***" in said
+    assert f"{PREFIX}TICKETMASTER_API_KEY: the value must be printable ASCII, not ***" in said
 
 
 def test_secret_given_instead_of_the_path_of_its_file_is_masked():
     said = outcome(redis_url_file="redis://:hunter2@b")
-    assert "REDIS_URL_FILE must be a file's absolute path" in said
+    assert "REDIS_URL_FILE: the value must be the absolute path of a file" in said
     assert "hunter2" not in said
 
 
@@ -272,7 +272,7 @@ def test_secret_is_shown_only_by_reveal():
     ],
 )
 def test_wrong_setting_value_is_refused_with_the_accepted_form(name: str, text: str, accepted: str):
-    with pytest.raises(OperatorError, match=f"{name.upper()} must be {accepted}"):
+    with pytest.raises(OperatorError, match=f"{name.upper()}: the value must be {accepted}"):
         read(**{name: text})
 
 
@@ -329,7 +329,7 @@ def test_package_secret_is_read_from_a_file(tides, tmp_path: Path):
 
 def test_wrong_package_settings_are_listed(tides):
     wrong = {f"{PREFIX}TIDES_URL": "nowhere", f"{PREFIX}TIDES_PER_DAY": "-1"}
-    with pytest.raises(OperatorError, match=r"TIDES_URL must be .*\n.*TIDES_PER_DAY must be"):
+    with pytest.raises(OperatorError, match=r"TIDES_URL: the value .*\n.*TIDES_PER_DAY: the value"):
         read_table(tides, wrong)
 
 
@@ -364,7 +364,7 @@ def test_each_budget_belongs_to_a_provider():
     "wrong", ["480", "0/minute", "1/week", "1/minute,2/minute", "x/day", "1/minute 2/day"]
 )
 def test_malformed_budget_is_refused_with_the_accepted_form(wrong: str):
-    with pytest.raises(OperatorError, match="must be units by window like 30/minute,2000/day"):
+    with pytest.raises(OperatorError, match="must be units per window like 30/minute,2000/day"):
         read(nasa_power_budget=wrong)
 
 

@@ -6,7 +6,7 @@ LocationContextError
 │   │   ├── InvalidDate              invalid_date, and so on
 │   │   ├── NotFound                 404 not_found
 │   │   ├── MethodNotAllowed         405 method_not_allowed
-│   │   └── FormatNotImplemented     501 format_not_implemented (oEmbed alone)
+│   │   └── FormatNotImplemented     501 format_not_implemented (oEmbed only)
 │   ├── AuthenticationError          401 authentication_error
 │   │   ├── MissingApiKey            missing_api_key
 │   │   └── InvalidApiKey            invalid_api_key
@@ -161,7 +161,7 @@ class MethodNotAllowed(InvalidRequest):
         return {"Allow": self.allow}
 
 
-FormatNotImplemented = _invalid("format_not_implemented", "oEmbed: only format json.", 501)
+FormatNotImplemented = _invalid("format_not_implemented", "oEmbed: format must be json.", 501)
 
 
 class WithRetryAfter(PublicError):

@@ -269,7 +269,7 @@ POINTS = Parameter(
     description=(
         f"Instead of `lat` and `lng`: 1 to {MAX_POINTS} points as `lat,lng`, separated by "
         "semicolons. The answer is then a list in the same order. Each section of each point "
-        "counts as one request, a point that occurs twice once."
+        "counts as one request; a repeated point counts once."
     ),
     example=None,  # it excludes `lat` and `lng`, which have examples
 )
@@ -301,9 +301,9 @@ LANG = Parameter(
         "default": "en",
     },
     description=(
-        "Language of the answer, a BCP 47 tag. An unknown one falls back (`de-AT` to `de`, else "
-        "English); Content-Language names the language used. Without it, the widget follows "
-        "Accept-Language."
+        "Language of the answer, a BCP 47 tag. An unknown language falls back (`de-AT` to `de`, "
+        "else English); Content-Language names the language used. Without `lang`, the widget "
+        "follows Accept-Language."
     ),
     example="en",
     default="",
@@ -319,7 +319,7 @@ THEME = _choice(
     "theme",
     get_args(Theme),
     errors.InvalidTheme,
-    "`auto` follows the visitor's system.",
+    "`auto` follows the light or dark setting of the visitor's system.",
 )
 ACCENT = Parameter(
     name="accent",
@@ -339,8 +339,8 @@ SECTIONS = Parameter(
     check=lambda _, text: text,
     schema={"type": "string"},
     description=(
-        "Sections, in this order: names separated by commas; duplicates count once. Without it, "
-        "those by default."
+        "Names of the sections to show, in this order, separated by commas; duplicates count "
+        "once. Without `sections`, the default sections are used."
     ),
     example="weather,guide",
     default="",
@@ -385,9 +385,9 @@ GUIDE = Parameter(
     check=lambda _, text: text,  # `_guide` checks it: the names depend on what was imported
     schema={"type": "string"},
     description=(
-        "Name of a restaurant guide, where the operator imported several. Without it, the unnamed "
-        "guide is used. Events that the operator tied to a guide are shown with it alone. The "
-        "error for an unknown name lists the names that exist."
+        "Name of a restaurant guide, if the operator imported several. Without `guide`, the "
+        "unnamed guide is used. Events that the operator assigned to a guide are shown only with "
+        "that guide. The error for an unknown name lists the names that exist."
     ),
     example=None,  # no name exists everywhere
     default="",

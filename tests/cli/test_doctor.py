@@ -117,7 +117,7 @@ def test_doctor_reports_unconfigured_providers_as_information(data_dir: Path) ->
     found = examine(data_dir)
     for name in ("met_norway", "osrm", "ticketmaster", "predicthq", "calendars"):
         assert found[f"provider {name}"] == ("info", "not configured")
-    assert found["dataset climate"] == ("info", "no months stored yet; the fallback grid is there")
+    assert found["dataset climate"] == ("info", "no months are stored; the fallback grid exists")
     assert found["dataset events"][0] == "info"
     assert found["dataset guide"][0] == "ok"
     assert found["data directory"][0] == "ok"
@@ -137,7 +137,7 @@ def test_doctor_checks_redis_and_its_memory_bound(data_dir: Path, own_redis: Own
     assert message.endswith("of 256 MB")
     own_redis.kill()
     outcome, message = examine(data_dir, REDIS_URL=own_redis.url)["redis"]
-    assert (outcome, message) == ("warning", "does not answer: start it, and check REDIS_URL")
+    assert (outcome, message) == ("warning", "Redis does not answer: start it, and check REDIS_URL")
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_doctor_does_not_blame_the_budget_for_unreachable_providers(tmp_path: Pa
 
 def test_doctor_names_the_languages_whose_letters_the_picture_fonts_lack(data_dir: Path) -> None:
     lacking = png.missing_letters(Languages.load())
-    fine = ("ok", "as SVG and PNG, with fonts for every language")
+    fine = ("ok", "SVG and PNG can be drawn, with fonts for every language")
     assert examine(data_dir)["pictures"] == (("warning", lacking) if lacking else fine)
 
 

@@ -141,7 +141,7 @@ def test_chosen_column_that_no_json_object_has_is_reported_and_the_objects_are_i
     columns = ("--list", ".", "--column", "url=link")
     result = run("import", str(table), "--country", "FR", *columns)
     assert "1 event imported, 0 refused" in result.stdout
-    assert "--column url=link: no object of the list has it" in " ".join(result.stderr.split())
+    assert "--column url=link: no object has this field" in " ".join(result.stderr.split())
 
 
 def test_import_counts_all_refused_rows_and_lists_the_first_of_them(run, tmp_path):

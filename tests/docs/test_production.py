@@ -50,7 +50,7 @@ def test_the_production_page_sets_up_a_service_behind_tls_with_a_backup(made: Ma
     assert re.search(r"key_\w+ +live +first key +revoked", said)
     assert re.search(r"✓ keys: 2 in all", said)
     assert re.search(r"✓ database: PostgreSQL", said)
-    assert re.search(r"✓ redis: answers; uses \d+ of 268 MB", said)
+    assert re.search(r"✓ redis: Redis uses \d+ of 268 MB", said)
     shared = made.root / "var/lib/location-context"  # of root's commands and the replicas
     assert f"✓ data directory: {shared}, " in said
     assert "the fallback grid is there" in said

@@ -201,9 +201,12 @@ def test_copy_reports_a_damaged_row_and_leaves_the_target_unchanged(
 @pytest.mark.parametrize(
     ("address", "expected"),
     [
-        ("sqlite:///hidden-word", "--to must be postgresql://…, not ***"),
-        ("", "--to must be postgresql://…"),
-        ("postgresql://me:hidden-word@127.0.0.1:x/y", "--to must be postgresql://…, not ***"),
+        ("sqlite:///hidden-word", "--to: the value must be postgresql://…, not ***"),
+        ("", "--to: the value must be postgresql://…"),
+        (
+            "postgresql://me:hidden-word@127.0.0.1:x/y",
+            "--to: the value must be postgresql://…, not ***",
+        ),
         ("postgresql://me:hidden-word@127.0.0.1:9/y", "The database 127.0.0.1:9/y cannot be used"),
     ],
 )

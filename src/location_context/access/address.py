@@ -97,8 +97,8 @@ class TrustedProxies:
         )
         line = f"LOCATION_CONTEXT_TRUSTED_PROXIES={','.join((*self._cidrs, whose))}"
         self.warning = (
-            "X-Forwarded-For came from a peer that is not trusted and was ignored. If that is your "
-            f"proxy, all guests behind it count as one client until you set {line}"
+            "The X-Forwarded-For header of an untrusted address was ignored. If it is a proxy "
+            f"of yours, all guests behind the proxy count as one client until you set {line}"
         )
         structlog.get_logger().warning("forwarded_header_ignored", set=line)
 

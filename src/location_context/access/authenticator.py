@@ -170,9 +170,9 @@ class Authenticator:
     async def _find_new(self, key_digest: bytes, client: str) -> ApiKey:
         """Read the store for a key that is not cached, as it may be new; return the key.
 
-        A client may try 20 uncached keys in a minute. After that, the store is not read again if
-        any client caused a read within the last 0.05 s, and an unknown key raises RateLimitExceeded
-        instead of InvalidApiKey.
+        A client may try 20 uncached keys in a minute. After that, an unknown key raises
+        RateLimitExceeded instead of InvalidApiKey. The store is then read only if no client caused
+        a read within the last 0.05 s.
         """
         subject = await self._pseudonymiser.pseudonym(client)
         tried = self._unknown_keys.consume_nowait(subject, UNKNOWN_KEYS)
@@ -191,8 +191,8 @@ def quota_exceeded(result: RateLimitResult, limit: Limit) -> RateLimitExceeded:
     message = f"The quota of {limit.quota} requests a {limit.name} is used up."
     if result.cost > 1:
         message = (
-            f"This request counts as {result.cost}; fewer are left of the quota of {limit.quota} "
-            f"requests a {limit.name}. Request fewer points or sections, or wait."
+            f"This request counts as {result.cost} requests, more than are left of the quota of "
+            f"{limit.quota} requests a {limit.name}. Request fewer points or sections, or wait."
         )
     return RateLimitExceeded(
         message,

@@ -53,22 +53,22 @@ class StoreState(msgspec.Struct, frozen=True):
 @climate.command()
 def build(  # noqa: PLR0913  each is an option of the command
     *,
-    source_name: Annotated[str, typer.Option("--from", help="power or era5.")],
+    source_name: Annotated[str, typer.Option("--from", help="The source: power or era5.")],
     places: Annotated[
-        Path | None, typer.Option("--places", help="CSV with lat,lng: cells at and around these.")
+        Path | None, typer.Option("--places", help="CSV with lat,lng: build the cells around them.")
     ] = None,
     region: Annotated[
-        str | None, typer.Option("--region", help="Cells in west,south,east,north (degrees).")
+        str | None, typer.Option("--region", help="Build the cells in west,south,east,north.")
     ] = None,
-    world: Annotated[bool, typer.Option("--world", help="Every cell with land.")] = False,
-    years: Annotated[str | None, typer.Option("--years", help="Ten years, as 2016-2025.")] = None,
+    world: Annotated[bool, typer.Option("--world", help="Build every cell with land.")] = False,
+    years: Annotated[str | None, typer.Option("--years", help="Ten years like 2016-2025.")] = None,
     source: Source = None,
     scheduler: Annotated[
-        str | None, typer.Option("--scheduler", help="A Dask scheduler: tcp://host:8786.")
+        str | None, typer.Option("--scheduler", help="Use a Dask scheduler: tcp://host:8786.")
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", min=1, help="Local processes; by default one a processor."),
+        typer.Option("--workers", min=1, help="Local processes; default: one per processor."),
     ] = None,
     json: console.Json = False,
 ) -> None:
@@ -174,7 +174,7 @@ def list_stores(*, json: console.Json = False) -> None:
 
 @climate.command()
 def verify(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="By default all.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Default: all.")] = None,
     *,
     source: Source = None,
     json: console.Json = False,
@@ -202,7 +202,7 @@ def verify(
 
 @climate.command("map")
 def draw_map(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="By default the only one.")]
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Default: the only store.")]
     = None,
     *,
     month: Annotated[int, typer.Option("--month", min=1, max=12)] = 8,

@@ -52,7 +52,7 @@ def copy(
     try:
         address = parse(PostgresqlAddress, to)
     except InvalidSetting as error:  # its message masks the password in the address
-        raise OperatorError(f"--to {error}.") from None
+        raise OperatorError(f"--to: {error}.") from None
     settings = console.settings()
     transfer = Transfer(settings, address)
     with console.ProgressReporter("rows", 2 * transfer.count()) as progress:

@@ -174,27 +174,27 @@ async def _keys(settings: Settings) -> Finding:
         return Finding("keys", "warning", "; ".join(map(damaged_key_warning, damaged)))
     if not count:
         return Finding(
-            "keys", "warning", ("none yet; create one with: location-context keys create NAME")
+            "keys", "warning", "no key exists; create one with: location-context keys create NAME"
         )
-    return Finding("keys", "ok", f"{count} in all, and the pepper matches them")
+    return Finding("keys", "ok", f"{count} keys are stored, and the pepper matches them")
 
 
 async def _redis(settings: Settings) -> Finding:
     if not settings.redis_url:
         sentence = (
-            "not set: each process counts quotas, calls providers and caches answers alone, which "
-            "is right for one worker"
+            "REDIS_URL is not set: each process counts quotas, calls providers and caches answers "
+            "on its own, which is right for one worker"
         )
         return Finding("redis", "info", sentence)
     async with contextlib.AsyncExitStack() as stack:
         link = open_redis(settings, stack)
         usage = None if link is None else await memory(link)
     if usage is None:
-        return Finding("redis", "warning", "does not answer: start it, and check REDIS_URL")
+        return Finding("redis", "warning", "Redis does not answer: start it, and check REDIS_URL")
     used, limit = usage
     if not limit:
-        return Finding("redis", "warning", "answers, but has no maxmemory: set it, see operate.md")
-    return Finding("redis", "ok", f"answers; uses {used / 1e6:.0f} of {limit / 1e6:.0f} MB")
+        return Finding("redis", "warning", "Redis has no memory limit: set maxmemory (operate.md)")
+    return Finding("redis", "ok", f"Redis uses {used / 1e6:.0f} of {limit / 1e6:.0f} MB")
 
 
 async def _service(settings: Settings) -> AsyncIterator[Finding]:
@@ -213,13 +213,13 @@ async def _service(settings: Settings) -> AsyncIterator[Finding]:
                 continue
             check, dataset = f"dataset {info.name}", state.datasets[info.name]
             if dataset and (dataset.rows or dataset.named):
-                named = f", and {dataset.named} with a name" if dataset.named else ""
+                named = f", and {dataset.named} datasets with a name" if dataset.named else ""
                 yield Finding(check, "ok", f"{dataset.rows} rows{named}")
             elif info.name == "climate" and (stores := ClimateStores(settings.data_dir).open()):
                 names = ", ".join(store.folder.name for store in stores)
                 yield Finding(check, "ok", f"climate stores: {names}")
             elif info.name == "climate" and FallbackGrid(settings.data_dir).exists:
-                yield Finding(check, "info", "no months stored yet; the fallback grid is there")
+                yield Finding(check, "info", "no months are stored; the fallback grid exists")
             else:
                 yield Finding(check, "warning" if info.required else "info", info.hint)
         for notice in state.notices:
@@ -229,11 +229,11 @@ async def _service(settings: Settings) -> AsyncIterator[Finding]:
 def _pictures(languages: Languages) -> Finding:
     """Check that pictures for e-mails can be drawn as PNG in every language."""
     if not png.is_installed():
-        sentence = "only as SVG; Gmail and Outlook need PNG: pip install 'location-context[png]'"
+        sentence = "only SVG is drawn; mail programs need PNG: pip install 'location-context[png]'"
         return Finding("pictures", "info", sentence)
     if lacking := png.missing_letters(languages):
         return Finding("pictures", "warning", lacking)
-    return Finding("pictures", "ok", "as SVG and PNG, with fonts for every language")
+    return Finding("pictures", "ok", "SVG and PNG can be drawn, with fonts for every language")
 
 
 def _provider(provider: ProviderState) -> Finding:
@@ -305,7 +305,7 @@ async def _data_dir(settings: Settings) -> Finding:
         free = shutil.disk_usage(folder).free
         low = free <= LOW_DISK_SPACE
         advice = ": free some space" if low else ""
-        return finding("warning" if low else "ok", f", {free / 1e9:.1f} GB free{advice}")
+        return finding("warning" if low else "ok", f" has {free / 1e9:.1f} GB free{advice}")
     if error.errno not in _PERMISSION_ERRORS:
         message = f" has no space left: {error.strerror}; free some space"
         return finding("failed" if needed else "warning", message)

@@ -27,11 +27,11 @@ events = typer.Typer(
 )
 T = TypeVar("T")
 
-feed = typer.Typer(help="Calendars at an address that the server refreshes.", no_args_is_help=True)
+feed = typer.Typer(help="Manage calendars that the server refreshes.", no_args_is_help=True)
 events.add_typer(feed, name="feed")
 
 Name = Annotated[
-    str | None, typer.Option(help="A name of your choice; a later import with it replaces this.")
+    str | None, typer.Option(help="A name of your choice; importing it again replaces its events.")
 ]
 Lat = Annotated[float | None, typer.Option(help="Latitude for events without coordinates.")]
 Lng = Annotated[float | None, typer.Option(help="Longitude for events without coordinates.")]
@@ -46,14 +46,14 @@ Guide = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Show these events only with this named guide."),
 ]
-CategoryOption = Annotated[str | None, typer.Option(help="Category for events without one.")]
+CategoryOption = Annotated[str | None, typer.Option(help="Category of events without a category.")]
 ListPath = Annotated[
     str | None,
     typer.Option("--list", metavar="PATH", help="Path to the list in JSON: results, or '.'."),
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", metavar="FIELD=COLUMN", help="The column of a field; repeatable."),
+    typer.Option("--column", metavar="FIELD=COLUMN", help="Column for a field; repeatable."),
 ]
 
 
@@ -62,7 +62,7 @@ Columns = Annotated[
 def import_(  # noqa: PLR0913  each is an option of both commands
     context: typer.Context,
     source: Annotated[
-        str, typer.Argument(help="An address, or a file to import: ICS, JSON-LD, HTML, CSV, JSON.")
+        str, typer.Argument(help="A web address or a file: ICS, JSON-LD, HTML, CSV or JSON.")
     ],
     *,
     name: Name = None,
@@ -123,7 +123,7 @@ def remove(
     """Remove a feed or an import with its events."""
     if not _run(lambda feeds: feeds.remove(name)):
         raise OperatorError(
-            f"There is no feed or import {name}; the command `events list` shows them"
+            f"There is no feed or import {name}; the command `events list` shows all."
         )
     console.emit({"removed": name}, f"Removed {name}.", json=json)
 

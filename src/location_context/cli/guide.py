@@ -64,9 +64,7 @@ def import_(  # noqa: PLR0913  each option is an argument
         str,
         typer.Option(metavar="KM,…", help="Radius of each tier in km, instead of GUIDE_RADII."),
     ] = "",
-    dated: Annotated[
-        str | None, typer.Option(metavar="DATE", help="The date the data describes.")
-    ] = None,
+    dated: Annotated[str | None, typer.Option(metavar="DATE", help="Date of the data.")] = None,
     attribution: console.Attribution = "",
     attribution_url: console.AttributionUrl = None,
     license_: console.License = None,
@@ -132,7 +130,7 @@ def list_(*, json: console.Json = False) -> None:
 def rollback(*, name: Name = "", json: console.Json = False) -> None:
     """Serve the previous version of a guide again."""
     version = _run(lambda guides: guides.rollback(name))
-    text = f"Version {version.number} serves again ({version.rows:,} restaurants)."
+    text = f"Version {version.number} is active again ({version.rows:,} restaurants)."
     console.emit(_as_json(version), text, json=json)
 
 
@@ -142,7 +140,7 @@ def remove(*, name: Name = "", json: console.Json = False) -> None:
     guide_name = f"the guide {name!r}" if name else "the unnamed guide"
     if not _run(lambda guides: guides.remove(name)):
         raise OperatorError(
-            f"There is no version of {guide_name}; the command `guide list` shows all versions"
+            f"There is no version of {guide_name}; the command `guide list` shows all versions."
         )
     console.emit({"removed": name}, f"Removed {guide_name}.", json=json)
 
@@ -201,7 +199,7 @@ def _radii(text: str) -> tuple[float, ...]:
     try:
         return parsers.parse(parsers.Radii, text) if text else ()
     except parsers.InvalidSetting as error:
-        raise OperatorError(f"--radii {error}.") from None
+        raise OperatorError(f"--radii: {error}.") from None
 
 
 def _print_report(report: reading.ImportReport, *, json: bool) -> None:
@@ -214,10 +212,10 @@ def _print_report(report: reading.ImportReport, *, json: bool) -> None:
     rest = f"{len(report.merged):,} merged into others, {len(report.refused):,} refused"
     text = [f"{rows}, {rest}."]
     if report.without_tier:
-        text.append(f"{report.without_tier:,} rows name no tier, award or stars: selected.")
+        text.append(f"{report.without_tier:,} rows without tier, award or stars: tier `selected`.")
     if report.version is not None:
         tiers = ", ".join(f"{count:,} {tier}" for tier, count in report.by_tier.items())
-        text.append(f"Version {report.version} serves: {tiers}.")
+        text.append(f"Version {report.version} is active: {tiers}.")
     coverage = _coverage(report) if report.kind == "sparql" else ()
     console.emit(report, *text, *coverage, json=json)
 

@@ -1,4 +1,4 @@
-"""`read`: prints answers of sections, which it reads in its own process instead of a server."""
+"""`read`: prints answers of sections; reads them in its own process, so no server has to run."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -48,7 +48,7 @@ Units = Annotated[
     str, typer.Option(help="metric or imperial.", autocompletion=_completion(lambda: UNIT_SYSTEMS))
 ]
 Lang = Annotated[str, typer.Option(help="Language, a BCP 47 tag such as de.")]
-Guide = Annotated[str, typer.Option(metavar="NAME", help="A named restaurant guide.")]
+Guide = Annotated[str, typer.Option(metavar="NAME", help="Name of a restaurant guide.")]
 
 
 def read(  # noqa: PLR0913  the parameters of the endpoints

@@ -52,7 +52,7 @@ Wait = Annotated[
 ]
 ClimateOnly = Annotated[
     bool,
-    typer.Option("--climate-only", help="Fetch ten years of climate for every place instead."),
+    typer.Option("--climate-only", help="Fetch only ten years of climate for each place."),
 ]
 
 

@@ -278,7 +278,7 @@ class NotApplicable(
         NotApplicableReason,
         Meta(description=f"A stable code. {meanings(NOT_APPLICABLE)}"),
     ]
-    message: Annotated[Text, Meta(description="One sentence for a person.")]
+    message: Annotated[Text, Meta(description="The reason in one sentence.")]
 
 
 class Applicable(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -431,5 +431,5 @@ class DatasetState(msgspec.Struct, frozen=True, kw_only=True):
     rows: Annotated[int, Meta(ge=0, description="Number of its rows.")]
     imported_at: Annotated[Moment | None, Meta(description="When it was imported, UTC.")]
     named: Annotated[
-        int, Meta(ge=0, description="Number of further datasets, each with a name of its own.")
+        int, Meta(ge=0, description="Number of further datasets that have their own names.")
     ] = 0

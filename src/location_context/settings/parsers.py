@@ -70,7 +70,7 @@ class Secret(str):
 
 
 class InvalidSetting(ValueError):
-    """A setting's text is invalid; callers put the setting's name before the message."""
+    """A setting's text is invalid; callers write `NAME: message`."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def parse(annotation: Any, text: str) -> Any:
         pass
     # the part before an @ may be a password, even in an invalid address
     shown = "***" if kind is Secret else repr(_LOGIN.sub(r"\1***@", text))
-    raise InvalidSetting(f"must be {title}, not {shown}")
+    raise InvalidSetting(f"the value must be {title}, not {shown}")
 
 
 def _read(kind: Any, text: str) -> Any:
@@ -197,13 +197,13 @@ def _is_budget(least: int) -> Check:
 
 Budget = Annotated[
     tuple[str, ...],
-    Meta(title="units by window like 30/minute,2000/day (second, minute, hour, day, month)"),
+    Meta(title="units per window like 30/minute,2000/day (second, minute, hour, day, month)"),
     _is_budget(1),
 ]
 OpenMeteoBudget = Annotated[
     tuple[str, ...] | None,
     Meta(
-        title="units by window like 480/minute,8000/day, each at least "
+        title="units per window like 480/minute,8000/day, each at least "
         f"{COLD_WEEK_UNITS} (what a week at a new place can cost)"
     ),
     _is_budget(COLD_WEEK_UNITS),
@@ -212,17 +212,17 @@ Count = Annotated[int, Meta(ge=1, le=MAX_NUMBER, title="a whole number above 0, 
 Share = Annotated[float, Meta(gt=0, le=1, title="a number above 0, at most 1")]
 Radii = Annotated[
     tuple[Annotated[float, Meta(gt=0)], ...],
-    Meta(min_length=5, max_length=5, title="five decreasing numbers above 0, split by commas"),
+    Meta(min_length=5, max_length=5, title="five decreasing numbers above 0, separated by commas"),
     Check(lambda radii: math.isfinite(radii[0]) and all(a > b for a, b in pairwise(radii))),
 ]
 Networks = Annotated[
     tuple[str, ...],
-    Meta(title="CIDRs like 10.0.0.0/8, split by commas"),
+    Meta(title="CIDRs like 10.0.0.0/8, separated by commas"),
     Check(lambda cidrs: all(map(ipaddress.ip_network, cidrs))),
 ]
 Origins = Annotated[
     tuple[str, ...],
-    Meta(title="origins like https://www.example.org or https://*.example.org, split by commas"),
+    Meta(title="origins like https://www.example.org,https://*.example.org, separated by commas"),
     Check(lambda origins: all(map(_is_origin, origins))),
 ]
 Flag = Annotated[bool, Meta(title="true or false")]
@@ -275,7 +275,7 @@ def texts(
             try:
                 given[secret] = _content(Path(path), other=given.get(secret, ""))
             except InvalidSetting as problem:
-                problems.append(f"{variable(secret + FILE)} {problem}")
+                problems.append(f"{variable(secret + FILE)}: {problem}")
     return given, problems
 
 
@@ -300,7 +300,7 @@ def parse_all(
             try:
                 values[name] = parse(annotation, given[name])
             except InvalidSetting as problem:
-                problems.append(f"{variable(name)} {problem}")
+                problems.append(f"{variable(name)}: {problem}")
     return values, problems
 
 
@@ -363,24 +363,22 @@ def _content(path: Path, other: str) -> str:
         InvalidSetting: the file cannot be read, is empty or too large, or `other` is set too.
     """
     if other:
-        raise InvalidSetting(
-            "is set, and so is the same setting without _FILE; set only one of the two"
-        )
+        raise InvalidSetting("the same setting without _FILE is set too; set only one of the two")
     if not path.is_absolute():  # not shown in the message: it may be the secret itself
-        raise InvalidSetting("must be a file's absolute path, such as /run/secrets/name")
+        raise InvalidSetting("the value must be the absolute path of a file like /run/secrets/name")
     try:
         with path.open("rb") as file:
             content = file.read(MAX_SECRET_BYTES + 1)
         text = _text(content.decode())
     except UnicodeDecodeError:
-        raise InvalidSetting(f"must be a file of UTF-8 text; {path} is not UTF-8") from None
+        raise InvalidSetting(f"the file {path} is not UTF-8 text") from None
     except (OSError, ValueError) as error:
-        because = getattr(error, "strerror", None) or "this is not a path"
-        raise InvalidSetting(f"must be a file that can be read, not {path}: {because}") from None
+        because = getattr(error, "strerror", None) or "not a path"
+        raise InvalidSetting(f"the file {path} cannot be read: {because}") from None
     if len(content) > MAX_SECRET_BYTES:
-        raise InvalidSetting(f"must be a file of at most {MAX_SECRET_BYTES:,} bytes, not {path}")
+        raise InvalidSetting(f"the file {path} is over {MAX_SECRET_BYTES:,} bytes, the limit")
     if not text:
-        raise InvalidSetting(f"must be a file with the secret in it; {path} is empty")
+        raise InvalidSetting(f"the file {path} is empty; it must contain the secret")
     return text
 
 

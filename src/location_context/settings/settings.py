@@ -82,7 +82,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         SecretText,
         "Secret mixed into stored API keys; empty (SQLite only): created in the data directory.",
     ] = Secret()
-    contact: Annotated[HeaderText, "E-mail or address sent to providers in the User-Agent."] = ""
+    contact: Annotated[HeaderText, "E-mail or URL sent to providers in the User-Agent."] = ""
     log_level: Annotated[LogLevel, "debug, info, warning or error."] = "info"
     log_format: Annotated[
         LogFormat, "json, or console for people; empty: console on a terminal, else json."
@@ -94,13 +94,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     json_deadline: Annotated[Seconds, "Seconds a JSON section may take."] = 4.0
     widget_deadline: Annotated[Seconds, "Seconds the widget may take."] = 2.5
-    max_in_flight: Annotated[Count, "Requests handled at once before 503 service_overloaded."] = 256
+    max_in_flight: Annotated[Count, "Concurrent requests; more get 503 service_overloaded."] = 256
     drain_at_least: Annotated[
         Seconds, "Seconds for which a stopping server still serves, with /v1/ready at 503."
     ] = 1.0
     embed_hosts: Annotated[
         Origins,
-        "Origins whose pages may show the widget, such as https://www.example.org,"
+        "Origins of pages that may show the widget, such as https://www.example.org,"
         "https://*.example.org; empty: all.",
     ] = ()
     widget_per_minute: Annotated[
@@ -121,19 +121,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     open_meteo_api_key: Annotated[HeaderSecret, "Open-Meteo key of a paying customer."] = Secret()
     open_meteo_budget: Annotated[
         OpenMeteoBudget,
-        "Open-Meteo units a window, such as 480/minute,4000/hour,8000/day, each at least "
+        "Open-Meteo units per window, such as 480/minute,4000/hour,8000/day, each at least "
         f"{COLD_WEEK_UNITS}; unset: these values without a key, no limit with a key.",
     ] = None
     met_norway_url: Annotated[Address, "MET Norway Locationforecast; needs CONTACT."] = (
         "https://api.met.no/weatherapi/locationforecast/2.0/complete"
     )
-    met_norway_budget: Annotated[Budget, "MET Norway calls a window."] = ("240/minute",)
+    met_norway_budget: Annotated[Budget, "MET Norway calls per window."] = ("240/minute",)
     nasa_power_url: Annotated[Address, "NASA POWER daily data of a point."] = (
         "https://power.larc.nasa.gov/api/temporal/daily/point"
     )
-    nasa_power_budget: Annotated[Budget, "NASA POWER calls a window."] = ("24/minute", "2000/day")
+    nasa_power_budget: Annotated[Budget, "NASA POWER calls per window."] = ("24/minute", "2000/day")
     open_holidays_url: Annotated[Address, "OpenHolidays API."] = "https://openholidaysapi.org"
-    open_holidays_budget: Annotated[Budget, "OpenHolidays calls a window."] = (
+    open_holidays_budget: Annotated[Budget, "OpenHolidays calls per window."] = (
         "30/minute",
         "2000/day",
     )
@@ -142,21 +142,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     )
     ticketmaster_api_key: Annotated[HeaderSecret, "Ticketmaster key."] = Secret()
     ticketmaster_budget: Annotated[
-        Budget, "Ticketmaster calls a window, evenly spaced within a second."
+        Budget, "Ticketmaster calls per window, evenly spaced within a second."
     ] = ("4/second", "4000/day")
     predicthq_url: Annotated[Address, "PredictHQ events."] = "https://api.predicthq.com/v1/events/"
     predicthq_api_key: Annotated[HeaderSecret, "PredictHQ token."] = Secret()
-    predicthq_budget: Annotated[Budget, "PredictHQ calls a window."] = ("48/minute", "800/day")
+    predicthq_budget: Annotated[Budget, "PredictHQ calls per window."] = ("48/minute", "800/day")
     osrm_url: Annotated[Address, "OSRM server for travel times; empty: times are estimated."] = ""
-    osrm_budget: Annotated[Budget, "OSRM calls a window; empty: no limit."] = ()
+    osrm_budget: Annotated[Budget, "OSRM calls per window; empty: no limit."] = ()
 
     calibrate_forecast: Annotated[
         Flag,
-        "Calibrate forecasts with the climatology of their dates, and give their range; false: "
-        "forecasts as the provider issues them, without climatology.",
+        "Calibrate forecasts with the climatology of their dates, and add p10 and p90; false: "
+        "return forecasts as the provider issues them, without climatology.",
     ] = True
     guide_radii: Annotated[
-        Radii, "Guide radius in km per tier, highest first, strictly decreasing."
+        Radii, "Radius in km of each guide tier, highest tier first, strictly decreasing."
     ] = (80.0, 40.0, 15.0, 2.0, 1.0)
     events_radius: Annotated[Kilometres, "Radius of events in km, at most 200."] = 25.0
     feeds_allow_private: Annotated[Flag, "Let event feeds and imports reach private addresses."] = (

@@ -77,7 +77,7 @@ def check_form(request: Exchange) -> None:
     if len(hosts) != 1 or len(hosts[0]) > MAX_HOST or not is_host(hosts[0]):
         older = request.scope["http_version"] in {"1", "1.0"}  # HTTP/1.0 does not require a Host
         if not (older and hosts in ((), (b"",))):
-            raise errors.MalformedRequest("The Host header is missing, doubled or not a host name.")
+            raise errors.MalformedRequest("The Host header is missing, repeated or invalid.")
     query = request.query
     if b"%" in query or not query.isascii():
         decode(query)

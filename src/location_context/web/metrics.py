@@ -79,7 +79,7 @@ METRICS = (
            "Answers, labelled with the error's code if there is one; to test keys, route `test`.",
            ("route", "status", "code")),
     Metric("request_duration_seconds", "histogram", (
-        "Time until the answer was handed to the server."
+        "Time from the request until the answer is passed to the HTTP server."
     ),
            ("route",), bounds=REQUEST_SECONDS),
     Metric("requests_in_flight", "gauge", "Requests in progress."),
@@ -99,7 +99,7 @@ METRICS = (
     Metric("upstream_call_duration_seconds", "histogram", "Duration of calls to providers.",
            ("provider",), bounds=ProviderCalls.BOUNDS),
     Metric("upstream_refused_total", "counter",
-           "Calls that were skipped, by reason: off, quiet, breaker, queue, budget.",
+           "Calls not made: off, quiet (provider asked for a pause), breaker, queue, budget.",
            ("provider", "reason")),
     Metric("upstream_success_timestamp_seconds", "gauge", "Time of a provider's last good answer.",
            ("provider",), over="livemax"),

@@ -204,7 +204,7 @@ def _heading(query: Query, cities: list[City], today: date) -> Iterator[str]:
     parts = [name, point.region or point.country, f"{point.lat:g},{point.lng:g}", point.timezone]
     yield f"# {' · '.join(filter(None, parts))} · today is {today} there"
     if others := _called(cities[1:]):
-        yield f"The most populous of this name; also: {others}. Add the country to choose."
+        yield f"This is the largest town of this name; also: {others}. Add the country to choose."
 
 
 def _section_text(

@@ -80,7 +80,7 @@ async def _handle(service: Service, listed: Sequence[CachedSection], request: Ex
     if pulse.missing:
         named = ", ".join(f"{name} ({why})" for name, why in pulse.missing.items())
         raise UpstreamUnavailable(
-            f"There is no calendar now, because it would lack a section: {named}.", 5
+            f"The calendar is not available now: these sections have no data: {named}.", 5
         )
     request.cache = query.read_as
     request.freshness = Freshness.of(pulse.results.values(), "public")

@@ -174,7 +174,7 @@ def test_field_path_missing_in_all_objects_is_reported_and_other_fields_are_read
     events, (refused,) = _list(rows, title=["nom"], venue=["lieu.nom"], image=["photo"])
     assert [one.title for one in events] == ["A", "B"]
     assert refused.location == "--column image=photo"
-    assert refused.reason == "no object of the list has it; they have: nom, start, lieu"
+    assert refused.reason == "no object has this field; the objects have: nom, start, lieu"
 
 
 def test_field_path_to_an_object_is_rejected_and_a_path_to_a_value_is_suggested():

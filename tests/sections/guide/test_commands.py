@@ -68,7 +68,7 @@ ROWS = open_csv(open_row(1), open_row(2), open_row(3, Award="4 Stars"))
 def test_import_prints_the_accepted_and_refused_rows(operator):
     done = operator.run("import", operator.guide)
     assert "3 rows (guide_csv): 2 restaurants, 0 merged into others, 1 refused." in done.stdout
-    assert "Version 1 serves: 2 one_star." in done.stdout
+    assert "Version 1 is active: 2 one_star." in done.stdout
     assert "line 4: the award '4 Stars' is not known" in done.stderr
 
 
@@ -197,7 +197,7 @@ def test_wikidata_import_as_json_has_every_country(operator, wikidata_of_23_coun
 def test_import_counts_rows_that_have_neither_a_tier_nor_an_award_nor_stars(operator):
     rows = b"name,lat,lng\nChez Nous,48.85,2.35\nChez Eux,48.86,2.35\n"
     said = operator.run("import", operator.file("tips.csv", rows)).stdout
-    assert "2 rows name no tier, award or stars: selected." in said
+    assert "2 rows without tier, award or stars: tier `selected`." in said
     assert "complete guide" not in said
 
 
@@ -261,7 +261,7 @@ def test_invalid_guide_name_is_refused_and_the_accepted_form_is_named(operator, 
 @pytest.mark.parametrize("radii", ["1,2,3,4,5", "5,4,3,2", "inf,4,3,2,1", "5,4,3,2,0", "far"])
 def test_invalid_tier_radii_are_refused_and_the_accepted_form_is_named(operator, radii):
     message = operator.refused("import", operator.guide, "--radii", radii)
-    assert message.startswith("--radii must be five decreasing numbers above 0")
+    assert message.startswith("--radii: the value must be five decreasing numbers above 0")
     assert operator.json("list") == []
 
 

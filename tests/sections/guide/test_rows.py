@@ -100,7 +100,7 @@ async def test_csv_row_with_too_few_fields_is_refused_and_other_rows_are_importe
     data = open_csv(open_row(1), open_row(2)) + b"Chez Court,Paris\r\n"
     _, report = await importer.run(data, METADATA)
     assert [row.line for row in report.refused] == [4]
-    assert "2 fields where the header has 11" in report.refused[0].reason
+    assert "the row has 2 fields, the header 11" in report.refused[0].reason
 
 
 async def test_strict_import_refuses_the_whole_file_and_lists_the_wrong_rows(importer, guides):

@@ -61,7 +61,7 @@ class Guide(section.Section[GuideBody]):
     dataset_info = section.DatasetInfo(
         name="guide",
         description="The restaurant guide.",
-        hint="none: location-context guide import FILE",
+        hint="no guide is imported: location-context guide import FILE",
     )
 
     def __init__(
@@ -231,8 +231,8 @@ class Guide(section.Section[GuideBody]):
             if (provenance := guide.version.provenance).sample:
                 served, option = (f" as {name!r}", f" --name {name}") if name else ("", "")
                 found.append(
-                    f"The sample guide of {provenance.dated.year} serves{served}: a demonstration, "
-                    "not current, with places up to 500 m off. "
+                    f"The sample guide of {provenance.dated.year} is active{served}. It is a "
+                    "demonstration: not current, with positions up to 500 m wrong. "
                     f"Load your own: location-context guide import FILE{option}"
                 )
         return found

@@ -113,13 +113,13 @@ def test_store_check_detects_a_changed_value_and_a_different_source(whole, tmp_p
     stats.flush()
     store = ClimateStore.open(copied)
     found = list(findings(store, None, lambda: None))
-    assert any("does not have the sum" in sentence for sentence in found)
+    assert any("differs from the manifest" in sentence for sentence in found)
     assert any("temperature_max is beyond -95" in sentence for sentence in found)
     warmer = {name: values + 1 for name, values in series().items()}
     other = write_power(tmp_path / "other", warmer, FIRST, LATS, LNGS)
     compared = list(findings(ClimateStore.open(whole), Power.open(str(other)), lambda: None))
     assert len(compared) == 6
-    assert all("is not what the source gives" in sentence for sentence in compared)
+    assert all("differ from the source" in sentence for sentence in compared)
 
 
 def test_resumed_climate_build_reuses_finished_tiles_and_gives_identical_bytes(

@@ -248,8 +248,8 @@ def test_regional_grid_has_no_cell_for_points_over_half_a_cell_outside():
         (lambda folder: (folder / "index.npy").unlink(), "index.npy"),
         (lambda folder: (folder / "manifest.json").write_text("{"), "manifest.json is damaged"),
         (lambda folder: (folder / "manifest.json").unlink(), "manifest.json"),
-        (lambda folder: (folder / "manifest.json").write_text('{"format": 9}'), "the format is 9"),
-        (lambda folder: (folder / "manifest.json").write_text("[1]"), "the format is None"),
+        (lambda folder: (folder / "manifest.json").write_text('{"format": 9}'), "its format is 9"),
+        (lambda folder: (folder / "manifest.json").write_text("[1]"), "its format is None"),
         (lambda folder: np.save(folder / "cells.npy", np.zeros((1, 3))), "cells.npy"),
     ],
 )

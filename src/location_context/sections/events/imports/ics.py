@@ -105,7 +105,7 @@ def _expanded(
         with cpu_time_limit(seconds):
             return list(reading.guard(_occurrences(series, title, zone, task), title))
     except CpuTimeExceeded:
-        return [reading.RejectedEntry(title, "the rule takes too long to expand")]
+        return [reading.RejectedEntry(title, "the recurrence rule takes too long to expand")]
 
 
 class CpuTimeExceeded(BaseException):
@@ -164,7 +164,7 @@ def _occurrences(
     last = datetime.combine(task.last, time(), task.zone) + 2 * _DAY
     found = recurring_ical_events.of(calendar).between(first, last)
     if len(found) > _MAX_OCCURRENCES:
-        reason = f"only its first {_MAX_OCCURRENCES} dates are stored"
+        reason = f"only the first {_MAX_OCCURRENCES} dates of the event are stored"
         yield reading.RejectedEntry(title, reason)
     for occurrence in islice(found, _MAX_OCCURRENCES):
         yield from _event(occurrence, task)

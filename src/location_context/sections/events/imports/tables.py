@@ -86,7 +86,7 @@ def read_list(data: bytes, task: reading.Task) -> reading.Found:
                 keys = dict.fromkeys(
                     k for entry in entries if isinstance(entry, dict) for k in entry
                 )
-                reason = f"no object of the list has it; they have: {_named(keys)}"
+                reason = f"no object has this field; the objects have: {_named(keys)}"
                 yield reading.RejectedEntry(f"--column {field}={one}", reason, entries=0)
     for number, entry in enumerate(entries, 1):
         location = f"object {number}"

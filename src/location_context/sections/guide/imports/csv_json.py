@@ -79,7 +79,7 @@ def _csv_rows(lines: Any, fields: list[str | None]) -> Iterator[formats.Row]:
         if not any(value.strip() for value in values):
             continue
         if len(values) != len(fields):
-            wrong = f"{len(values)} fields where the header has {len(fields)}"
+            wrong = f"the row has {len(values)} fields, the header {len(fields)}"
             yield formats.Row(line, {}, broken=wrong)
             continue
         pairs = zip(fields, values, strict=True)
@@ -120,7 +120,7 @@ def _features(features: list[Any]) -> Iterator[formats.Row]:
             point = geometry["type"] == "Point"
             fields = _known_fields(properties)
         except (KeyError, TypeError, ValueError, AttributeError):
-            yield formats.Row(number, {}, broken="not a feature with a point and properties")
+            yield formats.Row(number, {}, broken="it is not a feature with a point and properties")
             continue
         if not point:
             yield formats.Row(
@@ -135,7 +135,7 @@ def _bindings(bindings: list[Any]) -> Iterator[formats.Row]:
         try:
             fields = _known_fields({name: cell["value"] for name, cell in binding.items()})
         except (KeyError, TypeError, AttributeError):
-            yield formats.Row(number, {}, broken="not a binding of values")
+            yield formats.Row(number, {}, broken="the row is not an object of bindings")
             continue
         fields = _with_point(fields)
         if match := _WIKIDATA_ENTITY.fullmatch(fields.get("url", "")):
