@@ -1,9 +1,10 @@
 """`serve`: the HTTP server, under granian.
 
-This process checks the settings and supervises the workers. It does not import the application,
-which would take 40 MB of memory. The first worker opens the database and all other parts before any
-worker serves. So an invalid setting or an old schema ends the command with a message instead of a
-crash loop. Otherwise, this process prints that worker's warnings and starts the other workers.
+The parent process checks the settings and supervises the workers. It does not import the
+application, which would take 40 MB of memory. The first worker opens the database and all other
+parts before any worker serves. So an invalid setting or an old schema ends the command with a
+message instead of a crash loop. Otherwise, the parent prints the first worker's warnings and starts
+the other workers.
 """
 
 import asyncio

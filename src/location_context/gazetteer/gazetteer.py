@@ -3,8 +3,8 @@
 Boundaries of time zones are OpenStreetMap's, packaged by tzfpy. At sea the time zone depends only
 on the longitude, and there is no country. Regions are GeoNames' first-level regions as ISO 3166-2
 codes, in countries whose holidays differ by region; elsewhere the region is None. Alsace and
-Moselle count as regions, since their holidays differ from the rest of Grand Est; their outlines are
-accurate to about 3 km.
+Moselle count as regions, since their holidays differ from those of the rest of Grand Est. Their
+outlines are accurate to about 3 km.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class Gazetteer:
     def point(self, lat: float, lng: float) -> Point:
         """Return a `Point` with its time zone, country, region and city.
 
-        Its coordinates are rounded to four decimals.
+        The coordinates of the `Point` are rounded to four decimals.
         """
         return self._locate_cached(*canonical(lat, lng))
 
@@ -76,7 +76,7 @@ class Gazetteer:
     def _place(self, lat: float, lng: float) -> str | None:
         """Return the name of the city at a point, or None.
 
-        This is the city whose built-up area contains the point, else the nearest city within 25 km.
+        The city is the one whose built-up area contains the point, else the nearest within 25 km.
         """
         if city := self._cities.around(lat, lng):
             return city.name
@@ -89,7 +89,7 @@ class Gazetteer:
 def subregion(region: str, lat: float, lng: float) -> str:
     """Return the code of Alsace or Moselle if the point is there; otherwise return `region`.
 
-    These parts of the region Grand Est (`FR-GES`) have holidays of their own.
+    Alsace and Moselle, in the region Grand Est (`FR-GES`), have holidays of their own.
     """
     if region == "FR-GES" and zones.inside(_ALSACE, lat, lng):
         return "FR-6AE"

@@ -1,4 +1,4 @@
-"""Backup: one tar file with the SQLite database, the pepper of the keys and the climate grid.
+"""Backup: one tar file with the SQLite database, the pepper of the keys and the fallback grid.
 
 SQLite's backup function copies a database while it is in use, with every acknowledged write. A
 plain copy of the file would miss writes that are still in the write-ahead log. The pepper is the

@@ -154,8 +154,8 @@ class RedisCounter:
     Requests that arrive during a call to Redis are counted together by the next call. One script
     counts each request in all windows of its subject (API key or client) or in none, so concurrent
     counts are exact. The rules are those of `access.quota.Windows`. Times are whole milliseconds of
-    `clock`; if this machine's clock differs from Redis' by 5 s or more, the difference is added to
-    all times, so that replicas agree about the end of a window.
+    `clock`. If this machine's clock differs from Redis' by 5 s or more, the difference is added to
+    all times. So replicas agree about the end of a window.
     """
 
     def __init__(

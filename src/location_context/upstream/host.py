@@ -24,8 +24,8 @@ State = Literal["closed", "open", "half_open"]
 class Slots:
     """A limit on the concurrent calls of this process; each call in flight holds a slot.
 
-    Public (widget) traffic holds at most two thirds of the slots, so that at least one of several
-    slots is left for requests with an API key.
+    Public (widget) traffic holds at most two thirds of the slots. So if there are several slots, at
+    least one is left for requests with an API key.
 
     Example:
         async with slots.hold(public=False):

@@ -68,7 +68,7 @@ class CacheStore(Protocol):
 class SharedStore(Protocol):
     """A store that running processes share; `storage` implements it in Redis.
 
-    Its methods raise no errors. While the store is unavailable, `load` and `locked` give None, so
+    The methods raise no errors. While the store is unavailable, `load` and `locked` give None, so
     that each process fetches for itself.
     """
 

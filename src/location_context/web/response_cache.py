@@ -1,8 +1,8 @@
 """ResponseCache: finished responses of one path, reused for equal requests.
 
-Two requests are equal if they have the same path, raw query string and compression, and the same
-Accept-Language if the response depends on it (RFC 9111 section 4.1). Each request is still
-authenticated and counted, and its response has its own id, quota and remaining freshness. A
+Two requests are equal if they have the same path, raw query string and compression. If the response
+depends on Accept-Language, its values must be the same too (RFC 9111 section 4.1). Each request is
+still authenticated and counted; its response has its own id, quota and remaining freshness. A
 complete response is cached while its data are fresh, an incomplete response only for some seconds.
 All responses are dropped when a section reports changed data. This module also handles compression
 (content codings, RFC 9110 section 12.5.3) and ETags.

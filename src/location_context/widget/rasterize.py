@@ -1,9 +1,10 @@
 """Rasterize: a program that reads an SVG from stdin and writes a PNG to stdout.
 
-The arguments are font files. It runs in a process of its own because the renderer holds Python's
-lock for a quarter of a second, in which a server could not answer, and because the end of a process
-frees all memory. The PNG has a palette of the card's colours and their shades. It takes a third of
-the bytes of true colour and preserves the contrast of texts. A very long card has no shades.
+The arguments are font files. The program runs in a process of its own for two reasons: The renderer
+holds Python's lock for a quarter of a second, in which a server could not answer. And the end of a
+process frees all memory. The PNG has a palette of the card's colours and their shades. It takes a
+third of the bytes of true colour and preserves the contrast of texts. A very long card has no
+shades.
 """
 
 import io

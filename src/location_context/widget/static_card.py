@@ -1,6 +1,6 @@
 """StaticCard: the compact page as one SVG, for e-mail and previews that cannot show a page.
 
-It is 600 px wide and as tall as its content. Lines are broken here for the widest common font, so
+The card is 600 px wide and as tall as its content. Lines are broken for the widest common font, so
 that text fits in any font. One style block has the colours; each icon is one symbol. There is no
 script, no CSS variable and no external address, since mail programs do not support them. `title`
 and `desc` contain the whole card as text, which `alt` repeats.

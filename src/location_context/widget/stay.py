@@ -5,7 +5,7 @@ time, such as a concert or a sunset.
 
 The timeline of one section (weather) provides a row for each day. Moments of all sections are shown
 in the row of their day, in this order: dangers, holidays, sky, timed events, events of several
-days. Moments that do not fit into a row are listed by day in a folded part. Without rows (beyond
+days. Moments that a row has no space for are listed by day in a folded part. Without rows (beyond
 the forecast, or without weather), the card lists the days with moments. Past days are folded into
 one line. `Room` has the limits of each layout.
 """

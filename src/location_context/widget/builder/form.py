@@ -2,11 +2,11 @@
 
 The query is the page's whole state, so the page can be bookmarked, shared and used without
 JavaScript. The hidden field `was` holds the name and coordinates with which the page was rendered.
-If only the name was changed since then, the form searches for the new name. Coordinates or a map
-link in the field for the name set the coordinates. A colour swatch takes precedence over the hex
-field. Without fields for dates, the stay is the next seven days; empty ones become a stay that
-starts in a week. Each ticked section is a field `sections`; a field `up` moves the section that it
-names before the preceding section.
+If only the name was changed since then, the form searches for the new name. If the field for the
+name has coordinates or a map link, the point is taken from there. A colour swatch takes precedence
+over the hex field. Without fields for dates, the stay is the next seven days; if these fields are
+empty, the stay starts in a week. Each ticked section is a field `sections`; a field `up` moves the
+section that it names before the preceding section.
 """
 
 from collections import Counter
