@@ -114,7 +114,7 @@ class Window:
         return SpentUnits(self.seconds, self.bucket(now), units, units if public else 0.0)
 
     def should_log(self, now: float, *, public: bool) -> bool:
-        """Return True if no refusal of this traffic was logged yet in the length of the window."""
+        """Return True if this traffic had no logged refusal within the window; record this one."""
         if now < self._logged_until[public]:
             return False
         self._logged_until[public] = now + self.seconds
