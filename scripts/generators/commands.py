@@ -44,13 +44,12 @@ FAILS = {  # what exit code 1 means beside an error
 }
 HEAD = """# Commands
 
-Run `./scripts/location-context` in a clone, from any folder, or `location-context` if the package
-is installed. `--help` after any command shows its part of this page. Tests run the
-examples.
+In a clone, run `./scripts/location-context` from any folder. If the package is installed, run
+`location-context`. `--help` after any command shows its part of this page. Tests run the examples.
 
-Answers go to stdout, as JSON with `--json`; progress, warnings and errors to stderr. For `--new`
-see [the data directory](operate.md#the-data-directory). All [settings](settings.md) apply to
-commands too.
+Commands print their answers to stdout, with `--json` as JSON, and progress, warnings and errors
+to stderr. [The data directory](operate.md#the-data-directory) explains the option `--new`. All
+[settings](settings.md) apply to commands too.
 
 | exit code | |
 |---|---|
