@@ -9,12 +9,13 @@ from location_context.settings.parsers import FILE, secrets_of
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 HEAD = f"""# Settings
 
-Set each in the environment, with the prefix `{PREFIX}`, or in the TOML file that
-`{PREFIX}CONFIG` names (lower case, without the prefix). The environment wins. One message at
-start lists all invalid settings.
+Set each setting of this table in the environment, with the prefix `{PREFIX}`, or in the TOML
+file that `{PREFIX}CONFIG` names (lower case, without the prefix). If a setting is in both, the
+environment wins. One message at start lists all invalid settings.
 
-A secret has two names. With `_FILE`, set the absolute path of a file that holds the value (UTF-8,
-surrounding whitespace is ignored), such as `/run/secrets/key_pepper`. Set one of the two.
+A secret setting has two names; set one of the two. The name with `_FILE` takes the absolute path
+of a file that holds the value, such as `/run/secrets/key_pepper`. The file is UTF-8; whitespace
+around the value is ignored.
 
 | name | default | meaning |
 |---|---|---|
