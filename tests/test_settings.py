@@ -69,7 +69,7 @@ def test_all_wrong_settings_are_listed_and_secrets_masked():
         "REDIS_URL", "DATABASE_URL", "MAX_IN_FLIGHT", "GUIDE_RADII", "TRUSTED_PROXIES",
         "EMBED_HOSTS", "JSON_DEADLINE", "LOG_LEVEL", "FEEDS_ALLOW_PRIVATE", "KEY_PEPPER",
     ):  # fmt: skip
-        assert f"{PREFIX}{name} " in message
+        assert f"- {PREFIX}{name}" in message
     assert "hunter2" not in message
 
 

@@ -78,7 +78,7 @@ def test_doctor_warns_of_an_open_meteo_plan_without_archive_access(tmp_path: Pat
     assert "upgrade the provider's plan" in message
     assert "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL" in message
     assert "the plan of this API key does not include it" in message
-    assert "Professional or the Enterprise plan" in notices(found)
+    assert "Professional and Enterprise include it" in notices(found)
     assert "standard-plan-key" not in str(found)
 
 
@@ -128,7 +128,7 @@ def test_doctor_reports_unconfigured_providers_as_information(data_dir: Path) ->
 def test_doctor_checks_redis_and_its_memory_bound(data_dir: Path, own_redis: OwnRedis) -> None:
     outcome, message = examine(data_dir)["redis"]
     assert outcome == "info"
-    assert "each process counts quotas, calls providers and caches answers alone" in message
+    assert "each process counts quotas, calls providers and caches answers on its own" in message
     assert "maxmemory" in examine(data_dir, REDIS_URL=own_redis.url)["redis"][1]
     with redis.Redis.from_url(own_redis.url) as client:
         client.config_set("maxmemory", 256_000_000)

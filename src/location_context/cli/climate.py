@@ -58,7 +58,7 @@ def build(  # noqa: PLR0913  each is an option of the command
         Path | None, typer.Option("--places", help="CSV with lat,lng: build the cells around them.")
     ] = None,
     region: Annotated[
-        str | None, typer.Option("--region", help="Build the cells in west,south,east,north.")
+        str | None, typer.Option("--region", help="Build cells in west,south,east,north (degrees).")
     ] = None,
     world: Annotated[bool, typer.Option("--world", help="Build every cell with land.")] = False,
     years: Annotated[str | None, typer.Option("--years", help="Ten years like 2016-2025.")] = None,

@@ -176,7 +176,7 @@ async def _keys(settings: Settings) -> Finding:
         return Finding(
             "keys", "warning", "no key exists; create one with: location-context keys create NAME"
         )
-    return Finding("keys", "ok", f"{count} keys are stored, and the pepper matches them")
+    return Finding("keys", "ok", f"stored keys: {count}; the pepper matches them")
 
 
 async def _redis(settings: Settings) -> Finding:
@@ -213,7 +213,7 @@ async def _service(settings: Settings) -> AsyncIterator[Finding]:
                 continue
             check, dataset = f"dataset {info.name}", state.datasets[info.name]
             if dataset and (dataset.rows or dataset.named):
-                named = f", and {dataset.named} datasets with a name" if dataset.named else ""
+                named = f"; named datasets: {dataset.named}" if dataset.named else ""
                 yield Finding(check, "ok", f"{dataset.rows} rows{named}")
             elif info.name == "climate" and (stores := ClimateStores(settings.data_dir).open()):
                 names = ", ".join(store.folder.name for store in stores)

@@ -31,7 +31,7 @@ feed = typer.Typer(help="Manage calendars that the server refreshes.", no_args_i
 events.add_typer(feed, name="feed")
 
 Name = Annotated[
-    str | None, typer.Option(help="A name of your choice; importing it again replaces its events.")
+    str | None, typer.Option(help="Any name; a later import with the same name replaces this one.")
 ]
 Lat = Annotated[float | None, typer.Option(help="Latitude for events without coordinates.")]
 Lng = Annotated[float | None, typer.Option(help="Longitude for events without coordinates.")]

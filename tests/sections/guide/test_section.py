@@ -159,7 +159,7 @@ async def test_sample_guide_is_marked_as_not_current(answer, guide):
     text = "Sample guide 2024: a demonstration, not current, places up to 500 m off"
     assert (notice["text"], notice["adapted"]) == (text, False)
     assert notice["name"] == "Sample guide 2024, not current"
-    assert "sample guide of 2024 serves: a demonstration" in guide.warnings()[0]
+    assert "sample guide of 2024 is active. It is a demonstration" in guide.warnings()[0]
     assert "500 m off" in guide.warnings()[0]
 
 
@@ -323,5 +323,5 @@ async def test_warning_of_a_sample_guide_contains_the_guide_name(guide, guides):
     await guides.replace(provenance, around(("one_star", 3)), NOON, "demo")
     await guide.refresh()
     (warning,) = guide.warnings()
-    assert "serves as 'demo'" in warning
+    assert "is active as 'demo'" in warning
     assert warning.endswith("guide import FILE --name demo")

@@ -232,7 +232,7 @@ class Guide(section.Section[GuideBody]):
                 served, option = (f" as {name!r}", f" --name {name}") if name else ("", "")
                 found.append(
                     f"The sample guide of {provenance.dated.year} is active{served}. It is a "
-                    "demonstration: not current, with positions up to 500 m wrong. "
+                    "demonstration: not current, with positions up to 500 m off. "
                     f"Load your own: location-context guide import FILE{option}"
                 )
         return found
