@@ -35,7 +35,7 @@ def test_climate_commands_build_list_verify_draw_and_remove_a_climate_store(tmp_
     assert "The terrain file is missing" in built.stderr
     (state,) = json.loads(command(tmp_path, "climate", "list", "--json").stdout)
     assert (state["name"], state["cells"], state["years"]) == ("power-2016-2025", 9, [2016, 2025])
-    assert "power-2016-2025: whole" in command(tmp_path, "climate", "verify", *source).stdout
+    assert "power-2016-2025: intact" in command(tmp_path, "climate", "verify", *source).stdout
     picture = tmp_path / "map.svg"
     command(tmp_path, "climate", "map", "--month", "7", "--output", str(picture))
     assert "Typical daily high, °C · July" in picture.read_text("utf-8")

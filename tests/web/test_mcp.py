@@ -178,7 +178,7 @@ def test_shared_town_name_means_the_most_populous_town_and_lists_the_others(stay
     ("tool", "arguments", "said"),
     [
         ("stay", {"place": "Xyzzyx", **WEEK}, "over 1,000 people is named 'Xyzzyx'. Accepted"),
-        ("stay", {"place": "Portland, Oregon", **WEEK}, "known are Portland, US-OR"),
+        ("stay", {"place": "Portland, Oregon", **WEEK}, "places of this name: Portland, US-OR"),
         ("stay", {"place": "95,200", **WEEK}, "accepted: lat,lng in decimal degrees"),
         ("stay", {"place": "Paris", "start": "soon", "end": "later"}, "start is 'soon'; accepted"),
         ("stay", {"place": "Paris"}, "start is missing or empty"),
@@ -186,7 +186,7 @@ def test_shared_town_name_means_the_most_populous_town_and_lists_the_others(stay
         ("stay", {"place": "Paris", "city": "Paris", **WEEK}, "'city' is unknown; accepted: place"),
         ("year", {"places": ["Paris"] * 6}, "places has 6 names; accepted: at most 5"),
         ("year", {"places": []}, "places is missing"),
-        ("places", {"name": "Paris, Atlantis"}, "known are Paris, FR-IDF"),
+        ("places", {"name": "Paris, Atlantis"}, "places of this name: Paris, FR-IDF"),
         ("weather", {}, "tool is 'weather'; accepted: stay, year, places."),
     ],
 )  # fmt: skip

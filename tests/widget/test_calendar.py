@@ -94,7 +94,9 @@ def test_calendar_request_is_answered_with_an_error_if_one_of_its_sections_fails
         sample.broken = False
     assert answer.status_code == 503
     assert answer.json()["error"]["code"] == "upstream_unavailable"
-    assert answer.json()["error"]["message"].endswith("these sections have no data: events (failed).")
+    assert answer.json()["error"]["message"].endswith(
+        "these sections have no data: events (failed)."
+    )
 
 
 def test_calendar_without_entries_still_has_a_time_zone_component(service):

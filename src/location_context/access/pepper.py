@@ -33,7 +33,7 @@ async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
         if check is not None and await store.all():
             raise OperatorError(
                 f"The pepper of the stored keys is missing: restore {path} from a backup, or set "
-                "LOCATION_CONTEXT_KEY_PEPPER to it. Without a pepper, no stored key can be checked."
+                "LOCATION_CONTEXT_KEY_PEPPER to its text. Without it, no stored key can be checked."
             )
         pepper = await anyio.to_thread.run_sync(_make, path)
     await _verify(store, pepper, check, "LOCATION_CONTEXT_KEY_PEPPER" if given else str(path))

@@ -194,7 +194,7 @@ def verify(
             opened = builder.open_source(store.manifest.source, source)
         with console.ProgressReporter("tiles", len(store.manifest.tiles)) as progress:
             found[folder.name] = list(findings(store, opened, progress.advance))
-    lines = [f"{folder}: {line}" for folder, ones in found.items() for line in ones or ("whole",)]
+    lines = [f"{folder}: {line}" for folder, ones in found.items() for line in ones or ("intact",)]
     console.emit(found, *(lines or ["There is no climate store."]), json=json)
     if any(found.values()):
         raise typer.Exit(1)

@@ -61,12 +61,12 @@ PARIS = (48.8566, 2.3522)
 READ_TIMEOUT = 15.0  # seconds
 _NEAR, _FAR = 7, 180  # days from today, for a forecast and for climatology
 
-_DEFAULT_ADVICE = "if it persists, check the provider's own status page"
+_DEFAULT_ADVICE = "if the failure persists, check the provider's own status page"
 _ADVICE = {  # by the code of a provider's last error
     "unreachable": "check this machine's outgoing connections (DNS, firewall, proxy) and {setting}",
     "timeout": "check this machine's outgoing connections (firewall, proxy), or try again later",
-    "refused": "check its key, and {setting} if you set it",
-    "invalid_answer": "another page answers there, such as a proxy's or a maintenance page; open "
+    "refused": "check the provider's key, and {setting} if you set it",
+    "invalid_answer": "another page answers there, such as one of a proxy or for maintenance; open "
     "the provider's address from this machine, and check {setting} if you set it",
     "not_in_plan": "another source is used instead; upgrade the provider's plan, or set {setting} "
     "to an empty value to switch the provider off",

@@ -63,8 +63,8 @@ def note_store(environ: Mapping[str, str], folder: Path, *, second: bool = False
     by_folder = not folder.is_absolute() or folder == default_data_dir(environ)
     if by_folder and not second and variable(CLONE) not in environ:
         raise OperatorError(
-            f"There is no data in {folder.absolute()}, but there is in {first}. To use that, set "
-            f"LOCATION_CONTEXT_DATA_DIR={first}; to start with new data here, add --new to one of "
+            f"{folder.absolute()} contains no data, but {first} does. To use that data, set "
+            f"LOCATION_CONTEXT_DATA_DIR={first}. To start with new data here, add --new to one of "
             "the commands `setup`, `serve` and `keys create`."
         )
     return first

@@ -134,9 +134,9 @@ async def _check_provider(provider: Any, trial: _Trial) -> None:
         if not server.requests:
             trial.note("a good answer", f"no request came to {', '.join(trial.settings)}")
         elif not server.requests[0].headers.get("user-agent", "").startswith("location-context"):
-            trial.note("a good answer", "was requested without the service's User-Agent")
+            trial.note("a good answer", "the request lacks the service's User-Agent")
         if isinstance(built, base.ArchiveProvider) and not hasattr(built, "representativeness"):
-            trial.note("representativeness", "the error of its cells is not declared")
+            trial.note("representativeness", "the provider must declare the error of its cells")
         await _close(built)
     for name, fault in FAULTS.items():
         async with trial.context(fault) as (context, server):
@@ -146,7 +146,7 @@ async def _check_provider(provider: Any, trial: _Trial) -> None:
             if time.monotonic() - began > TOO_LATE:
                 trial.note(name, f"took {time.monotonic() - began:.1f} s")
             if problem is None and name != "NaN for numbers":
-                trial.note(name, "was taken for data")
+                trial.note(name, "the provider returned data instead of an error")
             elif problem and problem.startswith("raised"):
                 trial.note(name, problem)
             server.respond = trial.respond
@@ -173,16 +173,16 @@ async def _fetch(provider: Any, trial: _Trial, seconds: float) -> str | None:
             known = [one for one in months if np.isfinite(one.values).any()]
             return None if known else "no value of any month is known"
     except TimeoutError:
-        return "nothing came in time"
+        return "no answer came in time"
     except ProviderError as error:
-        return "requested a pause" if isinstance(error, ProviderBackoff) else error.message
+        return "calls are paused" if isinstance(error, ProviderBackoff) else error.message
     except Exception as error:  # noqa: BLE001  the kit reports any error
         return f"raised {type(error).__name__}: {error}"
 
 
 def _lacking(forecast: Any) -> str | None:
     if not isinstance(forecast, base.Forecast):
-        return f"raised no error and gave {type(forecast).__name__}"
+        return f"raised no error and returned {type(forecast).__name__}"
     for name in ("temperature_max", "temperature_min"):
         if not np.isfinite(forecast.columns.get(name, np.full(0, np.nan))).any():
             return f"{name} is not known for any day"
@@ -267,7 +267,7 @@ async def _check_section(section: type[Section[Any]], trial: _Trial, *, calls: b
         if result is None:
             return
         if not result.complete or not isinstance(result.body, Applicable):
-            trial.note("a good answer", "returned an incomplete or not applicable answer")
+            trial.note("a good answer", "the section's answer is incomplete or not applicable")
         else:
             _check_looks(cached.section, result.body, trial)
         await cached.close()
@@ -295,7 +295,7 @@ async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResul
         msgspec.json.decode(result.payload, type=kinds)
     except UpstreamUnavailable:
         if good:
-            trial.note(name, "returned nothing")
+            trial.note(name, "the section raised UpstreamUnavailable")
         return None
     except Exception as error:  # noqa: BLE001  the kit reports any error
         trial.note(name, f"raised {type(error).__name__}: {error}")
@@ -317,7 +317,7 @@ def _check_words(section: type[Section[Any]], trial: _Trial) -> None:
             body = msgspec.convert(answer, section.response)
             context = CardContext(fmt=Formatter(languages.english), now=trial.clock())
             if built.card(body, context) is None:
-                trial.note(_place(section), f"`card` gives none for the sample {name!r}")
+                trial.note(_place(section), f"`card` returns None for the sample {name!r}")
 
 
 def _check_label(section: Section[Any], language: Language, trial: _Trial) -> None:

@@ -153,7 +153,7 @@ def matching(gazetteer: Gazetteer, text: str, *, beginning: bool = False) -> lis
     fitting = [one for one in found if all(_lies_in(one, part) for part in within if part)]
     if fitting:
         return fitting
-    known = f"; known are {_called(found)}" if found else ""
+    known = f"; places of this name: {_called(found)}" if found else ""
     raise errors.InvalidPlace(
         f"No place of over 1,000 people is named {shown(text)}{known}. Accepted: the name of a "
         "town, if needed with its country or region code after a comma, or else lat,lng."

@@ -65,8 +65,8 @@ class Issued(msgspec.Struct, frozen=True, kw_only=True):
         Percent | None,
         Meta(
             description=(
-                "Percent, by the provider's own threshold (Open-Meteo: over 0.1 mm in the day's "
-                "likeliest hour)."
+                "Percent, by the provider's own threshold (Open-Meteo: over 0.1 mm in the hour "
+                "with the highest chance)."
             )
         ),
     ]
@@ -127,8 +127,8 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             description=(
                 "Percent. In climatology: the share of days with at least 1 mm. In a forecast: by "
-                "the provider's own threshold, which is lower (Open-Meteo: over 0.1 mm in the "
-                "wettest hour); from day 8 to day 16 it moves to the climatological share."
+                "the provider's own threshold, which is lower (Open-Meteo: over 0.1 mm in the hour "
+                "with the highest chance); from day 8 to day 16 it moves to the climatology's."
             )
         ),
     ]
@@ -138,7 +138,7 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
     wind_gusts_max: Wind
     wind_direction_dominant: Annotated[
         Bearing | None,
-        Meta(description="The direction it blows from, in degrees clockwise from north."),
+        Meta(description="Direction from which the wind blows, degrees clockwise from north."),
     ]
     sunshine_hours: Hours
     cloud_cover_mean: Annotated[Percent | None, Meta(description="Percent of the sky.")]
@@ -223,7 +223,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     kind: Annotated[Kind, Meta(description="The kind of data.")]
     provider: Annotated[Text, Meta(description="Name of the data's provider.")]
     model: Annotated[str | None, Meta(description="The model's name, as the provider states it.")]
-    issued_at: Annotated[Moment | None, Meta(description="UTC, of a forecast.")]
+    issued_at: Annotated[Moment | None, Meta(description="When the forecast was issued, UTC.")]
     years: Annotated[
         list[int],
         Meta(max_length=10, description="Calendar years, oldest first; empty in a forecast."),
