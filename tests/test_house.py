@@ -195,7 +195,7 @@ def test_no_module_is_named_utils_or_helpers() -> None:
     assert not [path for path in found if path.is_relative_to(ROOT)]
 
 
-def test_no_module_keeps_state() -> None:
+def test_no_module_has_a_global_mutable_container() -> None:
     """Names bound at the top are constants, types or functions, never containers to fill."""
     fillable = {"dict", "list", "set", "OrderedDict", "defaultdict", "deque", "Counter"}
     found = []

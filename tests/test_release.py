@@ -130,7 +130,7 @@ def test_the_wheel_serves_a_widget(programs: Path, tmp_path: Path) -> None:
     assert b'class="' in RELEASE.fetch_widget(programs, home)
 
 
-def test_the_wheel_holds_only_the_package(wheel: Path) -> None:
+def test_the_wheel_contains_only_the_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     tops = {name.split("/")[0] for name in names}

@@ -35,7 +35,9 @@ def test_new_key_has_the_documented_format(prefix: str) -> None:
     assert is_well_formed(key)
 
 
-async def test_live_or_test_kind_of_a_key_is_stored_and_survives_rotation(keys: ApiKeys) -> None:
+async def test_live_or_test_kind_of_a_key_is_stored_and_unchanged_by_rotation(
+    keys: ApiKeys,
+) -> None:
     live, test = await keys.create("Hotel"), await keys.create("CI", test=True)
     new = await keys.rotate(test.record.id, timedelta(hours=1))
     stored = [record.test for record in await keys.list()]
@@ -43,7 +45,7 @@ async def test_live_or_test_kind_of_a_key_is_stored_and_survives_rotation(keys: 
     assert (live.secret[:8], test.secret[:8], new.secret[:8]) == ("lc_live_", *["lc_test_"] * 2)
 
 
-def test_keys_are_unique() -> None:
+def test_generated_keys_are_unique() -> None:
     assert len({mint() for _ in range(1000)}) == 1000
 
 

@@ -54,7 +54,7 @@ def test_help_lists_every_command(tmp_path: Path) -> None:
     assert all(f" {name} " in shown for name in COMMANDS)
 
 
-def test_version_option_prints_the_version_alone(tmp_path: Path) -> None:
+def test_version_option_prints_only_the_version(tmp_path: Path) -> None:
     assert command(tmp_path, "--version").stdout == f"{__version__}\n"
 
 

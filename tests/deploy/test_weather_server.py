@@ -119,7 +119,7 @@ def test_weather_sync_keeps_past_days_for_stays_that_began_within_a_fortnight() 
     assert int(retention[1]) >= PAST_DAYS[1]
 
 
-def test_weather_server_starts_only_once_the_terrain_is_downloaded() -> None:
+def test_weather_server_starts_only_after_the_terrain_is_downloaded() -> None:
     terrain = {"weather-terrain": {"condition": "service_completed_successfully"}}
     assert SERVICES["weather"]["depends_on"] == terrain
     assert SERVICES["weather-terrain"]["command"] == ["sync", "copernicus_dem90", "static"]

@@ -90,7 +90,7 @@ def test_known_place_has_the_expected_time_zone_country_and_region(gazetteer, na
 
 
 @pytest.mark.parametrize("country", TOWNS)
-def test_town_has_its_region(gazetteer, country):
+def test_listed_town_has_its_region(gazetteer, country):
     truth = dict(one.split(" ", 1)[::-1] for one in TOWNS[country].split(";"))
     for name, code in truth.items():
         towns = (c for c in gazetteer.search(name, 30) if (c.name, c.country) == (name, country))

@@ -103,7 +103,7 @@ async def test_retention_deletes_old_events(database: Database) -> None:
     assert [calendar.rows for calendar in await store.calendars()] == [len(left)]
 
 
-async def test_retention_logs_its_counts(database: Database) -> None:
+async def test_retention_logs_how_many_rows_it_deleted(database: Database) -> None:
     await SqlClimateStore(database).save(months("old", datetime(2000, 1, 1, tzinfo=UTC), years=1))
     with captured_logs() as lines:
         assert await Retention(database, MovedClock()).prune() == {

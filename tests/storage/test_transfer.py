@@ -218,7 +218,9 @@ def test_copy_masks_the_password_of_an_unusable_database_url(
     assert "hidden-word" not in done.stdout + done.stderr
 
 
-def test_copy_needs_an_sqlite_source(tmp_path: Path, postgresql_settings: Settings) -> None:
+def test_copy_command_without_an_sqlite_source_is_refused(
+    tmp_path: Path, postgresql_settings: Settings
+) -> None:
     url = postgresql_settings.database_url.reveal()
     more = {"LOCATION_CONTEXT_DATABASE_URL": url, "LOCATION_CONTEXT_KEY_PEPPER": "p"}
     said = command(tmp_path, "copy", "--to", url, more=more, fails=True).stderr

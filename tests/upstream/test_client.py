@@ -356,7 +356,7 @@ async def test_calls_without_a_key_leave_a_quarter_of_the_queue_to_calls_with_a_
     assert (public, keyed) == (3, 1)
 
 
-async def test_urls_of_the_same_host_share_its_call_budget_and_call_slots_and_pause(
+async def test_urls_of_the_same_host_share_one_call_budget_and_call_slots_and_pauses(
     client, standin
 ):
     host = Hosts().get("some_host", {DAY: 10.0}, at_once=1)

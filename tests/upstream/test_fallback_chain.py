@@ -112,6 +112,6 @@ async def test_fallback_chain_reports_the_first_failure_of_its_sources():
     assert await best_of(fetches, Deadline.after(30), 0.05) == ("d", None)
 
 
-async def test_exception_in_one_source_does_not_prevent_an_answer_of_another():
+async def test_exception_in_one_source_does_not_prevent_an_answer_of_another_source():
     broken, well = Source("broken").says(ValueError("ours")), Source("well").says("well")
     assert await race(broken, well, seconds=30) == "well"

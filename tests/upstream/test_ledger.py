@@ -126,7 +126,7 @@ async def test_process_reads_the_budget_spent_and_returned_by_other_processes(
     assert not await one.spend(1, public=False)
 
 
-async def test_unlimited_budget_needs_no_database(database: Database) -> None:
+async def test_unlimited_budget_uses_no_database(database: Database) -> None:
     free = host(database, {})
     await database.close()
     assert await free.spend(1e9, public=True)

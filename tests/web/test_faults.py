@@ -104,7 +104,7 @@ def test_smuggled_request_is_never_served(client) -> None:
     assert b"openapi" not in answer
 
 
-def test_request_body_is_ignored(client: Client) -> None:
+def test_body_of_a_get_request_is_ignored(client: Client) -> None:
     sent = (
         b"GET /v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc"
     )

@@ -115,7 +115,7 @@ def answers(settings: Settings, sections: list, work, **more) -> list[dict]:
     return [line for line in lines if line["event"] == "answered"]
 
 
-def test_log_line_has_the_error_and_the_cache_state_and_the_process(tmp_path) -> None:
+def test_log_line_contains_error_code_and_cache_state_and_process_id(tmp_path) -> None:
     clock = MovedClock()
     tides, lacking = FakeSection(clock), Empty(clock)
 

@@ -163,7 +163,7 @@ def test_town_name_in_another_language_also_lists_towns_with_that_exact_name(sta
     assert "Roma, AU-QLD (" in others
 
 
-def test_shared_town_name_means_the_most_populous_town_and_lists_the_others(stays):
+def test_shared_town_name_selects_the_most_populous_town_and_lists_the_other_towns(stays):
     text, _ = call(stays, "stay", place="Paris", sections=["astronomy"], **WEEK)
     assert text.startswith("# Paris · FR-IDF · 48.8534,2.3488 · Europe/Paris")
     assert "also: Paris, US-TX (" in text

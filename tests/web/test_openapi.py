@@ -123,7 +123,7 @@ def test_schema_of_a_time_or_url_declares_its_format(document) -> None:
         assert not re.search(event[field]["pattern"], "2026-11-28T20:00:00")
 
 
-def test_property_has_a_description(document) -> None:
+def test_schema_property_has_a_description(document) -> None:
     assert [name for name, one in properties(document) if not one.get("description")] == []
 
 

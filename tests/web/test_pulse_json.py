@@ -65,7 +65,9 @@ def test_days_parameter_of_a_pulse_counts_from_the_local_date_of_the_point(clien
     assert body["stay"] == body["sections"]["tides"]["stay"]
 
 
-def test_pulse_lists_a_failed_section_as_unavailable_and_returns_the_others(client: Client) -> None:
+def test_pulse_lists_a_failed_section_as_unavailable_and_returns_the_other_sections(
+    client: Client,
+) -> None:
     answer = client.get(PULSE, {**STAY, "sections": "tides,broken,empty"})
     assert answer.status_code == 200
     assert list(answer.json()["sections"]) == ["tides"]

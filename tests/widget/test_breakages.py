@@ -133,7 +133,7 @@ def test_iframe_sandbox_without_scripts_prevents_sizing_of_the_widget(service, o
         assert_symptoms(opened("", frame + service.script).page, *symptoms)
 
 
-def test_delayed_embed_script_sizes_the_widget_only_once_it_runs(service, opened, low):
+def test_delayed_embed_script_sizes_the_widget_only_after_the_script_has_run(service, opened, low):
     script = service.script.replace("<script", '<script type="text/delayed"')
     page = opened("", low + script).page
     assert_symptoms(page, "bar", "low")

@@ -157,7 +157,7 @@ def test_coordinates_or_map_link_in_the_place_field_set_latitude_and_longitude(s
     assert html.escape(f'data-pasted="{text}"', quote=False) in shown
 
 
-def test_map_link_without_coordinates_gets_a_hint_to_open_it(service):
+def test_map_link_without_coordinates_gets_a_hint_to_open_the_link(service):
     text = page(service, place="https://maps.app.goo.gl/Ab1Cd2Ef3", lat="40", lng="3")
     assert hint(text, "place") == (
         "This link contains no coordinates: open it and copy the full address."
@@ -284,7 +284,7 @@ def test_query_values_cannot_inject_markup(service, name, evil):
     assert ">49<" not in text
 
 
-def test_place_name_without_coordinates_finds_the_largest_town_and_offers_others(service):
+def test_place_name_without_coordinates_finds_the_largest_town_and_offers_other_towns(service):
     text = page(service, place="springfield")
     assert values(text)["place"] == "Springfield"
     assert float(values(text)["lat"]) == pytest.approx(37.2, abs=0.1)

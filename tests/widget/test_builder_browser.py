@@ -348,7 +348,7 @@ def test_builder_opened_with_a_wrong_field_shows_the_preview_after_correction(bu
     assert watched.complaints == []
 
 
-def test_departure_date_moves_when_arrival_is_set_after_it(builder):
+def test_departure_date_moves_if_the_arrival_date_is_set_after_the_departure_date(builder):
     page = builder("?place=x&lat=1&lng=1&start=2027-03-01&end=2027-03-06").page
     page.select_option("#days", "")
     page.fill("#start", "2027-08-01")

@@ -64,7 +64,7 @@ def test_readable_accent_is_unchanged():
 
 
 @given(accents, schemes)
-def test_style_variables_hold_only_colours(accent, scheme):
+def test_style_variables_contain_only_colours(accent, scheme):
     assert re.fullmatch(r"(--[a-z0-9]+:#[0-9a-f]{3,6};)+", variables(accent, scheme))
 
 

@@ -173,7 +173,7 @@ def test_changing_the_iframe_src_adds_a_history_entry(service, opened):
     assert page.evaluate("history.length") == before + 1
 
 
-def test_moved_iframe_is_sized_again(service, opened):
+def test_iframe_that_is_moved_in_the_page_is_sized_again(service, opened):
     frame, script = snippet(service.url)
     page = opened(f"<main></main><div>{frame}</div>{script}").page
     for turn in (

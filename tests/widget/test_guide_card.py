@@ -7,7 +7,7 @@ from tests.widget.queries import WORDS, query
 from tests.widget.samples.tables import guide
 
 
-def test_guide_card_shows_six_restaurants_of_all_tiers_and_folds_the_others(gazetteer):
+def test_guide_card_shows_six_restaurants_of_all_tiers_and_folds_the_other_restaurants(gazetteer):
     body = guide(query(gazetteer))
     view = tables.card(body, WORDS).view
     rows = [len(found) for _, found in view.tiers]

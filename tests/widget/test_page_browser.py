@@ -247,7 +247,7 @@ def test_page_has_no_animation(service):
     assert "animation" not in text
 
 
-def test_page_needs_only_its_own_request(service, open_page):
+def test_page_loads_without_any_further_request(service, open_page):
     watched = open_page(service.address(STAY))
     assert watched.requests == [service.address(STAY)]
 

@@ -23,7 +23,7 @@ STAYS = 1000
 TODAY = NOW.date()
 
 
-def test_restaurant_texts_are_true_in_each_language(gazetteer):
+def test_restaurant_texts_agree_with_the_data_in_each_language(gazetteer):
     chance = random.Random(27)
     bodies = [guide(query(gazetteer, units=units)) for units in ("metric", "imperial")]
     for number in range(STAYS):
@@ -71,7 +71,7 @@ def test_restaurant_texts_are_true_in_each_language(gazetteer):
             said_alike(WORDS.plain(text), same, fmt)
 
 
-def test_event_texts_and_counts_are_true_in_each_language(gazetteer):
+def test_event_texts_and_counts_agree_with_the_data_in_each_language(gazetteer):
     chance = random.Random(27)
     for number in range(STAYS):
         fmt, length = FORMATTERS[number % 10], chance.choice([1, 2, 5, 8, 15])

@@ -282,7 +282,7 @@ def test_weather_sentences_agree_with_the_data_in_each_language(stays):
             assert abs(low - sum(lows) / len(lows)) <= 0.5 + 1e-9
 
 
-def test_weather_rows_and_their_spoken_text_are_true_in_each_language(stays):
+def test_weather_rows_and_their_spoken_text_agree_with_the_data_in_each_language(stays):
     for one in stays:
         rows, other = one.card.timeline.rows, one.other.timeline.rows
         by_date = {day.date: day for day in one.days}
@@ -327,7 +327,7 @@ def test_weather_rows_and_their_spoken_text_are_true_in_each_language(stays):
         assert worded_dry >= 0.75
 
 
-def test_warnings_are_true_and_hedged_by_their_lead_time_in_each_language(stays):
+def test_warnings_agree_with_the_data_and_are_hedged_by_lead_time_in_each_language(stays):
     seen = 0
     for one in stays:
         card, other = one.card, one.other

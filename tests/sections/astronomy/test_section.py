@@ -105,7 +105,7 @@ async def test_uncached_month_is_still_computed_after_the_request_for_it_timed_o
     assert isinstance((await section.read(wanted, Deadline.after(30))).body, AstronomyBody)
 
 
-async def test_stay_of_92_days_is_answered(reader):
+async def test_stay_of_92_days_gets_an_astronomy_answer(reader):
     wanted = query(-54.8, -68.3, "America/Argentina/Ushuaia", date(2026, 11, 1), date(2027, 1, 31))
     reading = await reader.section.read(wanted, Deadline.after(30))
     assert isinstance(reading.body, AstronomyBody)

@@ -185,7 +185,7 @@ def _ranked(count: int) -> list[dict]:
     return [event(f"Concert {n}", *CHRISTMAS, rank=n * 37 % 101) for n in range(count)]
 
 
-async def test_answer_holds_the_highest_ranked_of_700_events(open_with):
+async def test_answer_contains_the_highest_ranked_of_700_events(open_with):
     rows = _ranked(700)
     highest = sorted((row["rank"] for row in rows), reverse=True)
     async with open_with("predicthq", responding(rows)) as (opened, _):

@@ -93,7 +93,7 @@ def test_observance_of_a_provincial_holiday_is_unknown_if_the_province_is_unknow
     assert is_observed_at((), border) is True
 
 
-async def test_holidays_of_a_province_are_shown_only_there(opened):
+async def test_holidays_of_a_province_are_shown_only_in_that_province(opened):
     places = {"Bolzano": (46.498, 11.354), "Trento": (46.067, 11.121), "Riva": (45.886, 10.841)}
     opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
     shown = {}

@@ -129,7 +129,9 @@ async def test_import_interrupted_by_its_time_limit_replaces_no_events(opened, m
     assert sorted(await opened.titles()) == ["Choir", "Organ"]
 
 
-async def test_import_limited_by_processor_time_survives_a_busy_machine(opened, monkeypatch):
+async def test_import_with_a_limit_of_processor_time_succeeds_on_a_busy_machine(
+    opened, monkeypatch
+):
     """An hour passes whenever somebody looks at the wall clock."""
     moment = [time.monotonic()]
 

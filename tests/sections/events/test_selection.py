@@ -208,7 +208,7 @@ def test_events_are_ordered_by_start_then_rank_then_distance_then_id():
     assert [event.details.id for event in shown] == ["0000", "0002", "0003", "0004", "e", "0001"]
 
 
-def test_holidays_of_unknown_regions_come_after_all_others():
+def test_holidays_of_unknown_regions_come_after_all_other_holidays():
     nowhere = Point(48.8566, 2.3522, "Europe/Paris", "FR", None)
     events = [
         _event(1, STAY.start, category="public_holiday", scope="region", country="FR",

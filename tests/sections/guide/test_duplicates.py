@@ -61,7 +61,7 @@ NEXT_DOOR = {"lat": 48.85 + 60 * METRE}
         ({"name": "Chez Léon", "address": "1, rue X"}, {"name": "Chez Leon", "address": "1 Rue X"}),
     ],
 )
-def test_duplicate_restaurants_are_merged_into_one(one, other):
+def test_duplicate_restaurants_are_merged_into_one_restaurant(one, other):
     assert pair(one, other) == 1
 
 

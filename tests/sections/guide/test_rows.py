@@ -10,7 +10,7 @@ from location_context.sections.guide.imports.importer import ImportRejected
 from tests.sections.guide.samples import METADATA, csv_of, open_csv, open_row
 
 
-async def test_row_of_the_published_csv_format_keeps_every_field(import_rows):
+async def test_row_of_the_published_csv_format_is_imported_with_every_field(import_rows):
     (one,) = await import_rows(open_csv(open_row(1)))
     assert msgspec.to_builtins(one) | {"id": ""} == {
         "id": "", "name": "Chez Exemple 1", "tier": "one_star", "lat": 48.85661, "lng": 2.302,
@@ -199,7 +199,7 @@ async def test_overlong_restaurant_note_is_refused_with_its_length(importer, len
     ]
 
 
-async def test_restaurant_note_survives_a_merge_with_a_newer_award(import_rows):
+async def test_restaurant_note_is_kept_if_its_row_is_merged_with_a_newer_award(import_rows):
     rows = [
         HOUSE | {"note": "Our chef's favourite.", "award_year": "2020", "stars": "1"},
         HOUSE | {"note": "", "award_year": "2025", "stars": "2"},

@@ -66,7 +66,9 @@ def test_calibrated_forecast_equals_the_climatology_from_the_forecast_horizon_on
 
 @each_variable
 @each_product
-def test_calibration_keeps_unknown_values_unknown_and_does_not_affect_others(variable, product):
+def test_calibration_leaves_unknown_values_unknown_and_does_not_affect_other_values(
+    variable, product
+):
     kind = (variable, product)
     whole = at(kind, 20.0, 15.0, 4.0, np.full(3, 5.0))
     rows = [np.array([20.0, np.nan, 20.0]), np.array([15.0, 15.0, np.nan]), np.full(3, 4.0)]

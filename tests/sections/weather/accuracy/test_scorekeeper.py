@@ -178,7 +178,9 @@ async def test_failing_accuracy_store_loses_only_the_unsaved_scores(sqlite_scori
     assert len(await stored(scoring)) == 1
 
 
-async def test_forecast_that_cannot_be_computed_does_not_prevent_storing_others(sqlite_scoring):
+async def test_forecast_that_cannot_be_computed_does_not_prevent_storing_other_forecasts(
+    sqlite_scoring,
+):
     scoring = sqlite_scoring
 
     async def broken():

@@ -35,7 +35,7 @@ def test_forecast_is_stored_in_hundredths_and_its_unknown_values_stay_unknown(va
         assert np.allclose(found[name][0], columns[name], atol=0.00501, equal_nan=True)
 
 
-def test_damaged_stored_forecast_has_unknown_values_and_others_are_intact():
+def test_damaged_stored_forecast_has_unknown_values_and_other_forecasts_are_intact():
     damaged = ForecastRow("a", "cell", DAY, None, b"junk")
     found = unpack_forecasts([damaged, row("cell", DAY)])
     assert np.isnan(found["issued_max"][0]).all()

@@ -155,7 +155,7 @@ def test_global_era5_grid_begins_at_its_western_edge(tmp_path):
     assert (source.grid.west, source.grid.spans_globe) == (-180, True)
 
 
-def test_tiles_cover_the_whole_grid_and_each_reads_its_own_cells(tmp_path):
+def test_tiles_cover_the_whole_grid_and_each_tile_reads_its_own_cells(tmp_path):
     warm = 280 + np.arange(16.0)[:, None] + 0.1 * np.arange(32)
     cells = constant(days=4).isel(latitude=[0] * 16, longitude=[0] * 32)
     cells["t2m"][:] = warm
