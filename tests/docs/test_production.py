@@ -48,12 +48,12 @@ def test_the_production_page_sets_up_a_service_behind_tls_with_a_backup(made: Ma
     for name in ("/weather", "/astronomy", "/guide", "/events", ""):
         assert f"/v1/pulse{name}: 200 " in said
     assert re.search(r"key_\w+ +live +first key +revoked", said)
-    assert re.search(r"✓ keys: 2 in all", said)
+    assert re.search(r"✓ keys: 2 stored, ", said)
     assert re.search(r"✓ database: PostgreSQL", said)
     assert re.search(r"✓ redis: Redis uses \d+ of 268 MB", said)
     shared = made.root / "var/lib/location-context"  # of root's commands and the replicas
-    assert f"✓ data directory: {shared}, " in said
-    assert "the fallback grid is there" in said
+    assert f"✓ data directory: {shared} has " in said
+    assert "the fallback grid exists" in said
     started = [path.read_text() for path in made.root.glob("location-context@*.log")]
     assert len(started) == 2
     assert all(f"data directory {shared}" in log for log in started)

@@ -176,7 +176,7 @@ async def _keys(settings: Settings) -> Finding:
         return Finding(
             "keys", "warning", "no key exists; create one with: location-context keys create NAME"
         )
-    return Finding("keys", "ok", f"stored keys: {count}; the pepper matches them")
+    return Finding("keys", "ok", f"{count} stored, and the pepper matches them")
 
 
 async def _redis(settings: Settings) -> Finding:
