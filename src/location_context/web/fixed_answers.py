@@ -55,7 +55,7 @@ def refuse_test_headers(request: Exchange) -> None:
     """
     if b"x-test-now" in request.given or b"x-test-case" in request.given:
         raise errors.InvalidTestHeader(
-            f"{NOW} or {CASE} was sent with a live key; accepted: only with lc_test_…."
+            f"{NOW} or {CASE} was sent with a live key; accepted: test keys (lc_test_…) only."
         )
 
 
