@@ -147,7 +147,7 @@ def test_page_lays_out_a_folded_list_as_soon_as_the_page_is_visible_and_idle(ser
         assert folded.evaluate("(one) => laidOut.has(one.lastElementChild)")
 
 
-def test_touch_on_a_list_selects_and_highlights_nothing(service, open_page):
+def test_touch_on_a_list_selects_no_text_and_shows_no_tap_highlight(service, open_page):
     """Either costs a finger's first frame a third of its time on a phone."""
     line = open_page(service.address(STAY, lang="en")).page.locator("summary").first
     style = line.evaluate(

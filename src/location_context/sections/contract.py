@@ -77,7 +77,7 @@ def lasts(reason: DegradedReason | None, *, stale: bool = False) -> bool:
     """Return True if an answer with this `degraded_reason` may be cached for over a minute.
 
     This is so if the reason is None, since nothing is missing. It is also so for `budget_spent`,
-    unless the answer is `stale`: a new read would find the budget still spent.
+    since a new read would find the budget still spent; but not if the answer is `stale`.
     """
     return reason is None or (reason == "budget_spent" and not stale)
 

@@ -83,7 +83,8 @@ class Transfer:
             if (revision := schema.current(here)) != schema.head():
                 raise OperatorError(
                     f"The database {self.source} has schema {revision or 'none'}; copying needs "
-                    f"{schema.head()}: run location-context migrate with the newest version."
+                    f"{schema.head()}. Install the newest location-context, and run: "
+                    "location-context migrate"
                 )
             tables = (select(func.count()).select_from(one) for one in metadata.sorted_tables)
             return sum(here.scalar(one) or 0 for one in tables)

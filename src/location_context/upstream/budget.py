@@ -217,13 +217,13 @@ class Budget:
                 )
 
     def load(self, rows: Iterable[SpentUnits]) -> None:
-        """Replace the known units by `rows`, the units that all processes spent."""
+        """Replace the counts of spent units by `rows`, those of all processes."""
         for window in self.windows:
             window.buckets = {}
         self.add(rows)
 
     def add(self, rows: Iterable[SpentUnits]) -> None:
-        """Add `rows` of spent units to the known units."""
+        """Add the units of `rows` to the counts of spent units."""
         windows = {window.seconds: window for window in self.windows}
         for row in rows:
             held = windows[row.seconds].buckets.get(row.bucket, (0.0, 0.0))
@@ -256,5 +256,5 @@ class Ledger(Protocol):
         ...
 
     async def refresh(self, budget: Budget) -> None:
-        """Set the budget's known units to those that all processes spent."""
+        """Set the budget's counts of spent units to those of all processes."""
         ...

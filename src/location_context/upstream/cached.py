@@ -230,7 +230,10 @@ class Cached(Generic[K, V]):
         return self._flight(key, public=public) in self._in_flight
 
     def _flight(self, key: K, *, public: bool) -> Hashable:
-        """Return the key under which callers share a fetch; with `apart`, it contains `public`."""
+        """Return the key under which concurrent callers share a fetch.
+
+        With `apart`, callers for the widget (`public`) and callers with an API key have own keys.
+        """
         return (key, public) if self._apart else key
 
     def clear(self) -> None:

@@ -62,9 +62,10 @@ def png(svg: str, font_files: Sequence[str]) -> bytes:
 def _packed(
     picture: Image.Image, masks: dict[int, Image.Image], colours: Sequence[Colour]
 ) -> bytes:
-    """Return a PNG in these colours: the rules' first, then the background's, then all others.
+    """Return a PNG of the picture in these colours.
 
-    `masks` has the pixels of some palette indices.
+    The first colour is that of separating lines, the second that of the background. `masks` has the
+    pixels that must get a certain palette index.
     """
     line, ground, *others = colours
     reduced = picture.quantize(palette=_palette([ground] * 3 + others), dither=Image.Dither.NONE)

@@ -291,7 +291,7 @@ def month_span(year: int, month: int) -> tuple[date, date]:
 def is_past(month: YearMonth, today: date) -> bool:
     """Return True if a month is so long ago that archives have its final values.
 
-    The 15 days on either side are included.
+    The 15 days before and after the month must have final values too.
     """
     return (today - month_span(*month)[1]).days > SETTLED_DAYS
 

@@ -232,7 +232,7 @@ def test_the_nearest_cell_is_found_up_to_the_poles_and_over_the_date_line(lat, l
     assert POWER_GRID.around(Point(lat, lng, "UTC"))[0] == cell
 
 
-def test_regional_grid_has_no_cell_for_points_over_half_a_cell_outside():
+def test_regional_grid_has_no_cell_for_a_point_over_half_a_cell_beyond_its_edge():
     grid = Grid(south=40, west=-10, lat_step=0.5, lng_step=0.5, rows=11, columns=21)
     inside = [(40, -10), (39.76, -10.24), (45.24, 0.24)]
     outside = [(39.7, -5), (45.3, -5), (42, -10.3), (42, 0.3), (42, 170)]

@@ -118,7 +118,7 @@ def moon_line(distance: Floats) -> Floats:
 class Horizon:
     """All times in a period at which the Sun, the Moon and planets cross an `AltitudeThreshold`.
 
-    A row is a body and one of its thresholds, as in `_rows`; `tracks` has an entry for each row.
+    `tracks` has the crossings of one body and one of its thresholds each, in the order of `_rows`.
     """
 
     sky: Sky

@@ -175,11 +175,11 @@ def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
 
 
 def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None, bool]:
-    """Return start, end, and True if the event lasts whole days.
+    """Return the start, the end, and True if the event lasts whole days.
 
-    Return only dates if the event starts at local midnight and ends at the end of a day, or has no
-    end. Such an event lasts whole days if it has an end but no time zone ("floating"); otherwise
-    its hours are unknown. For any other event, return times.
+    Start and end are dates if the event starts at local midnight, and has no end or ends at the end
+    of a day. Otherwise they are times. An event with dates lasts whole days if it has an end but no
+    time zone ("floating"). The hours of other events with dates are unknown.
     """
     named = row.get("timezone")
     if (local := fields.optional_zone(named)) is None and named:

@@ -246,7 +246,7 @@ class Rows:
         """Return a grid cell's values on the dates `first` to `last`.
 
         Return None if the file was truncated. `slot` is the cell's index in the array; `first` and
-        `last` are numbers of dates in a year (`climatology.places`).
+        `last` are dates, numbered from 0 for 1 January (`climatology.places`).
         """
         begin = self._offset + (slot * self._shape[0] + first) * self._row_bytes
         size = (last + 1 - first) * self._row_bytes

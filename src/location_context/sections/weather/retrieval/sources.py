@@ -242,8 +242,8 @@ class Sources:
     ) -> tuple[WeatherSeries, float | None] | None:
         """Return the best weather available by the deadline, and the point's elevation in m.
 
-        The elevation is None if it is not known; if it is needed, the `degraded_reason` of the
-        weather says why. Return None if no source has any weather.
+        The elevation is None if it is not known. If the weather needs it, the `degraded_reason`
+        says why it is missing. Return None if no source has any weather.
         """
         series = await self._choose(query, deadline)
         if series is None:
