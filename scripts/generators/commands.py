@@ -45,16 +45,17 @@ FAILS = {  # what exit code 1 means beside an error
 HEAD = """# Commands
 
 In a clone, run `./scripts/location-context` from any folder. If the package is installed, run
-`location-context`. `--help` after any command shows its part of this page. Tests run the examples.
+`location-context`. `--help` after a command shows that command's part of this page. Tests run the
+examples on this page.
 
-Commands print their answers to stdout, with `--json` as JSON, and progress, warnings and errors
-to stderr. [The data directory](operate.md#the-data-directory) explains the option `--new`. All
-[settings](settings.md) apply to commands too.
+Commands print their results to stdout: as readable text, or as JSON with `--json`. They print
+progress, warnings and errors to stderr. All [settings](settings.md) apply to commands too.
+[The data directory](operate.md#the-data-directory) explains the option `--new`.
 
 | exit code | |
 |---|---|
 | 0 | done |
-| 1 | an error, described on stderr; or what the command's section says |
+| 1 | an error, described on stderr, or the case that the command's section names |
 | 2 | wrong arguments or options |
 """
 

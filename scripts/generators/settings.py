@@ -9,13 +9,14 @@ from location_context.settings.parsers import FILE, secrets_of
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 HEAD = f"""# Settings
 
-Set each setting of this table in the environment, with the prefix `{PREFIX}`, or in the TOML
-file that `{PREFIX}CONFIG` names (lower case, without the prefix). If a setting is in both, the
-environment wins. One message at start lists all invalid settings.
+You can set each setting of this table in two places. In the environment, its name has the prefix
+`{PREFIX}`. In a TOML file, its name is in lower case and has no prefix; the environment
+variable `{PREFIX}CONFIG` holds the path of that file. If a setting is in both places, the
+environment wins. At start, one message lists all invalid settings.
 
-A secret setting has two names; set one of the two. The name with `_FILE` takes the absolute path
-of a file that holds the value, such as `/run/secrets/key_pepper`. The file is UTF-8; whitespace
-around the value is ignored.
+A secret setting has two names, of which you set one. The name without `_FILE` takes the secret
+itself. The name with `_FILE` takes the absolute path of a file that contains the secret, such as
+`/run/secrets/key_pepper`. The file must be UTF-8; whitespace around the secret is ignored.
 
 | name | default | meaning |
 |---|---|---|
