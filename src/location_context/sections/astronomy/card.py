@@ -2,7 +2,7 @@
 
 The drawing shows the Sun's path today, or on the stay's first day if that is later. The Sun's disc
 is drawn in the middle of the evening's golden hour. The best night has the most dark, moonless
-hours; those of a night with a meteor shower are multiplied by 1 + meteors per hour.
+hours; for a night with a meteor shower, its hours are multiplied by (1 + meteors per hour).
 """
 
 import math
@@ -65,7 +65,7 @@ def _sunset(days: Sequence[Day], sunset: datetime, fmt: Formatter) -> str:
 
 
 def _twilight(day: Day) -> tuple[datetime, datetime] | None:
-    """Return begin and end of civil twilight on a day without sunrise; None if it has none."""
+    """Return begin and end of civil twilight on a day without sunrise; None without twilight."""
     dawn, dusk = day.sun.civil_dawn, day.sun.civil_dusk
     return (dawn, dusk) if dawn and dusk and dawn < dusk else None
 
@@ -82,7 +82,7 @@ def _never_dark(day: Day) -> bool:
 
 
 def _change(days: Sequence[Day], fmt: Formatter) -> str:
-    """Return a sentence on the first beginning or end of polar day or night; "" if none."""
+    """Return a sentence on the first date on which polar day or night begins or ends, or ""."""
     for before, after in pairwise(days):
         if before.sun.status == after.sun.status:
             continue
@@ -129,7 +129,7 @@ def _night(day: Day, turn: int, dates: str, fmt: Formatter) -> NightView:
 
 
 def _night_of(evening: date, days: Sequence[Day], fmt: Formatter) -> str:
-    """Return both dates of a night, such as "Wed 12 to Thu 13"; in long stays with the month."""
+    """Return both dates of a night: "Wed 12 to Thu 13", but with the month in long stays."""
     name = fmt.day if len(days) < MONTH else fmt.date_short
     text = fmt.gettext("{first} to {second}")
     return text.format(first=name(evening), second=name(evening + timedelta(days=1)))
@@ -146,7 +146,7 @@ def _no_window(day: Day, fmt: Formatter) -> str:
 
 
 def _best(nights: Sequence[Day], found: Sequence[HighlightView]) -> int | None:
-    """Return the index of the best night for stars and for the meteor showers in `found`.
+    """Return the index of the night that is best to see stars, and meteors of showers in `found`.
 
     Return None if that night has less than one dark hour.
     """
@@ -159,7 +159,7 @@ def _best(nights: Sequence[Day], found: Sequence[HighlightView]) -> int | None:
 def _best_text(
     night: Day, body: AstronomyBody, found: Sequence[HighlightView], fmt: Formatter
 ) -> str:
-    """Return a text on the night's notable meteor shower, else on its longest dark time."""
+    """Return a text on the night's meteor shower if notable, else on the longest dark window."""
     for one in found:
         if one.icon == "meteor_shower" and one.day == night.date and one.weight >= SEEN:
             return f"{one.title}{fmt.comma}{one.text}"
@@ -176,7 +176,7 @@ def _best_text(
 def geomagnetic_latitude(lat: float, lng: float) -> float:
     """Return a point's geomagnetic latitude without sign: 0 to 90 degrees.
 
-    The aurora is seen often where this is 62 degrees or more.
+    The aurora is seen often where this latitude is 62 degrees or more.
     """
     (pole, phi), turn = (map(math.radians, (DIPOLE[0], lat))), math.radians(lng - DIPOLE[1])
     sine = math.sin(phi) * math.sin(pole) + math.cos(phi) * math.cos(pole) * math.cos(turn)
@@ -252,7 +252,7 @@ class View:
 
 
 def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter, today: date) -> Card:
-    """Return the sky card for an answer, from `today` on.
+    """Return the sky card for the dates of an answer from `today` on.
 
     The ephemeris is needed to draw the Moon as it is tilted in the sky.
     """

@@ -86,8 +86,8 @@ def planets_of(day: LocalDay, horizon: Horizon) -> list[Planet]:
 def _visible(seen: Spans, night: Spans, lasts: int) -> Visible:
     """Return the part of the night in which a planet is visible, or `none`.
 
-    `night` are the spans with the Sun below -6°, `lasts` seconds in total. `seen` are the parts of
-    `night` in which the planet is at least 5° high.
+    `night` are the spans with the Sun below -6°, `lasts` their total seconds. `seen` are the parts
+    of `night` in which the planet is at least 5° high.
     """
     total, longest = 0, (0, 0)
     for start, end in seen:

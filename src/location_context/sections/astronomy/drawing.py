@@ -38,7 +38,7 @@ class SunPath:
     """The drawing of the Sun's path: SVG path data and coordinates.
 
     `above` and `below` are the parts of the path above and below the horizon. `golden` is the part
-    in the evening's golden hour; in the polar night, in civil twilight. `area` fills the space
+    in the evening's golden hour (in the polar night: in civil twilight). `area` fills the space
     between path and horizon. `disc` is the (x, y) of the Sun, `horizon` the y of the horizon.
     """
 
@@ -116,7 +116,7 @@ def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
 def _best_light(day: Day, noon: datetime) -> tuple[float, float] | None:
     """Return begin and end of the evening's golden hour, in hours from solar noon.
 
-    In the polar night, return those of civil twilight. Return None if the day has no such time.
+    In the polar night, civil twilight is used instead. Return None if the day has no such time.
     """
     sun, span = day.sun, day.sun.golden_hour_evening
     if sun.status != "polar_night":

@@ -150,7 +150,7 @@ def _meteors(details: Details) -> float:
 
 
 def _fact(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
-    """Return a sentence on the effect of a Moon phase, equinox or solstice; "" if it has none."""
+    """Return how a Moon phase, equinox or solstice affects nights or days: a sentence, or ""."""
     if one.type in {"june_solstice", "december_solstice"}:
         return _solstice(one, body, fmt)
     if one.type == "new_moon":
@@ -163,7 +163,7 @@ def _fact(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
 
 
 def _solstice(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
-    """Return "The longest day of the year." or "The shortest …"; "" near equator and poles."""
+    """Return "The longest day of the year." or "The shortest …"; "" near the equator or a pole."""
     status = next(day.sun.status for day in body.days if day.date == one.at.date())
     if status != "normal" or abs(body.point.lat) < LITTLE_CHANGE:
         return ""

@@ -71,7 +71,7 @@ class Curve(msgspec.Struct, frozen=True):
 class Skill(Curve, frozen=True):
     """The accuracy of forecasts of one variable, such as the high.
 
-    The weight of this `Curve` is the correlation of forecast and outcome, by days ahead.
+    As a `Curve`, it gives the correlation of forecast and outcome for each number of days ahead.
 
     Attributes:
         noise: standard deviation in °C of the local weather that a raw model does not resolve.
@@ -175,7 +175,7 @@ class Calibration(msgspec.Struct, frozen=True):
     def temperature_alone(
         self, variable: Variable, forecast: Floats, lead: Floats, product: Product
     ) -> Estimate:
-        """Return the forecast itself as best estimate, with the usual range at each `lead`.
+        """Return the forecast itself as best estimate, with a general range for each `lead`.
 
         This is used if no typical weather of past years is stored. A lead is the number of days
         ahead.
@@ -195,8 +195,8 @@ class Calibration(msgspec.Struct, frozen=True):
 
         Args:
             chance: the chance as issued, 0 to 100.
-            wet_share: the percentage of wet days in the climatology. A day must count as wet from
-                the same amount of rain on as for `chance`.
+            wet_share: the percentage of wet days in the climatology. The minimum rain of a wet
+                day must be the same as for `chance`.
             lead: days ahead.
         """
         fading = self.horizon - self.rain.reliable_days
@@ -207,7 +207,7 @@ class Calibration(msgspec.Struct, frozen=True):
     def precipitation_p90(
         self, forecast: Floats, chance: Floats, lead: Floats, wet_mean: Floats | None = None
     ) -> Floats:
-        """Return the amount of rain in mm that is not exceeded on nine days in ten.
+        """Return the 90th percentile of a day's rain in mm: on nine days in ten, no more falls.
 
         Args:
             forecast: the amount as issued.

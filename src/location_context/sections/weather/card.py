@@ -3,8 +3,8 @@
 If a stay is only partly within the forecast horizon, the card receives two answers: a forecast for
 the near part, and typical weather for the whole stay. It shows the days of the forecast, then
 typical days for the rest; a row never mixes the two. Up to ten days have a row each, but typical
-days with similar highs may share a row. More days are shown by weeks. A stay of at most ten days
-without a forecast is shown as one typical day.
+days with similar highs may share a row. Longer stays have a row for each week. A stay of at most
+ten days without a forecast is shown as one typical day.
 
 All temperature bars of a card have the same scale, from two degrees below the lowest value to two
 above the highest. A temperature has the same colour on every page.
@@ -219,7 +219,7 @@ class _Days:
         ]
 
     def _apart(self) -> str:
-        """Return the heading above typical days that follow a forecast; empty if there are none."""
+        """Return the heading above typical days that follow a forecast; empty without such days."""
         far = self.parts[-1][1]
         if len(self.parts) < 2 or not far:
             return ""
@@ -267,10 +267,10 @@ class _Days:
     ) -> tuple[str, str]:
         """Return two texts for a row's rain: the chance, and an addition; either may be empty.
 
-        The chance is in percent, a count of wet days, or "dry"; if it is unknown, the amount of
-        rain replaces it. The addition is the amount of rain or snow, on a day with a high chance.
-        On typical days it is the word "wet" after the count. `dry` are the dates that may be
-        labelled "dry". `usual` is True for typical days after a forecast.
+        The first text is a percentage, a count of wet days or "dry". If the chance is unknown, it
+        is the amount of rain. The second text is the amount of rain or snow on a day with a high
+        chance, or "wet" for typical days. `dry` are the dates that may be labelled "dry". `usual`
+        is True for typical days after a forecast.
         """
         fmt, units = self.fmt, self.whole.units
         if chance is None:
@@ -487,7 +487,7 @@ def _kind(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
 
 
 def stale_note(body: WeatherBody, fmt: Formatter) -> str:
-    """Return a note on a stale forecast: its time of issue. Empty for typical weather."""
+    """Return a note that says when a stale forecast was issued; empty for typical weather."""
     if body.as_of is None or body.mode != "forecast":
         return ""
     local = body.as_of.astimezone(ZoneInfo(body.point.timezone))

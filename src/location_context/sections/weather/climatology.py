@@ -157,12 +157,12 @@ def wet_day_probability(rain: Floats) -> Floats:
 
 
 def sample_counts(values: Floats) -> Floats:
-    """Return for each date the number of known highs among the 31 days around it in all years."""
+    """Return for each date the number of known highs, on the 31 days around it in all years."""
     return _sums(np.isfinite(values[ROW["temperature_max"]]).sum(axis=0, dtype=float))
 
 
 def samples(values: Floats) -> int:
-    """Return the smallest number of known highs on which a date's statistics are based."""
+    """Return the number of known highs behind a date's statistics, for the date with fewest."""
     return int(sample_counts(values).min())
 
 
@@ -236,7 +236,7 @@ def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
     """Return the past months, over ten years, that the climatology of this stay needs.
 
     Include the months for all days from today to the forecast horizon, so that one fetch serves
-    other stays too. If the days extend over New Year, months after New Year are from eleven years.
+    other stays too. If these days extend over New Year, the months after it are from eleven years.
     """
     whole = Stay(min(stay.start, today), max(stay.end, horizon(today)))
     years = latest(last_year(today))
@@ -265,8 +265,8 @@ def places(stay: Stay) -> NDArray[np.int_]:
 def ordinals(year: int, first: int, count: int) -> NDArray[np.int_]:
     """Return the date ordinals of `count` consecutive places of a year, from `first` on.
 
-    A place is the number of a date in a year of 366 days (see `places`). The empty place of 29
-    February in a common year has 0.
+    A place is the number of a date in a year of 366 days (see `places`). In a common year, the
+    place of 29 February has the ordinal 0.
     """
     place = np.arange(first, first + count)
     found = np.zeros(count, int)
@@ -282,7 +282,7 @@ def ordinals(year: int, first: int, count: int) -> NDArray[np.int_]:
 def windows(
     stay: Stay, years: Sequence[int], find: Callable[[int, int], records.Month | None]
 ) -> Floats:
-    """Return the daily values of the stay's dates, and 15 days on either side, in each year.
+    """Return daily values in each year: the stay's dates, and 15 days before and after them.
 
     The result is ARCHIVE_FIELDS x years x days, NaN where unknown. `find` returns the stored month
     for a year and month, or None.
@@ -302,7 +302,7 @@ def windows(
 
 
 def on_dates(stay: Stay, columns: Columns) -> Columns:
-    """Return the columns for the stay's dates only: in a common year, without 29 February."""
+    """Return the columns for the dates of the stay, without the place of a missing 29 February."""
     own = places(stay)
     return {name: values[own - own[0]] for name, values in columns.items()}
 

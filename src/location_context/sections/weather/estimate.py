@@ -79,8 +79,8 @@ class Estimator:
 class Normals:
     """The typical weather of each date, corrected to the elevation of the forecast's grid cell.
 
-    Values are in °C, percent and mm. A pair has a value for highs and a value for lows. `error` is
-    the standard error in K of using the mean, a grid cell's value, for one place in the cell.
+    Values are in °C, percent and mm. `mean`, `sd` and `error` are pairs: for highs and for lows.
+    `error` is the standard error in K of using a grid cell's mean for one place in the cell.
     """
 
     climatology: SpreadClimatology
@@ -277,7 +277,7 @@ def at_place(typical: WeatherSeries) -> Columns:
 
 
 def unusual(mean: float, usual: float, history: Iterable[YearBody], error: float) -> float | None:
-    """Return a stay's mean high minus the usual mean high; None if within the usual range.
+    """Return a stay's mean high minus the usual one; None if the stay is in the usual range.
 
     The usual range contains the mean high of the same dates in eight years of ten. It is computed
     from `history`, since a mean over several days varies less than single days.

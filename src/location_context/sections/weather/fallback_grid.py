@@ -74,7 +74,7 @@ class FallbackGrid:
         return self._load() is not None
 
     def series(self, point: Point, stay: Stay) -> WeatherSeries | None:
-        """Return the weather for each date of the stay from monthly means; None without a grid."""
+        """Return the weather of the stay's dates from monthly means; None if there is no grid."""
         if (found := self.months(point)) is None:
             return None
         (temperature, rain), grid = found
@@ -94,7 +94,7 @@ class FallbackGrid:
         )
 
     def months(self, point: Point) -> tuple[Floats, Grid] | None:
-        """Return mean °C and mm of rain for each of the twelve months, and the nearest grid point.
+        """Return the mean temperature (°C) and rain (mm) of each month, and the nearest grid point.
 
         Return None if there is no grid.
         """

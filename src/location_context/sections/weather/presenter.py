@@ -52,7 +52,7 @@ class Presenter:
         elevation: float | None,
         today: date,
     ) -> None:
-        """Set the input; `elevation` is the point's in m, None if unknown."""
+        """Store the arguments; `elevation` is the height of the point in m, None if unknown."""
         self._query = query
         self._stay = query.dates
         self._series = series
@@ -256,7 +256,7 @@ def _field(column: str) -> records.Field:
 
 
 def _corrected(name: str, values: Floats, kelvin: float | None) -> Floats:
-    """Return a column's values; `kelvin`, unless None, is added if they are temperatures.
+    """Return a column's values; add `kelvin` (None adds nothing) if they are temperatures.
 
     Temperatures that become implausible are replaced by NaN.
     """

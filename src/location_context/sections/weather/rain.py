@@ -6,7 +6,7 @@ wet days come in spells. A claim is a statement such as "mostly dry"; `claim` re
 whose rule the chances fulfil. `research.forecast_spread` measures how often each claim comes true.
 Past days are ignored.
 
-If the chance of any day is unknown, the text makes no claim and states the number of wet days
+If the chance of a day is unknown, the text makes no claim and states the number of wet days
 instead. A forecast day with an unknown chance counts as wet if its amount of rain is 1 mm or more.
 The text names rain, snow or both, by each day's condition and temperature. "Mostly dry" needs three
 days: a stay with one wet day of two is not mostly dry.
@@ -222,7 +222,7 @@ def _counted(chances: Sequence[float], kind: int, fmt: Formatter) -> str:
 def usual_rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> Rain | None:
     """Describe the usual rain of the days from `today` on, such as "3 wet days in 10".
 
-    Return None if the chance of rain is unknown for all of them.
+    Return None if the chance of rain is unknown for all these days.
     """
     known = [
         (day, day.precipitation_probability / 100)
@@ -258,7 +258,7 @@ def falls(known: Iterable[tuple[Day, float]], units: UnitsBody) -> int:
 
 
 def _snow_share(day: Day, units: UnitsBody) -> float:
-    """Return how much of a day's rain and snow is snow (0 to 1), by condition and temperature."""
+    """Return which share (0 to 1) of a day's rain is snow, by its condition and temperature."""
     if day.condition in _SNOWY:
         return 1.0
     if day.condition == "sleet":

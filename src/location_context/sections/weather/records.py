@@ -99,7 +99,7 @@ Spot = tuple[float, float]  # latitude and longitude of a point
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The cell for which data are requested and stored: its centre, and its days' time zone."""
+    """The cell for which data are requested and stored: its centre and its days' time zone."""
 
     lat: float
     lng: float
@@ -110,7 +110,7 @@ class Cell:
         """Return the cell that contains the point, in a grid with cells of `degrees`.
 
         Each pole is a single cell, and the longitudes ±180° are the same cell. `timezone` replaces
-        the point's own.
+        the time zone of the point.
         """
         lat = round(round(point.lat / degrees) * degrees, 4) + 0.0
         lng = round(round(point.lng / degrees) * degrees, 4) + 0.0
@@ -134,7 +134,7 @@ class Grid:
     def correction(self, elevation: float | None) -> float | None:
         """Return the kelvin to add to this cell's temperatures for a point at another elevation.
 
-        `elevation` is the point's, in m. None if either elevation is unknown.
+        `elevation` is that of the point, in m. Return None if either elevation is unknown.
         """
         if self.elevation is None or elevation is None:
             return None
@@ -297,14 +297,14 @@ def is_past(month: YearMonth, today: date) -> bool:
 
 
 class ClimateStore(Protocol):
-    """A store of past weather by source, grid cell, year and month, and of elevations of points."""
+    """A store of past weather (by source, grid cell and month) and of elevations of points."""
 
     async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
         """Return a cell's stored months whose number (1 to 12) is in `months`, for all years."""
         ...
 
     async def save(self, rows: Sequence[MonthRow]) -> None:
-        """Store all these rows, or none on failure; they replace rows of the same months."""
+        """Store all rows, or none on failure; replace rows of the same source, cell and month."""
         ...
 
     async def touch(self, cells: Mapping[ArchiveCell, date]) -> None:

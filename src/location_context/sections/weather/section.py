@@ -160,7 +160,7 @@ class Weather(section.Section[WeatherBody]):
     def _fresh_until(
         self, query: contract.Query, series: WeatherSeries, *, lasts: bool
     ) -> datetime:
-        """Return the time until which the answer is fresh, at most midnight at the point.
+        """Return the time until which the answer is fresh, at the latest the point's next midnight.
 
         If `lasts` is False, the answer is incomplete and only fresh for a minute.
         """
@@ -175,8 +175,8 @@ class Weather(section.Section[WeatherBody]):
     async def dataset(self) -> contract.DatasetState | None:
         """Return the state of the stored data, for the status of the service.
 
-        `rows` is the number of stored months. `version` names the climate stores; if there are
-        none, the fallback grid.
+        `rows` is the number of stored months. `version` names the climate stores; without climate
+        stores, it names the fallback grid.
         """
         try:
             rows, newest = await self._store.extent()
@@ -227,7 +227,7 @@ class Weather(section.Section[WeatherBody]):
         return card.card(body, _near(context), context.fmt, context.now)
 
     def page_data(self, bodies: Sequence[WeatherBody]) -> Mapping[str, str]:
-        """Return `data-` attributes, whose values the widget's page sends to the builder's page.
+        """Return `data-` attributes of the widget's page; it sends them to the builder's page.
 
         `weather` names the kinds of weather shown. `reason` says why the weather is degraded; it is
         empty if the weather is not degraded.

@@ -176,7 +176,7 @@ def lunar_eclipse(ephemeris: Ephemeris, full_moon: float) -> LunarEclipse | None
 def _shadow(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the Moon's distance from the axis of the Earth's shadow, and two magnitudes.
 
-    All three are arrays by minute: distance in radians, magnitude in the umbra, in the penumbra.
+    Each is an array by minute: distance in radians, umbral magnitude, penumbral magnitude.
     """
     to_sun, to_moon = length(sun), length(moon)
     away = 2 * np.arcsin(length(sun / to_sun + moon / to_moon) / 2)
@@ -261,7 +261,7 @@ EclipseAt: TypeAlias = Callable[[SkyEvent], SolarEclipse | LunarEclipse | None]
 
 
 def cached_eclipses(ephemeris: Ephemeris) -> EclipseAt:
-    """Return a function that returns the eclipse at a new or full Moon; None if there is none.
+    """Return a function that maps a new or full Moon to its eclipse, or to None without one.
 
     The function caches its last results. One cache serves all places, since a result is valid for
     the whole Earth.

@@ -101,7 +101,7 @@ def _offset(seconds: int, zone: ZoneInfo) -> timedelta:
 
 
 def _instant(before: int, after: int, zone: ZoneInfo) -> int:
-    """Return the second between `before` and `after` at which the new UTC offset begins."""
+    """Return the moment between `before` and `after` at which the UTC offset changes."""
     new, seconds = _offset(after, zone), range(before, after + 1)
     return seconds[bisect_left(seconds, True, key=lambda at: _offset(at, zone) == new)]
 
@@ -179,7 +179,7 @@ class Highlights:
             )
 
     def _shower(self, shower: Shower, peak: float) -> Iterator[Highlight]:
-        """Yield the highlight of a shower's peak, or nothing if no meteors are visible there."""
+        """Yield the highlight of a shower's peak; nothing if the point sees few or no meteors."""
         sky = self.ephemeris.sky(peak - _HALF_DAY, peak + _HALF_DAY)
         seen = directions(sky, self.point.lat, self.point.lng)
         alpha, delta = _of_date(shower, peak)

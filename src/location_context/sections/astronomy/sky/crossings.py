@@ -110,7 +110,7 @@ class Crossings:
     up: NDArray[np.bool_]
 
     def by_row(self, rows: int) -> list[slice]:
-        """Return a slice for each of `rows` rows: where its crossings are in each field."""
+        """Return a slice for each of `rows` rows; it selects the row's crossings in a field."""
         bounds = np.searchsorted(self.row, np.arange(rows + 1)).tolist()
         return [slice(first, last) for first, last in pairwise(bounds)]
 

@@ -115,9 +115,9 @@ class Sky:
 class Shower:
     """One meteor shower: angles in degrees, `rate` in meteors an hour at the peak.
 
-    `solar_longitude` is the Sun's at the peak. Right ascension and declination are the radiant's,
-    from which the meteors seem to come. `rise` and `decline` say how fast the rate changes before
-    and after the peak: it is `rate` * 10^(-slope * degrees of solar longitude from the peak). The
+    `solar_longitude` is the Sun's longitude at the peak. The meteors seem to come from the point at
+    `right_ascension` and `declination`. Meteors in an hour are `rate` * 10^(-slope * degrees of
+    solar longitude from the peak). The slope is `rise` before the peak and `decline` after it. The
     slopes are from table 3b of Jenniskens (1994), Astron. Astrophys. 287, 990. Those of table 3c
     are not used: they describe only the part of a shower above a background of meteors. Neither
     table has the Draconids of a usual year; a slope of 1 is assumed for them.

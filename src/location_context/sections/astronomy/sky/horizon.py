@@ -35,7 +35,7 @@ SUN_RADIUS = np.radians(16 / 60)
 class AltitudeThreshold(IntEnum):
     """An altitude (or the meridian) that a body crosses.
 
-    The value is the index of a row in `_rows`; for `PLANET` and `PLANET_5`, of the first of five.
+    The value is an index in `_rows`. `PLANET` and `PLANET_5` are the first of five planets' rows.
     """
 
     SUN = 0
@@ -108,7 +108,7 @@ def observer(lat: float) -> tuple[float, float]:
 def moon_line(distance: Floats) -> Floats:
     """Return the sine of the altitude of the Moon's centre at moonrise or moonset.
 
-    `distance` is the Moon's, in AU. The disc of a nearer Moon is larger, so its centre is lower.
+    `distance` is how far the Moon is, in AU. A nearer Moon looks larger, so its centre is lower.
     """
     line: Floats = -np.sin(REFRACTION + np.arcsin(MOON_RADIUS_AU / distance))
     return line
@@ -118,7 +118,7 @@ def moon_line(distance: Floats) -> Floats:
 class Horizon:
     """All times in a period at which the Sun, the Moon and planets cross an `AltitudeThreshold`.
 
-    `tracks` has the crossings of one body and one of its thresholds each, in the order of `_rows`.
+    Each of `tracks` has one body's crossings of one threshold; they are in the order of `_rows`.
     """
 
     sky: Sky

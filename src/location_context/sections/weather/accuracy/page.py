@@ -22,7 +22,7 @@ STYLE = """
 
 @dataclass(frozen=True)
 class PageView:
-    """The data for the page's template: the accuracy report, and the limits stated on the page."""
+    """The data for the page's template: the accuracy report, and limits that the page states."""
 
     report: Report
     cells: int = SCORED_CELLS

@@ -33,8 +33,8 @@ class Errors(NamedTuple):
 
     Attributes:
         pairs: the number of forecasts that have an observed value.
-        mean, absolute, rmse: the means of the errors and of their absolute values, and the root of
-            the mean of their squares; NaN if there are no pairs.
+        mean, absolute, rmse: the mean error, the mean absolute error and the root mean square
+            error for each lead; NaN if there are no pairs.
     """
 
     pairs: NDArray[np.int_]
@@ -46,7 +46,7 @@ class Errors(NamedTuple):
 def errors(forecast: Floats, observed: Floats) -> Errors:
     """Return the mean errors of forecasts for each number of days ahead.
 
-    Both arguments are arrays of rows x days ahead.
+    Both arguments are arrays of forecasts x days ahead.
     """
     wrong = forecast - observed
     return Errors(
@@ -60,7 +60,7 @@ def errors(forecast: Floats, observed: Floats) -> Errors:
 def coverage(low: Floats, high: Floats, observed: Floats) -> Floats:
     """Return the share (0 to 1) of observed values between `low` and `high`, by days ahead.
 
-    All arguments are arrays of rows x days ahead; pairs with NaN are left out.
+    All arguments are arrays of forecasts x days ahead; values that are NaN are left out.
     """
     with np.errstate(invalid="ignore"):
         inside = ((low <= observed) & (observed <= high)).astype(float)
@@ -69,10 +69,10 @@ def coverage(low: Floats, high: Floats, observed: Floats) -> Floats:
 
 
 def brier(chance: Floats, wet: Floats) -> tuple[NDArray[np.int_], Floats]:
-    """Return the number of pairs and the Brier score of the chance of rain, by days ahead.
+    """Return two arrays by days ahead: the number of scored forecasts, and their Brier score.
 
-    The Brier score is the mean squared error of the chance: 0 is perfect. `chance` is in percent;
-    `wet` is 1 for a wet day, else 0. Both are arrays of rows x days ahead.
+    The Brier score is the mean squared error of the chance of rain: 0 is perfect. `chance` is in
+    percent; `wet` is 1 for a wet day, else 0. Both are arrays of forecasts x days ahead.
     """
     wrong = chance / 100 - wet
     return np.isfinite(wrong).sum(axis=0), _mean(wrong**2)
@@ -152,9 +152,9 @@ class RainScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
-    """The forecasts in one range of chances: their mean chance, and how often it rained.
+    """The forecasts whose chance of rain is in one range, such as 10 to 30 %.
 
-    `chance` and `wet_share`, the share of days that were wet, are in percent.
+    `chance` is their mean chance, `wet_share` the share of days that were wet, both in percent.
     """
 
     pairs: int

@@ -112,7 +112,7 @@ class Scorekeeper:
         return True
 
     async def _write(self) -> bool:
-        """Write the waiting forecasts to the store; return True if new ones arrived meanwhile.
+        """Write the waiting forecasts to the store; return True if more were recorded meanwhile.
 
         Forecasts of cells beyond the limit of fifty are dropped. If the write fails, the forecasts
         are lost.

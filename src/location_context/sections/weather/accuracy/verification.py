@@ -137,8 +137,8 @@ class Verification:
         """Return the days to fetch now: those with forecasts, but without an observed high or low.
 
         Days less than six days old are left out, since the archive does not have them yet. Days
-        more than 30 days before the cell's last fetch are left out too, since that fetch would have
-        found them. Return no days if any process fetched the cell in the last five days.
+        more than 30 days before the cell's last fetch are given up: a new fetch would not find them
+        either. Return no days if any process fetched the cell in the last five days.
         """
         now = self._clock()
         first = max(extent.first, now.date() - timedelta(RETENTION_DAYS))

@@ -63,7 +63,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Region:
-    """The grid cells to build (`wanted` is True), and the region's name in the manifest."""
+    """The grid cells to build, where `wanted` is True; `label` is their name in the manifest."""
 
     label: str
     wanted: NDArray[np.bool_]  # rows x columns of the grid
@@ -95,7 +95,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """The estimated seconds until the build ends; None before the first tile of this run."""
+        """The estimated seconds until the build ends; None until this run has built a tile."""
         return self.left / self.cells_a_second if self.cells else None
 
 
@@ -186,7 +186,7 @@ class Build:
         """Divide the region into tiles, and find the tiles that an interrupted run has finished.
 
         Raises:
-            OperatorError: the source lacks years, or the region has no cell.
+            OperatorError: the source does not cover all years, or the region has no cell.
         """
         self.job, self.source = job, source
         self._check_years()

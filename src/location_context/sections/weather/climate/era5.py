@@ -224,7 +224,7 @@ class Era5(ClimateSource):
 
     @classmethod
     def open(cls, location: str | None) -> Self:
-        """Open ERA5 data: a NetCDF file, or a Zarr in a folder or at an address.
+        """Open ERA5 data: a NetCDF file, or a Zarr in a folder or at a URL.
 
         Raises:
             OperatorError: the source cannot be read, or lacks a field that every climatology needs.
@@ -302,9 +302,9 @@ class Era5(ClimateSource):
         return _gazetteer().point(self.grid.lat(row), self.grid.lng(column)).timezone
 
     def _known_everywhere(self) -> tuple[date, date]:
-        """Return the first and last date of which the data have 20 hours or more in every tile.
+        """Return the first and the last date that have at least 20 hours of data in every tile.
 
-        All cells of a tile are assumed to be in the time zone of its centre.
+        All cells of a tile are assumed to be in the time zone of the tile's centre.
         """
         zones = {
             self._zone(tile.row + tile.rows // 2, tile.column + tile.columns // 2)
@@ -327,7 +327,7 @@ def open_dataset(location: str) -> Any:
     """Open a NetCDF file or a Zarr as an xarray dataset; values are read only when they are used.
 
     Raises:
-        OperatorError: nothing is at the path or address, or it cannot be read.
+        OperatorError: there are no data at the path or URL, or they cannot be read.
     """
     if "://" in location or Path(location).is_dir():
         return open_zarr(location)

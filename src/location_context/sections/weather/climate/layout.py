@@ -79,7 +79,7 @@ class Tile(NamedTuple):
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """How a field is stored as integers: `round((value - offset) / scale)`."""
+    """The numbers by which a field is stored as integers: `round((value - offset) / scale)`."""
 
     name: str
     scale: float
@@ -257,7 +257,7 @@ class Rows:
 
 
 def scales_of(fields: Sequence[str]) -> tuple[Scale, ...]:
-    """Return the scale of each statistic, in order, for a source that has these `fields`."""
+    """Return the scales of all statistics in `stats.npy`, in order, for a source with `fields`."""
     tenths = (f"{name}_{level}" for name in records.TEMPERATURES[:2] for level in ("p10", "p90"))
     names = (*fields, *tenths, "precipitation_probability", "precipitation_sum_p90", "samples")
     return tuple(map(Scale.of, names))

@@ -26,7 +26,7 @@ class Drawn(NamedTuple):
     Attributes:
         levels: the values at which the colour changes.
         columns: the statistics from which the quantity is computed.
-        value: computes the quantity of each slot (grid cell), from slots x days x columns.
+        value: computes the quantity for each slot (grid cell) from slots x days x `columns`.
     """
 
     title: str

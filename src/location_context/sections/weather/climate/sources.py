@@ -50,7 +50,7 @@ class ClimateSource(ABC):
     @classmethod
     @abstractmethod
     def open(cls, location: str | None) -> Self:
-        """Open the source at an address or path; None is its default location, if it has one.
+        """Open the source at a path or URL; None means the source's default location, if any.
 
         Raises:
             OperatorError: the source cannot be read, or lacks a field that every climatology needs.
@@ -94,10 +94,10 @@ def needed(module: str) -> Any:
 
 
 def open_zarr(location: str) -> Any:
-    """Open the Zarr in a directory, or at an s3:// or http(s):// address, as an xarray dataset.
+    """Open the Zarr in a directory, or at an s3:// or http(s):// URL, as an xarray dataset.
 
-    Only the coordinates are read now; other values are read when they are used. `s3://` addresses
-    are read without a key; the environment variable AWS_ENDPOINT_URL selects a server other than
+    Only the coordinates are read now; other values are read when they are used. `s3://` URLs are
+    read without a key; the environment variable AWS_ENDPOINT_URL selects a server other than
     Amazon's.
 
     Raises:

@@ -91,8 +91,8 @@ class ClimateStore:
     def find(self, point: Point) -> tuple[int, Grid] | None:
         """Return the grid cell for a point: its index in the store's arrays, and its centre.
 
-        None if the point lies outside the store's region. If the point is in a country but its cell
-        is all sea, the nearest cell with land is returned.
+        Return None if the point lies outside the store's region. If the point is in a country but
+        its cell is all sea, return the nearest of the adjacent cells that has land.
         """
         grid, index, cells = self.manifest.grid, self.arrays.index, self.arrays.cells
         around = [(index[row, column], row, column) for row, column in grid.around(point)]
@@ -118,7 +118,7 @@ class ClimateStores:
         self._damages: list[str] = []
 
     def series(self, point: Point, stay: Stay) -> WeatherSeries | None:
-        """Return the typical weather of the stay from the first store that has the point.
+        """Return the typical weather of the stay, from the first store that has it for the point.
 
         Return None if no store has typical weather for the point.
         """

@@ -1,7 +1,7 @@
 """Terrain: elevations of the whole Earth, from which a climate store's cells get their heights.
 
 The file contains 2160 x 4320 elevations in m as int16, every 1/12 degree, northward from latitude
--90 and eastward from longitude -180; the sea has 0. They are those of Recommendation ITU-R
+-90 and eastward from longitude -180; the sea has 0. The data are from Recommendation ITU-R
 P.1511-2. The command that builds the fallback grid also writes this file.
 """
 

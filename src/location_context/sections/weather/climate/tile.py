@@ -39,8 +39,8 @@ def build_tile(
         fields: the fields that the source has.
 
     Returns:
-        Cells x places x fields, and cells x places x years x 3 (high, low, rain). A place is the
-        number of a date in the year.
+        Two arrays: the statistics are cells x places x fields, the history is cells x places x
+        years x 3 (high, low, rain). A place is the number of a date in the year.
     """
     scales = scales_of(fields)
     stats = np.full((len(values), PLACES, len(scales)), UNKNOWN, np.int16)
@@ -60,10 +60,10 @@ def build_tile(
 
 
 def _days(first: date, count: int, years: Sequence[int]) -> NDArray[np.int_]:
-    """Return the index of the daily value for each date of each year, with 15 days on either side.
+    """Return for each date of each year the index of its value in an array of daily values.
 
-    The result is years x (dates + 30). The daily values are those of `count` days from `first` on.
-    A date that is not among these days has the index `count`.
+    The result is years x (dates + 30): 15 days before and after the dates are added. The array has
+    `count` days from `first` on. A date that is not among these days has the index `count`.
     """
     ordinals = np.stack(
         [climatology.ordinals(year, -PAD_DAYS, PLACES + 2 * PAD_DAYS) for year in years]

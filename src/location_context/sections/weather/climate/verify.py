@@ -1,4 +1,4 @@
-"""Checks of a climate store: checksums, plausible values, and some cells against the source."""
+"""Checks of a climate store: checksums, plausible values, and some cells recomputed."""
 
 from collections.abc import Callable, Iterator
 
@@ -64,7 +64,7 @@ def _implausible(
 def _spot_checks(store: ClimateStore, source: ClimateSource) -> Iterator[str]:
     """Recompute one cell in each of some random tiles from the source.
 
-    Yield a sentence for each cell that differs from the store.
+    Yield a sentence for each cell whose new values differ from those in the store.
     """
     manifest, years = store.manifest, store.manifest.year_list
     first, last = days_of(years)

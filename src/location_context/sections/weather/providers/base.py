@@ -54,7 +54,7 @@ class Native(NamedTuple):
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Return True if a decoded JSON value is a number, not a bool, between ±`MAX_NUMBER`."""
+    """Return True if a decoded JSON value is an int or float (no bool) between ±`MAX_NUMBER`."""
     return type(value) in (int, float) and abs(value) < MAX_NUMBER
 
 
@@ -200,7 +200,7 @@ class Provider(ABC):
         title: the owner of the data, as `basis.provider` in the answer shows it.
         model: the model's name, as the provider states it.
         order: the provider's rank among all providers; the lowest is tried first.
-        client: the HTTP client; a provider whose client has no address is never called.
+        client: the HTTP client; a provider whose client has no URL is never called.
     """
 
     name: str

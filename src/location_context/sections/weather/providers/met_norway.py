@@ -192,7 +192,7 @@ class _Day:
     wind: complex = 0j  # north and east, by hours
 
     def add(self, block: Any, table: Mapping[str, Native], hours: float = 1.0) -> None:
-        """Add the values of a step's block to this day, each weighted by `hours`.
+        """Add the values of a forecast step's block to this day, each weighted by `hours`.
 
         `table` has the provider's name and unit for each of our fields.
         """
@@ -206,7 +206,7 @@ class _Day:
             self.wind += cmath.rect(speed * hours, math.radians(origin))
 
     def add_rain(self, block: Any, length: int, hours: float) -> None:
-        """Add this day's share of a block's rain.
+        """Add the part of a block's rain that belongs to this day.
 
         The block lasts `length` hours, of which `hours` belong to this day.
         """

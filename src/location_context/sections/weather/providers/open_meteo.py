@@ -2,7 +2,7 @@
 
 No request sends an `elevation`. The server then corrects every model that it combines to the
 elevation of its 90 m terrain model at the requested coordinates, and its answer names this
-elevation. So a single correction, from this elevation to the point's, is right for all days. Dates
+elevation. So one correction, from this elevation to that of the point, is right for all days. Dates
 are read from the answer, never derived from the position of a value.
 """
 
@@ -96,7 +96,7 @@ class OpenMeteoClient:
         *,
         public: bool,
     ) -> T:
-        """Request the daily data of a cell, and return what `parse` makes of the JSON.
+        """Request the daily data of a cell, and return the JSON as converted by `parse`.
 
         If the provider rejects the cell's time zone, the call is repeated with `auto`: the provider
         then chooses the zone. Later calls for this time zone use `auto` at once.

@@ -277,7 +277,7 @@ class ArchiveQuery:
         return all(month in self._months for month in climatology.months_of(self.stay, year))
 
     def grid(self, years: Sequence[int]) -> records.Grid:
-        """Return the provider's grid cell, as stored with the newest of these years."""
+        """Return the provider's grid cell, as stored with the data of the newest of these years."""
         return self._months[climatology.months_of(self.stay, years[-1])[0]].grid
 
     def summarise(self, years: Sequence[int], values: Floats) -> WeatherSeries:
@@ -378,7 +378,7 @@ def has_spare_budget(provider: ArchiveProvider) -> bool:
 
 @dataclass
 class BuildReport:
-    """The progress of an `ArchiveBuilder` in cells; `held` is the number already stored before."""
+    """The progress of an `ArchiveBuilder` as numbers of cells; `held` were already stored."""
 
     cells: int = 0
     held: int = 0

@@ -59,7 +59,7 @@ class Forecasts:
 
     Args:
         providers: the providers; those that are not configured are left out.
-        clock: the time, UTC.
+        clock: returns the current time in UTC.
         on_elevation: called with a point and the elevation in m that came with its forecast.
         on_forecast: called with the provider, the query and the forecast after each fetch.
         shared: shares forecasts with other processes.
@@ -91,7 +91,7 @@ class Forecasts:
         )
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """Return the best provider's forecast of the stay; None if none has one by the deadline."""
+        """Return the best forecast of the stay; None if no provider has one by the deadline."""
         sources: list[Source[WeatherSeries]] = []
         for provider in self.providers:
             sources.append(partial(self._fresh, provider, query, deadline))
@@ -192,7 +192,7 @@ class Forecasts:
 def _fresh_until(key: Key, forecast: Forecast, fetched_at: datetime) -> datetime:
     """Return the time until which a forecast is fresh.
 
-    The provider states it, but it is no later than the next local midnight.
+    This is the time that the provider states, or the next local midnight if that is earlier.
     """
     zone = ZoneInfo(key[1].timezone)
     tomorrow = fetched_at.astimezone(zone).date() + timedelta(days=1)
@@ -242,8 +242,8 @@ class Sources:
     ) -> tuple[WeatherSeries, float | None] | None:
         """Return the best weather available by the deadline, and the point's elevation in m.
 
-        The elevation is None if it is not known. If the weather needs it, the `degraded_reason`
-        says why it is missing. Return None if no source has any weather.
+        The elevation is None if unknown. If temperatures should be corrected to it, the series'
+        `degraded_reason` says why it is missing. Return None if no source has any weather.
         """
         series = await self._choose(query, deadline)
         if series is None:
@@ -273,7 +273,7 @@ class Sources:
         return stored or await self.archives.fetch(query, deadline)
 
     async def _forecast(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """Return the forecast of the stay, with the typical weather of its dates if stored."""
+        """Return the forecast of the stay; if stored, typical weather of its dates is attached."""
         series = await self.forecasts.fetch(query, deadline)
         if series is None:
             return None

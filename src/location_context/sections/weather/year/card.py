@@ -43,7 +43,7 @@ def card(body: TypicalYear, fmt: Formatter) -> Card:
 
 @dataclass(frozen=True)
 class View:
-    """The data for the card's template; if `body.years` is empty, it has only monthly means."""
+    """The data for the card's template; if `body.years` is empty, only monthly means are known."""
 
     body: TypicalYear
     fmt: Formatter

@@ -102,7 +102,7 @@ def in_words(months: Collection[int], fmt: Formatter) -> list[str]:
 def runs(months: Collection[int]) -> Sequence[Sequence[int]]:
     """Group months (1 to 12) into runs of consecutive months, ordered by first month.
 
-    January follows December.
+    A run can cross the end of the year: January follows December.
     """
     found = list[list[int]]()
     for first in sorted(months):

@@ -54,7 +54,7 @@ class Normals:
 
 
 def from_stores(stores: Iterable[ClimateStore], point: Point) -> Normals | None:
-    """Return typical months from the first climate store that has the point, else None."""
+    """Return typical months from the first climate store with data for the point, else None."""
     for store in stores:
         if (found := store.find(point)) is None:
             continue
@@ -73,7 +73,7 @@ def from_stores(stores: Iterable[ClimateStore], point: Point) -> Normals | None:
 async def from_archives(archives: Archives, query: Query) -> Normals | None:
     """Return typical months from the first archive that has all months of the year stored.
 
-    Return None if no archive has all of them.
+    Return None if no archive has all months.
     """
     for archive in archives.queries(replace(query, stay=YEAR)):
         try:
