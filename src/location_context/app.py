@@ -49,11 +49,11 @@ from location_context.widget.pulse import routes as widget_routes
 
 @dataclass(frozen=True)
 class Worker:
-    """One of the server processes of an installation.
+    """What a server process must know about the other server processes of the installation.
 
     Attributes:
-        processes: the number of all server processes.
-        checked: True if another process has checked the database already.
+        processes: the number of all server processes, this one included.
+        checked: True if another process has already checked the database.
     """
 
     processes: int = 1
@@ -80,7 +80,7 @@ async def open_service(
         clock: returns the current time, with a time zone.
         sections: the sections to use instead of the installed ones.
         prepared: True to check the database, and to read keys and guides before the first request.
-        worker: this process among the server's processes.
+        worker: the number of server processes, and whether another one checked the database.
 
     Raises:
         OperatorError, StorageError: a part cannot be opened; the message says what to do.
@@ -127,7 +127,7 @@ async def open_service(
 
 
 def open_redis(settings: Settings, stack: AsyncExitStack) -> RedisLink | None:
-    """Return a connection to Redis, which `stack` closes; None if REDIS_URL is not set."""
+    """Return a connection to Redis; `stack` will close it. Return None if REDIS_URL is not set."""
     if not settings.redis_url:
         return None
     link = RedisLink(settings.redis_url)

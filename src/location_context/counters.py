@@ -90,7 +90,7 @@ class ProviderCalls:
             self._logged_at, self._unlogged, self._is_reported = now, 0, True
 
     def refuse(self, error: ProviderBackoff) -> None:
-        """Count a call that was not made, by its reason."""
+        """Count a call that was not made, under the `reason` of `error`."""
         self.refused[error.reason] = self.refused.get(error.reason, 0) + 1
 
     def open_breaker(self, seconds: float) -> None:

@@ -177,7 +177,7 @@ class WithRetryAfter(PublicError):
 
 
 class RateLimitExceeded(WithRetryAfter):
-    """A quota is used up; if it is an API key's, `quota` has the RateLimit headers by name."""
+    """A quota is used up; for the quota of an API key, `quota` contains the RateLimit headers."""
 
     type = "rate_limit_error"
     code = "rate_limit_exceeded"
@@ -232,7 +232,7 @@ PUBLIC_ERRORS: tuple[type[PublicError], ...] = tuple(
 
 
 class ProviderError(LocationContextError):
-    """An outside source of data failed; `/v1/status` shows `code`, without address or key."""
+    """An outside source of data failed; `/v1/status` shows only `code`, not the message."""
 
     code: ClassVar[str] = "error"
 

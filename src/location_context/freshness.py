@@ -27,7 +27,7 @@ class Freshness:
         scope: `private` for answers that need a key, `public` for the widget.
         awaits: running fetches; a part is outdated once its fetch is done.
         shared_until: the time until which a CDN may cache the response, in POSIX seconds.
-        late: True for a page that reloads itself once for data still being fetched.
+        late: True for a page that will reload itself once, as some data are still being fetched.
     """
 
     fresh_until: float

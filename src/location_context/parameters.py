@@ -492,7 +492,7 @@ def values(query: bytes, names: tuple[str, ...]) -> dict[str, str]:
 
 
 def _places(given: Mapping[str, str], names: tuple[str, ...]) -> tuple[tuple[float, float], ...]:
-    """Return the points of `points`, or else the point of `lat` and `lng`, in canonical form."""
+    """Return the canonical points in the parameter `points`, else the one in `lat` and `lng`."""
     single = [name for name in POINT if given.get(name)]
     if not given.get(POINTS.name):
         if not single and POINTS.name in names:
@@ -577,9 +577,9 @@ def _guide(text: str, known: Collection[str] | None) -> str:
 
 
 def _reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
-    """Reject misspelt names: aliases of known names, and names that differ by case or one edit.
+    """Reject aliases of known names, and names that differ from one only by case or one edit.
 
-    Names are compared with a known name of three letters only if they begin with the same letter.
+    If the known name has three letters, the misspelt name must begin with the same letter.
     So `rnd` (used to bypass caches) and `alt` are not taken for `end` and `lat`.
 
     Raises:

@@ -35,7 +35,7 @@ class Measured:
     Attributes:
         calls: counts of calls to providers, by provider name.
         unwritten: functions that return how many rows wait to be written to the database.
-        connections: returns the database connections in use and their maximum (0: unlimited).
+        connections: returns the numbers of database connections in use and allowed (0: no limit).
         looked_up: the number of lookups in Redis, by outcome.
     """
 
@@ -86,8 +86,8 @@ class Pulse:
 
     Attributes:
         results: the results by section name, in the requested order; some may have no data.
-        missing: why a section has no result: `late` if its data did not arrive by the deadline
-            (the fetch continues for the next caller), or `failed`.
+        missing: for the name of each section without a result, the reason: `failed`, or `late` if
+            its data did not arrive by the deadline (the fetch continues for the next caller).
     """
 
     query: Query

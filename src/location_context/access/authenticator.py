@@ -160,7 +160,7 @@ class Authenticator:
         return key
 
     def _verified(self, headers: Sequence[bytes]) -> ApiKey | None:
-        """Return the active key of an Authorization header that was verified before, else None."""
+        """Return the active key of a header if an earlier request was verified by it, else None."""
         key_digest = self._digests.get(headers[0]) if len(headers) == 1 else None
         key = self.key_cache.find(key_digest) if key_digest else None
         if key is not None and (key.expires_at or key.revoked_at):
@@ -171,8 +171,8 @@ class Authenticator:
         """Read the store for a key that is not cached, as it may be new; return the key.
 
         A client may try 20 uncached keys in a minute. After that, an unknown key raises
-        RateLimitExceeded instead of InvalidApiKey. The store is then read only if no client caused
-        a read within the last 0.05 s.
+        RateLimitExceeded instead of InvalidApiKey, and the store is not read if the last read began
+        less than 0.05 s ago.
         """
         subject = await self._pseudonymiser.pseudonym(client)
         tried = self._unknown_keys.consume_nowait(subject, UNKNOWN_KEYS)

@@ -91,7 +91,7 @@ class ApiKeyCache:
     async def find_new(self, digest: bytes, *, slowed: bool) -> ApiKey | None:
         """Read the store, and return the key with this digest; None if the key does not exist.
 
-        With `slowed`, a read of the store within the last 0.05 s is used instead of a new one.
+        If `slowed` and the last read began less than 0.05 s ago, the store is not read again.
 
         Raises:
             ServiceOverloaded: the store does not answer.

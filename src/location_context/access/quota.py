@@ -45,8 +45,8 @@ class Limits:
         names: the limits' names; `MemoryCounter` counts separately for each tuple of names.
         quotas: the limits' quotas.
         policy: name and value of the header `RateLimit-Policy` of the IETF draft.
-        state: the value of the header `RateLimit`, with two `%d` for each window: requests left,
-            and seconds to its end.
+        state: a template of the header `RateLimit`; each window has two `%d`, for the requests left
+            and for the seconds to its end.
     """
 
     def __init__(self, *limits: Limit) -> None:
@@ -79,7 +79,7 @@ class RateLimitResult(Struct, frozen=True):
 
     @property
     def used_up(self) -> Limit | None:
-        """The limit with fewer than `cost` requests left; of several, the longest; None if none."""
+        """The longest limit that has fewer than `cost` requests left; None if all have enough."""
         left = zip(reversed(self.limits.windows), reversed(self.used), strict=True)
         return next((one for one, used in left if used + self.cost > one.quota), None)
 
@@ -142,7 +142,7 @@ class Counter(Protocol):
 
     @property
     def degraded(self) -> bool:
-        """True if the shared store is unreachable, and this process counts on its own."""
+        """True if the shared store is unreachable, so that this process counts on its own."""
         ...
 
     async def consume(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult:
@@ -150,7 +150,7 @@ class Counter(Protocol):
         ...
 
     def consume_nowait(self, subject: str, limits: Limits, cost: int = 1) -> RateLimitResult | None:
-        """Count like `consume`, but without waiting; return None if that needs a shared store."""
+        """Count like `consume`, but at once; return None if a shared store must be asked."""
         ...
 
     async def refund(self, result: RateLimitResult) -> None:
@@ -208,7 +208,7 @@ class MemoryCounter:
         kind.move_to_end(subject)
 
     def _forget(self, kind: Kind, now: float) -> None:
-        """Remove the oldest subjects of `kind` while it is full or their windows have ended."""
+        """Remove the oldest subjects, until `kind` has room and the oldest has an open window."""
         while kind:
             oldest = next(iter(kind.values()))
             if len(kind) < self._subjects and max(oldest.ends) > now:

@@ -23,7 +23,7 @@ USAGE_DAYS = 90  # for which counts are stored, today included
 
 @dataclass(frozen=True)
 class UsedDay:
-    """A number of requests of a key on a day: the stored total, or requests to add to it."""
+    """Requests of a key on a day: the stored total, or a number to add to the stored total."""
 
     key_id: str
     day: date
