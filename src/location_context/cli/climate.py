@@ -38,7 +38,7 @@ Source = Annotated[
 
 
 class StoreState(msgspec.Struct, frozen=True):
-    """A store as `climate list` shows it; `why` is the reason if it cannot be used."""
+    """A climate store as `climate list` shows it; `why` says why it is unusable, else None."""
 
     name: str
     source: str | None = None

@@ -81,10 +81,10 @@ def step(text: str) -> None:
 
 
 def check_notice(attribution: str, url: str | None, license_: str | None) -> None:
-    """Check the notice about a data source: attribution, address and licence.
+    """Check the notice about a data source: attribution, its URL and the licence.
 
     Raises:
-        OperatorError: a text is too long or has several lines, or the address is invalid.
+        OperatorError: a text is too long or has several lines, or the URL is invalid.
     """
     # imported here: `serve` imports this module, and its parent must not load the sections
     from location_context.sections.addresses import web_address  # noqa: PLC0415  see above
@@ -120,7 +120,7 @@ def csv_rows(file: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, st
 
 
 def hint(text: str) -> str:
-    """Return the text; if a script started this command, name it in place of `location-context`."""
+    """Return the text, with the calling script's name, if any, in place of `location-context`."""
     command = os.environ.get(variable(COMMAND))
     return _COMMAND.sub(lambda _: f"{command} ", text) if command else text
 

@@ -257,7 +257,7 @@ def _provider(provider: ProviderState) -> Finding:
 
 
 def _address_setting(provider: str) -> str:
-    """Return the name of the setting for a provider's address; the words "its address" if none."""
+    """Return the name of the setting with a provider's URL; the words "its address" if none."""
     # elevations are requested at the forecast's address
     name = f"{provider.replace('_elevation', '_forecast')}_url"
     known = name in parsers.names_of(Settings) | parsers.names_of_packages()
@@ -265,7 +265,7 @@ def _address_setting(provider: str) -> str:
 
 
 async def _read_sections(service: Service) -> dict[str, bool]:
-    """Return for each section whether it answers for Paris, both next week and in half a year."""
+    """Return True for each section that answers for Paris, both next week and in half a year."""
     point, today = service.gazetteer.point(*PARIS), service.clock().date()
     answered = dict.fromkeys((section.name for section in service.sections), True)
     for days in (_NEAR, _FAR):

@@ -37,7 +37,7 @@ MODULES = {
 
 
 class _Commands(TyperGroup):
-    """The group of all commands in `COMMANDS`; imports a command's module when it runs."""
+    """The group of all commands; imports the module of a command only when the command runs."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)

@@ -101,7 +101,7 @@ class Supervisor(MPServer):
         self._process = os.getpid()
 
     def signal_handler_interrupt(self, *given: Any, **more: Any) -> None:
-        """Handle a signal in the parent; exit in a worker, until `_load` replaces this handler."""
+        """Let granian handle SIGINT and SIGTERM in the parent; in a starting worker, exit now."""
         if os.getpid() != self._process:
             os._exit(0)
         super().signal_handler_interrupt(*given, **more)  # type: ignore[no-untyped-call]  # has none
@@ -135,7 +135,7 @@ class Supervisor(MPServer):
 
 
 def _load(workers: int, parent: Connection | None = None) -> Any:
-    """Return a worker's application; with `parent`, first check the service (`_open_first`)."""
+    """Return a worker's application; if `parent` is set, first check that the service opens."""
     gc.disable()  # until all is imported, which leaves no garbage
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the default until the event loop runs
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C: the parent ends its workers
@@ -177,7 +177,7 @@ def _metrics_folder(settings: Settings) -> Iterator[None]:
 
 
 def _announce(settings: Settings, notices: Sequence[str]) -> None:
-    """Print the warnings, the address and the data directory; log them if logs are JSON."""
+    """Print the warnings, the URL and the data directory; log them instead if logs are JSON."""
     address, folder = settings.public_url, settings.data_dir.absolute()
     sentence = f"Serving at {address}, data directory {folder}"
     if settings.logs_json:
@@ -200,7 +200,7 @@ def listening_settings(settings: Settings, host: str, port: int) -> Settings:
 
 
 def local_address(host: str, port: int) -> str:
-    """Return the address at which this machine reaches the server."""
+    """Return the URL at which programs on this machine reach the server."""
     shown = "127.0.0.1" if host in {"0.0.0.0", "::", ""} else host  # noqa: S104  compared only
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
 

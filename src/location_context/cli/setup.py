@@ -75,7 +75,7 @@ def setup(  # noqa: PLR0913  each is an option of the command
 
 
 async def _store(settings: Settings) -> tuple[bool, str | None]:
-    """Fill the database; return whether the sample guide was imported, and the key if created."""
+    """Fill the database; return (True if the sample guide was imported, a new API key or None)."""
     async with await Database.open(settings) as database:
         keys = await open_api_keys(settings, database, system_clock)
         is_first = all(key.name != FIRST_KEY for key in await keys.list())
@@ -107,7 +107,7 @@ def _make_fallback(settings: Settings) -> bool:
 
 
 def _curl(address: str, key: str, settings: Settings) -> str:
-    """Return a `curl` command that works offline: for weather if its grid exists, or astronomy."""
+    """Return a `curl` command for weather; without the fallback grid, one for astronomy."""
     section = "weather" if FallbackGrid(settings.data_dir).exists else "astronomy"
     start = system_clock().date() + timedelta(days=7)
     stay = f"start={start}&end={start + timedelta(days=3)}"

@@ -139,7 +139,7 @@ async def _warm(
         read: dict[int, Mapping[str, str]] = {}
 
         async def read_lines(numbers: Iterable[int], advance: Callable[[], None]) -> list[int]:
-            """Read all sections for each line, then call `advance`; return incomplete lines."""
+            """Read all sections for each line; return the lines that have an incomplete answer."""
 
             async def read_line(number: int) -> None:
                 async with slots:

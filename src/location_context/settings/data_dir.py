@@ -42,7 +42,7 @@ def note_store(environ: Mapping[str, str], folder: Path, *, second: bool = False
     """Record `folder` as this user's first data directory, unless another is recorded.
 
     Returns:
-        The recorded directory if it differs from `folder` and `folder` has no data; else None.
+        The recorded directory if another one is recorded and `folder` has no data; else None.
 
     Raises:
         OperatorError: the recorded directory would be returned, `second` is False, and `folder` is

@@ -70,7 +70,7 @@ class Secret(str):
 
 
 class InvalidSetting(ValueError):
-    """A setting's text is invalid; callers write `NAME: message`."""
+    """A setting's text is invalid; callers put the setting's name before the message."""
 
 
 @dataclass(frozen=True)

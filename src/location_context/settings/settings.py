@@ -243,7 +243,7 @@ def unknown(environ: Mapping[str, str]) -> list[str]:
 
 
 def not_a_setting(variable: str) -> str:
-    """Return a message about an unknown variable: its replacement, or the most similar setting."""
+    """Return a message about an unknown variable, with its replacement or a similar setting."""
     known = parsers.names_of(Settings) | parsers.names_of_packages()
     name = variable.removeprefix(parsers.PREFIX).lower()
     if (instead := _instead_of(name)) is not None:
