@@ -104,7 +104,7 @@ class SqlApiKeyStore:
         await self._database.execute(*statements, self._fact(_VERSION, uuid.uuid4().hex))
 
     def _fact(self, name: str, value: str) -> Statement:
-        """Return the statement that sets one value in the table `facts`, with its parameters."""
+        """Return an SQL statement and its parameters, which set one value in the table `facts`."""
         statement = self._database.insert(metadata_kv)
         return (
             statement.on_conflict_do_update(

@@ -73,9 +73,9 @@ class SqlLedger:
         *,
         public: bool,
     ) -> tuple[bool, Sequence[SpentUnits]]:
-        """Store `unwritten`, which was spent before, then spend `units`; return True and no rows.
+        """Store `unwritten` (rows of earlier calls), then spend `units`; return (True, no rows).
 
-        If spending would exceed a limit, store only `unwritten`; return False and all stored rows.
+        If `units` exceed a limit, store only `unwritten`; return (False, all stored rows).
         """
         if not self._database.is_sqlite:
             now = float(connection.execute(_LOCK, {"host": self._host}).one()[1])

@@ -52,9 +52,9 @@ class _Job:
     """A task for the database that runs in a thread, and that another thread can abort (`cut`)."""
 
     def __init__(self, *, writes: bool | None, durable: bool = True) -> None:
-        """Set whether the task `writes`; None means a single query without a transaction.
+        """Prepare a task; `writes` is None for a single query, which needs no transaction.
 
-        With `durable`, the writes survive a power cut.
+        If `durable`, the task's writes survive a power cut.
         """
         self.writes = writes
         self.durable = durable
@@ -62,7 +62,7 @@ class _Job:
         self.is_cut = False
 
     def cut(self) -> None:
-        """Prevent work that has not begun; abort work that has begun, on PostgreSQL only."""
+        """Cancel the task. A task that has begun is aborted on PostgreSQL, but not on SQLite."""
         self.is_cut = True
         with suppress(Exception):  # the thread may be closing the connection at this moment
             driver: Any = self.connection and self.connection.connection.driver_connection
@@ -149,7 +149,7 @@ class Database:
         return cls(str(path), sqlite_engine(path, THREADS["sqlite"] + 1), path)
 
     def connections(self) -> tuple[int, int]:
-        """Return the number of connections in use and its maximum (0 for SQLite: no limit)."""
+        """Return the numbers of connections in use and allowed (0 for SQLite: no limit)."""
         return len(self._jobs), 0 if self.is_sqlite else THREADS["postgresql"]
 
     @property

@@ -191,7 +191,7 @@ def _insert(
 
 
 def _superseded(active: GuideVersion) -> ColumnElement[bool]:
-    """Return an SQL condition for versions to delete: all but the newest five and the replaced."""
+    """Return an SQL condition for versions to delete: not of the newest five, not replaced."""
     number = guide_versions.c.number
     newest = _of(active.name, select(number)).order_by(number.desc()).limit(STORED_VERSIONS)
     return and_(number.not_in(newest), number != (active.replaces or 0))
@@ -329,7 +329,7 @@ def _delete_cells(
 
 
 def _touches(cells: Mapping[ArchiveCell, date]) -> list[dict[str, object]]:
-    """Return rows with each cell's last use, sorted alike in all processes to avoid deadlocks."""
+    """Return a row for each cell with its last use, in a fixed order that avoids deadlocks."""
     return [
         {"source": source, "cell": cell, "asked_on": day}
         for (source, cell), day in sorted(cells.items())

@@ -48,7 +48,7 @@ class SqlEventStore:
     ) -> list[ProviderEvent]:
         """Return at most `limit` events during `days`, near the point or for its whole country.
 
-        Events near the point are those in cells within `radius` km; some lie farther away.
+        Events count as near if their cell lies at least partly within `radius` km of the point.
         """
         cells = cells_within(point.lat, point.lng, radius)
         if point.country:
@@ -89,7 +89,7 @@ class SqlEventStore:
         return await self._database.write(lambda connection: _delete(connection, calendar_id))
 
     async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
-        """Return a feed not checked since `checked_before`, or None; mark it checked at `now`."""
+        """Return a feed last checked before `checked_before`, marked as checked `now`; or None."""
         checked = event_calendars.c.checked_at
         waits = and_(
             event_calendars.c.kind == "feed", or_(checked.is_(None), checked < checked_before)
@@ -208,7 +208,7 @@ def _band(lat: float) -> int:
 
 
 def _columns(band: int) -> int:
-    """Return the number of cells in a band of latitude, from the length of its longer edge."""
+    """Return the number of cells that fit into the longer edge of a band of latitude."""
     south = band * _BAND - 90
     edge = min(abs(south), abs(south + _BAND))
     return max(1, math.floor(360 / _BAND * math.cos(math.radians(edge))))

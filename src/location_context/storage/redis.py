@@ -104,7 +104,7 @@ class RedisLink:
         return reply
 
     async def _connected(self, command: Callable[[], Awaitable[Any]]) -> tuple[str, Any]:
-        """Run a command; return the error's name and None, or "" and the reply (None: refused)."""
+        """Run a command; return ("", reply), ("", None) if refused, or (error's name, None)."""
         async with self._semaphore:
             try:
                 return "", await command()

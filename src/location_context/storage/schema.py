@@ -60,7 +60,7 @@ def current(connection: Connection) -> str | None:
 
 
 def pending(revision: str | None) -> list[str]:
-    """Return the revisions that `upgrade` would apply to a database of `revision`, in order.
+    """Return the revisions that `upgrade` would apply to a schema of `revision`, in order.
 
     The list is empty if `revision` belongs to a newer version of the service.
     """
@@ -95,8 +95,8 @@ def upgrade(connection: Connection) -> None:
 def convert(connection: Connection) -> None:
     """Convert a database from before the first release to the schema of the first release.
 
-    Each event gets columns with its first and last day, by which queries select. The table
-    `observed_days` is dropped, and `climate_extent` with the triggers that updated it.
+    Queries select events by two new columns, an event's first and last day. The tables
+    `observed_days` and `climate_extent` are dropped, and the triggers that updated the latter.
     """
     if connection.dialect.name == "sqlite":
         for name in ("insert", "update", "delete"):
@@ -222,7 +222,7 @@ metadata = MetaData()
 
 
 def _key(name: str, type_: Any, *rest: SchemaItem) -> Column[Any]:
-    """Return a column of the primary key, whose values the database does not generate."""
+    """Return a column of the primary key; the service, not the database, sets its values."""
     return Column(name, type_, *rest, primary_key=True, autoincrement=False)
 
 

@@ -159,7 +159,7 @@ class Transfer:
     def _write(
         self, there: Connection, table: Table, pairs: Sequence[tuple[Values | None, Values | None]]
     ) -> None:
-        """Copy the source's rows of `pairs` to the target; delete rows that only the target has."""
+        """Write the source's row of each pair to the target; if it is None, delete the target's."""
         from sqlalchemy.dialects.postgresql import insert  # noqa: PLC0415  large, as in database.py
 
         keys = table.primary_key.columns.keys()
@@ -205,7 +205,7 @@ def _rows(connection: Connection, table: Table, label: str) -> Iterator[Values]:
 def _pairs(
     ours: Iterator[Values], theirs: Iterator[Values], key: int
 ) -> Iterator[tuple[Values | None, Values | None]]:
-    """Pair the rows of both tables by key (the first `key` columns); None where one is missing."""
+    """Yield (our row, their row) for each key, the first `key` columns; None for a missing row."""
     one, other = next(ours, None), next(theirs, None)
     while one is not None or other is not None:
         if other is None or (one is not None and one[:key] < other[:key]):

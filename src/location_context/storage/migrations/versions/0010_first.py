@@ -1,4 +1,4 @@
-"""The schema of the first release, created from the metadata, so this migration has no steps.
+"""The schema of the first release. New databases run no migrations, so this one has no steps.
 
 `schema.convert` converts databases from before the first release.
 """
