@@ -77,7 +77,7 @@ class Window:
         )
 
     def part(self, *, public: bool) -> tuple[float, float]:
-        """Return the limit and the spent units of public traffic (`public`) or of all traffic."""
+        """Return (limit, spent units): of public traffic if `public`, otherwise of all traffic."""
         return (self.public_limit if public else self.limit), self.spent[public]
 
     def oldest(self, now: float) -> int:
@@ -114,7 +114,7 @@ class Window:
         return SpentUnits(self.seconds, self.bucket(now), units, units if public else 0.0)
 
     def should_log(self, now: float, *, public: bool) -> bool:
-        """Return True if this traffic had no logged refusal within the window; record this one."""
+        """Return True if a refusal should be logged: for each traffic once per window length."""
         if now < self._logged_until[public]:
             return False
         self._logged_until[public] = now + self.seconds
@@ -217,7 +217,7 @@ class Budget:
                 )
 
     def load(self, rows: Iterable[SpentUnits]) -> None:
-        """Replace the counts of spent units by `rows`, those of all processes."""
+        """Replace the counts of spent units by `rows`, which count the units of all processes."""
         for window in self.windows:
             window.buckets = {}
         self.add(rows)
@@ -231,7 +231,7 @@ class Budget:
             windows[row.seconds].buckets[row.bucket] = spent
 
     def spent_share(self) -> float:
-        """Return the spent share, from 0 to 1, of the window nearest to its limit."""
+        """Return the largest share of a limit that is spent, from 0 to 1, among all windows."""
         self._current()
         return max((one.spent[0] / one.limit for one in self.windows), default=0.0)
 

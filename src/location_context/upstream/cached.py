@@ -61,7 +61,7 @@ class Sharing(Generic[K, V]):
         name: returns the provider and the key under which a value is stored.
         pack: encodes a value and its fetch time as bytes.
         unpack: decodes what `pack` returned; raises one of `DAMAGED` for damaged data.
-        stored: True to store values in the database too, if the provider's terms allow that.
+        stored: True to store values also in the database, which the provider's terms must allow.
         serves: returns True if a stored value has at least some of the data that a key requests;
             keys that compare equal may request different data.
     """
@@ -213,8 +213,8 @@ class Cached(Generic[K, V]):
     def put(self, key: K, value: V) -> None:
         """Cache a value that was obtained without a fetch of this cache.
 
-        Other processes can read it after the next write to the database or, in Redis, after the
-        next shared fetch of this process.
+        Other processes can read the value after the next delayed write to the database or, if they
+        share values in Redis, after the next fetch that this process shares.
         """
         self._share(key, self._store(key, value, None, public=False))
 
@@ -225,14 +225,14 @@ class Cached(Generic[K, V]):
     def is_fetching(self, key: K, *, public: bool = False) -> bool:
         """Return True if a fetch of this key is under way.
 
-        With `apart`, fetches for the widget (`public`) and fetches for API keys are distinguished.
+        If the cache was created with `apart=True`, only a fetch for the same `public` counts.
         """
         return self._flight(key, public=public) in self._in_flight
 
     def _flight(self, key: K, *, public: bool) -> Hashable:
         """Return the key under which concurrent callers share a fetch.
 
-        With `apart`, callers for the widget (`public`) and callers with an API key have own keys.
+        If the cache was created with `apart=True`, widget and API callers have different keys.
         """
         return (key, public) if self._apart else key
 
@@ -300,8 +300,8 @@ class Cached(Generic[K, V]):
     ) -> Entry[V]:
         """Return the entry of a value, and cache it if `cached`.
 
-        With `merge`, an incomplete value is merged into the previous one. Without, an incomplete
-        value does not replace a complete one that is still fresh.
+        If the cache has a function `merge`, it joins an incomplete value with the previous value.
+        Otherwise, an incomplete value does not replace a complete value that is still fresh.
         """
         now, before = self._clock(), self.peek(key)
         complete = error is None and self._is_complete(value)

@@ -1,4 +1,4 @@
-"""ProviderClient: calls one address of a provider (an outside source of data), within limits.
+"""ProviderClient: calls one URL of a provider (an outside source of data), within limits.
 
 Each call has a time-out, at most one retry, and limits on concurrent calls and on the size of the
 response. A circuit breaker stops calls while the provider fails. The limits that the provider sets
@@ -34,7 +34,7 @@ MAX_BACKOFF = 86400.0  # seconds; a longer requested pause is a mistake, and is 
 
 @dataclass(frozen=True, kw_only=True)
 class ClientLimits:
-    """The limits on calls to one address of a provider."""
+    """The limits on calls to one URL of a provider."""
 
     timeout: float = 10.0  # seconds to wait for a slot, and again for the response
     max_bytes: int = 8_000_000  # of a decompressed response
@@ -56,16 +56,16 @@ class Failure:
 
 
 class ProviderClient:
-    """A client for one address of a provider, with its breaker, limits and counts of calls.
+    """A client for one URL of a provider, with a circuit breaker, limits and counts of calls.
 
     Args:
         name: the provider's name, for errors and `/v1/status`.
-        url: the address with its path. If it is empty, the provider is not configured, and calls
+        url: the URL with its path. If it is empty, the provider is not configured, and calls
             fail.
         client: the HTTP client that all providers share.
         clock: returns the time, UTC.
-        limits: the limits of this address.
-        host: the limits that the provider sets for its users; its addresses share one `Host`.
+        limits: the limits on calls to this URL.
+        host: the limits that the provider sets for its users; clients of its URLs share a `Host`.
         breaker: the circuit breaker that stops calls while the provider fails.
         backoff: returns the pause that a response with an error status requests.
 
@@ -115,7 +115,7 @@ class ProviderClient:
 
     @property
     def hostname(self) -> str:
-        """The host name in the address, for messages of the command line; may be empty."""
+        """The host name in the URL, for messages of the command line; empty without a URL."""
         return urlsplit(self._url).hostname or ""
 
     @property
@@ -132,7 +132,7 @@ class ProviderClient:
 
     @property
     def is_in_plan(self) -> bool:
-        """False if the provider last answered that our plan with it excludes this address."""
+        """False if the provider's last answer was that our plan does not include this URL."""
         failure = self.last_error
         return failure is None or not issubclass(failure.kind, errors.ProviderNotInPlan)
 
@@ -170,7 +170,7 @@ class ProviderClient:
         Args:
             params: the query parameters; commas in their values are not escaped.
             parse: reads the response; if it raises an error, the call counts as failed.
-            path: appended to the address.
+            path: appended to the client's URL.
             headers: headers to send in addition to the User-Agent.
             units: the cost of the call in the provider's units, taken from its budget.
             public: True for requests of the public widget, which may spend half of each budget.
@@ -209,7 +209,7 @@ class ProviderClient:
 
     @asynccontextmanager
     async def _slot(self, *, public: bool) -> AsyncIterator[None]:
-        """Wait until the address and its host allow one more concurrent call, made in the block.
+        """Wait until this client and its host allow one more concurrent call, made in the block.
 
         Public (widget) traffic may fill only three quarters of the queue, which leaves room for
         requests with an API key.

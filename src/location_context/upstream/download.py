@@ -1,4 +1,4 @@
-"""`download`: fetches web addresses that the operator entered (feeds, imports), on public hosts.
+"""`download`: fetches URLs that the operator entered (feeds, imports), on public hosts.
 
 Only http and https are accepted. The host name is resolved first, and all its IP addresses must be
 public unless `allow_private`. The connection then goes to a checked IP address, since a second
@@ -58,7 +58,7 @@ async def download(  # noqa: PLR0913  each argument is one bound of this call
     compressed and decompressed.
 
     Raises:
-        OperatorError: the address, or a redirect's target, is not allowed.
+        OperatorError: the URL, or the target of a redirect, is not allowed.
         ProviderError: the call failed or the answer is unusable.
     """
     try:
@@ -91,7 +91,7 @@ def _redirect_target(url: str, location: str) -> str:
 
 
 class _Target(NamedTuple):
-    """A checked address: its URL with an IP address, its host name for TLS, its `Host` header."""
+    """A checked target: its URL with an IP address, its host name for TLS, its `Host` header."""
 
     url: str
     host: str

@@ -85,7 +85,7 @@ async def best_of(
 
 
 def _best(started: Sequence[asyncio.Task[T | None]]) -> tuple[T | None, bool]:
-    """Return the most preferred result so far, and True if a source preferred to it is pending."""
+    """Return (best result so far or None, True if a more preferred source is still pending)."""
     pending = False
     for task in started:
         if _failure(task) is None:

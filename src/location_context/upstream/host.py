@@ -76,7 +76,7 @@ class Host:
     ) -> None:
         """Set the limits on units, on concurrent calls and on calls a second; None: unlimited.
 
-        `ledger` counts the units for all processes; without it, this process counts only its own.
+        `ledger` counts the units of all processes; without it, this process counts its own units.
         """
         self.name = name
         self.budget = budget or Budget({})
@@ -93,7 +93,7 @@ class Host:
     async def spend(self, units: float, *, public: bool) -> bool:
         """Spend units for a call, wait until it may start, and return True.
 
-        If too few units are left, return False at once. The ledger checks them in a transaction.
+        If too few units are left, return False at once. A ledger checks and spends atomically.
         """
         if self.budget.windows and not await self._take(units, public=public):
             return False
@@ -194,7 +194,7 @@ class Hosts:
 
 @dataclass
 class Breaker:
-    """A circuit breaker, which stops calls to a provider that fails until a trial call succeeds.
+    """A circuit breaker: after failed calls, it stops calls until a trial call succeeds.
 
     The breaker is closed (calls are allowed) until `threshold` calls in a row have failed. Then it
     is open (calls are refused) for `pause` seconds, and after that half open: it allows one trial

@@ -95,7 +95,7 @@ class HttpClient:
     """An HTTP client that all providers share; it opens its connection pool at the first call.
 
     Attributes:
-        calls: counts of calls by provider name; each `ProviderClient` with an address adds its own.
+        calls: counts of calls by provider name; each `ProviderClient` with a URL adds its counts.
 
     Example:
         async with HttpClient("location-context/1 (a@b.example)") as client:
@@ -135,7 +135,7 @@ class HttpClient:
         Only connecting has a time-out; the caller limits the whole call.
 
         Args:
-            url: the address; a user name and password in it are sent as Basic authorization.
+            url: the URL; a user name and password in it are sent as Basic authorization.
             provider: the provider's name, for errors.
             max_bytes: the largest accepted body in bytes, both compressed and decompressed.
             headers: headers to send in addition to the User-Agent.

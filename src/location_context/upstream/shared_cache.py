@@ -57,7 +57,7 @@ class CacheStore(Protocol):
         ...
 
     async def save(self, records: Sequence[CacheRecord], now: datetime) -> None:
-        """Store records, replace older ones of the same name, and delete expired records.
+        """Store records, replace those with the same provider and key, and delete expired ones.
 
         Raises:
             StorageError: the store cannot be written.
