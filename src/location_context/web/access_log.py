@@ -71,7 +71,7 @@ class AccessLogger:
         self._stream = stream()
 
     def answered(self, request: Exchange, path: str, status: int) -> None:
-        """Log and count a response; `path` is its route's path, or `other` without a route."""
+        """Log and count a response; `path` is its route's path, or `other` if no route matched."""
         seconds = time.monotonic() - request.arrived_at
         if self._counts:
             self._count(request, "test" if request.test else path, status, seconds)

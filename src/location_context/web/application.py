@@ -76,7 +76,7 @@ class Application:
         self._responses: dict[str, ResponseCache] = {}
 
     def serve(self, routes: Iterable[Route], admission: Admission, fixed: FixedAnswers) -> None:
-        """Set the routes, the admission of requests, and the answers for test keys (`fixed`)."""
+        """Start to answer requests with these routes; `fixed` answers those with a test key."""
         self._admission, self._fixed = admission, fixed
         for route in routes:
             self.routes[route.path] = route

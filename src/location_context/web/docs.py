@@ -258,7 +258,7 @@ def _prose(text: str) -> Markup:
 
 
 def _struct_name(schema: Mapping[str, Any]) -> str:
-    """Return the name of the Struct in a field's schema (its value or list item), or ""."""
+    """Return the name of the Struct that a field or each item of its list is; "" if none is."""
     for one in (schema, schema.get("items", {}), *schema.get("anyOf", [])):
         target = one.get("items", one)
         if isinstance(target, dict) and "$ref" in target:
@@ -267,5 +267,5 @@ def _struct_name(schema: Mapping[str, Any]) -> str:
 
 
 def _word(value: object) -> str:
-    """Return a value of an enum as JSON shows it, but without quotes; `null` for None and ""."""
+    """Return an enum's value as in JSON, but without quotes; None and "" become `null`."""
     return str(value).lower() if isinstance(value, bool) else str(value or "null")

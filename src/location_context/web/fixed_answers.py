@@ -67,7 +67,7 @@ class FixedAnswers:
         self._routes = routes
 
     async def answer(self, request: Exchange) -> tuple[Response, float]:
-        """Return the response to a request, and its time (X-Test-Now or default) in POSIX seconds.
+        """Return the response, and the time (X-Test-Now or default) for which it was made (POSIX).
 
         Raises:
             PublicError: the request is invalid, or X-Test-Case names an error.

@@ -89,7 +89,7 @@ class _Calls:
         return ListToolsResult(tools=[Tool.model_validate(one) for one in found])
 
     async def call_tool(self, _: Any, params: CallToolRequestParams) -> CallToolResult:
-        """Call a tool and return its text, or the message of an error if it fails."""
+        """Call a tool; return its text or, if the call fails, the message of the error."""
         service, request, given = self._service, self._request, params.arguments or {}
         try:
             if request.test:

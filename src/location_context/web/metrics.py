@@ -139,7 +139,7 @@ METRICS = (
 
 
 def measured(service: Service, app: Application, *, ready: bool) -> Iterator[Sample]:
-    """Yield this process's metrics that need no database query; `ready` is one of the values."""
+    """Yield this process's samples that need no database query; `ready` is the value of one."""
     yield "build_info", (__version__,), 1
     yield "workers", (), 1
     yield "workers_ready", (), float(ready)
@@ -196,7 +196,7 @@ def _provider(calls: ProviderCalls) -> Iterator[Sample]:
 
 
 def datasets(found: Mapping[str, DatasetState | None]) -> Iterator[Sample]:
-    """Yield the samples about imported datasets, from the states that `/v1/status` shows."""
+    """Yield the samples about imported datasets; `found` are their states by name."""
     for name, state in found.items():
         yield "dataset_rows", (name,), state.rows if state else 0
         if state and state.imported_at:
@@ -250,7 +250,7 @@ async def served(service: Service, app: Application) -> AsyncIterator[None]:
 
 
 class CopiedCounter(prometheus_client.Counter):
-    """A prometheus-client counter that can be set to the value of a growing number."""
+    """A prometheus-client counter that can be set to a growing value, not only incremented."""
 
     _copied = 0.0
 
@@ -307,12 +307,12 @@ class Meter:
                 self._metrics["event_loop_delay_seconds"].observe(max(0.0, loop.time() - expected))
 
     async def refresh(self) -> None:
-        """Copy all values, also those about datasets, which may need a query to the database."""
+        """Copy this process's counts and the state of datasets (may query the database)."""
         self._set(datasets(await self._datasets.read() or {}))
         self.copy()
 
     def copy(self) -> None:
-        """Copy all metrics that need no query to the database."""
+        """Copy this process's counts, which need no query to the database, to the metrics."""
         ready = readiness(self._service, draining=self._app.draining).status == "ready"
         self._set(measured(self._service, self._app, ready=ready))
 

@@ -70,7 +70,7 @@ def document(
     """Return the whole document.
 
     Args:
-        public_url: the address of the service.
+        public_url: the URL of the service.
         sections: the installed sections.
         oembed: the Struct for answers at `/v1/oembed`.
         pages: the pages of the documentation besides the reference.
@@ -148,7 +148,7 @@ def _sections(sections: Sequence[Section[Any]]) -> Document:
 
 
 def _page(page: DocsPage, reference: Document) -> Document:
-    """Return the OpenAPI operation of a docs page, made from that of the API reference's page."""
+    """Return a docs page's OpenAPI operation: a copy of the API reference's, with other texts."""
     success = reference["responses"]["200"]
     [(kind, content)] = success["content"].items()
     examples = {
@@ -300,7 +300,7 @@ def _nullable(schema: Schema) -> Schema:
 
 
 def _enumerated(schema: Schema) -> Schema:
-    """Add the type to an enum's schema, and names for its values if some are not identifiers (`°`).
+    """Add the type to an enum's schema, and names if a value such as `°` is not an identifier.
 
     A schema that allows only one boolean is returned as `not` the other boolean, because
     openapi-generator would compare an enum or constant of `true` with the text "true".

@@ -1,6 +1,6 @@
 """`/v1/pulse.json`: several sections in one call, for one or several points.
 
-Each section's answer has the same bytes as that of its own endpoint, so nothing is encoded twice.
+Each section's answer is encoded once: it has the same bytes here as at the section's endpoint.
 """
 
 import asyncio
@@ -106,7 +106,7 @@ def without_answer(pulses: Iterable[Pulse]) -> errors.UpstreamUnavailable:
 def queries(service: Service, given: Parameters) -> list[Query]:
     """Return a query for each point.
 
-    The queries share one list `reads`. So `read_as` of any of them is the worst outcome of all.
+    The queries share one list `reads`, so `read_as` of each is the worst outcome of all reads.
     """
     language, now = given.language or service.languages.english, service.clock()
     points = [service.gazetteer.point(*one) for one in given.points or [(given.lat, given.lng)]]

@@ -125,7 +125,7 @@ class FinishedResponse:
         )
 
     def answer(self, request: Exchange, now: float) -> tuple[int, Headers, bytes]:
-        """Return status (200 or 304), headers and body for a request equal to the first request."""
+        """Return status (200 or 304), headers and body for a request equal to the first one."""
         if etag_matches(request.given.get(b"if-none-match"), self._etag):
             status, headers, body = 304, self._on_304, b""
         else:

@@ -201,7 +201,7 @@ def operator_warnings(service: Service) -> list[str]:
 
 
 def section_state(cached: CachedSection) -> SectionState:
-    """Return a section's state: `outage` if its last read failed, `degraded` if a provider did."""
+    """Return a section's state: `outage` after a failed read, `degraded` if a provider fails."""
     providers = list(cached.section.providers())
     troubled = any(p.status in {"degraded", "outage"} for p in providers)
     status: Overall = "degraded" if troubled else "operational"

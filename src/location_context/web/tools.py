@@ -44,7 +44,7 @@ _EXPLAINED = {"climatology": "climatology: past years, not a forecast"}
 
 
 def offered(service: Service) -> dict[str, Any]:
-    """Return the tools in MCP's format by name; `year` only if the section `year` is installed."""
+    """Return the tools by name, as MCP describes tools; `year` only with the section `year`."""
     text = (resources.files("location_context.web") / "tools.json").read_bytes()
     tools = {tool["name"]: tool for tool in msgspec.json.decode(text)}
     if YEAR not in {section.name for section in service.sections}:
@@ -124,7 +124,7 @@ async def _count(service: Service, request: Exchange, cost: int) -> None:
 
 
 def locate(gazetteer: Gazetteer, text: str) -> tuple[str, list[City]]:
-    """Return the text `lat,lng` of a place, and all cities with its name, the chosen city first.
+    """Return coordinates as `lat,lng`, and all cities of the name `text`, the chosen one first.
 
     Raises:
         InvalidPlace: the name is unknown.
