@@ -1,4 +1,4 @@
-"""Addresses: converts web addresses to ASCII (RFC 3986), the form that answers may contain."""
+"""Addresses: converts URLs to ASCII (RFC 3986), the form that URLs have in answers."""
 
 import re
 from functools import lru_cache
@@ -13,9 +13,9 @@ _SAFE = "%/:@!$&'()*+,;=~?"
 
 @lru_cache(maxsize=2_000)
 def web_address(text: str | None) -> str | None:
-    """Return an http or https address with non-ASCII characters encoded; None for other text.
+    """Return an http or https URL with non-ASCII characters encoded; None for any other text.
 
-    A text with inner spaces, control characters or more than 2,000 characters is not an address.
+    A text that has inner spaces or control characters, or over 2,000 characters, is not a URL.
     """
     address = (text or "").strip()
     if len(address) > _LONGEST or _BLANK.search(address):

@@ -3,10 +3,10 @@
 A fresh result is returned unchanged. For 60 s after a result expires, it is still returned while a
 new result is read in the background. After that, callers wait for the new result. If its read
 fails, the old result is returned for up to an hour, marked `stale`. No expired result is used after
-midnight at the point, since an answer depends on the date.
+midnight in the point's time zone, since an answer depends on the date.
 
 At most one read per cache key is under way at a time. It continues if its callers give up.
-Requests of the widget and requests with an API key are read separately: their deadlines differ.
+The widget and requests with an API key do not share a read, since their deadlines differ.
 """
 
 from collections.abc import Hashable
@@ -35,7 +35,7 @@ ENTRY_BYTES, BYTES_PER_JSON_BYTE = 2_000, 2.5
 
 
 class CachedSection:
-    """A section with a cache of its results, which takes up to `MAX_BYTES` of memory.
+    """A section with a cache of its results; the cache takes up to `MAX_BYTES` of memory.
 
     Attributes:
         section: the section whose results are cached.
@@ -122,7 +122,7 @@ class CachedSection:
         return self._failed_at is not None and self._clock() < self._failed_at + FAILURE_TTL
 
     def is_reading(self, query: Query) -> bool:
-        """Return True if a read is already under way that this query would wait for."""
+        """Return True if a read is under way whose result will also answer this query."""
         return self._cache.is_fetching(self._key(query), public=query.public)
 
     def peek(self, query: Query) -> SectionResult | None:

@@ -46,7 +46,7 @@ class Fact:
 
     Attributes:
         value: a few words or a number, such as `13–16°`.
-        caption: its meaning, such as `by day, 5–8° at night`.
+        caption: the meaning of `value`, such as `by day, 5–8° at night`.
         icon: one of the widget's icons (`widget/icons`).
         tone: the name of the icon's colour.
         weight: 100 for high temperatures, 90 for rain, 80 for a public holiday, 70 for a rare sight
@@ -73,8 +73,8 @@ class Moment:
         icon: one of the widget's icons (`widget/icons`).
         url: a page about it, http or https; empty for none.
         id: the moment's identifier, sent to the embedding page when a guest follows the link.
-        kind: the first key of the order: dangers, holidays, the sky, events, and last `lasting`
-            (events of several days).
+        kind: moments are sorted by kind, then by weight. Dangers come first, then holidays, the
+            sky, events, and last `lasting` (events of several days).
         weight: the order within a kind; the highest comes first.
     """
 
@@ -178,10 +178,10 @@ class BriefItem:
         name: the name of the thing.
         note: a note in a muted colour; left out where there is no room.
         url: a page about it, http or https; empty for none.
-        icon, icons: one of the widget's icons (`widget/icons`), and how often it is repeated.
+        icon, icons: one of the widget's icons (`widget/icons`), and how many times it is drawn.
         spoken: the meaning of the icon, for screen readers.
         end, end_icon: a few words at the end of the line, such as `12 min`, and their icon.
-        end_spoken: the meaning of both in words, such as `12 min on foot`.
+        end_spoken: the meaning of `end` and `end_icon` in words, such as `12 min on foot`.
     """
 
     name: str
@@ -225,7 +225,7 @@ class Card:
             `icon`, `link` and `_`. On a card with a timeline it is drawn above the rows.
         view: the template's input.
         style: CSS rules, added to the page's style block; the page forbids `style` attributes.
-        lines: the card's height in lines of text, by which the page arranges its columns.
+        lines: the card's height in lines of text, which the page needs to arrange its columns.
         facts, moments, folds: joined on the page with those of other sections.
         timeline: the rows of the days; if several cards have a timeline, the page shows the first.
         brief: the text for the compact page and the static card, or None.
@@ -244,7 +244,7 @@ class Card:
 
 @dataclass(frozen=True, kw_only=True)
 class PlainCard:
-    """The view of the card for sections without a template: a heading, a sentence and facts.
+    """A heading, a sentence and facts: the view of a card that the widget's plain template draws.
 
     Attributes:
         heading: the title of the card.
@@ -264,9 +264,9 @@ class PlainCard:
 
 
 def facts(body: contract.Applicable) -> list[tuple[str, str]]:
-    """Return (label, value) of each text or number field that a body adds to `Applicable`.
+    """Return (label, value) of each text or number in a body, without the fields of `Applicable`.
 
-    Unknown values are left out.
+    The stay and unknown values are left out too.
     """
     known = {*contract.Applicable.__struct_fields__, "stay"}
     own = [name for name in type(body).__struct_fields__ if name not in known]

@@ -76,8 +76,8 @@ def foremost(reasons: Iterable[DegradedReason | None]) -> DegradedReason | None:
 def lasts(reason: DegradedReason | None, *, stale: bool = False) -> bool:
     """Return True if an answer with this `degraded_reason` may be cached for over a minute.
 
-    This is so if the reason is None, since nothing is missing. It is also so for `budget_spent`,
-    since a new read would find the budget still spent; but not if the answer is `stale`.
+    This is so if the reason is None, since nothing is missing. It is also so if the reason is
+    `budget_spent` and the answer is not `stale`: a new read would find the budget still spent.
     """
     return reason is None or (reason == "budget_spent" and not stale)
 
@@ -167,7 +167,7 @@ class StayBody(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Licence:
-    """A licence: its SPDX identifier, its usual name, and the address of its terms."""
+    """A licence: its SPDX identifier, its usual name, and the URL of its terms."""
 
     spdx: str
     name: str
@@ -198,7 +198,7 @@ _ADDRESSES = {
 
 
 def terms_of(written: str | None) -> str | None:
-    """Return the address of a licence's terms by its name or SPDX identifier; None if unknown."""
+    """Return the URL of the terms of a licence, by its name or SPDX identifier; None if unknown."""
     return _ADDRESSES.get(written.strip().casefold()) if written else None
 
 

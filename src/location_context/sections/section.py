@@ -1,8 +1,8 @@
 """Section: the base class of everything that answers at `/v1/pulse/<name>`.
 
 A section describes itself. Its endpoint, API keys and quotas, cache, API reference (OpenAPI),
-status, widget card, footer and entry in the builder are derived from this description, as is its
-output in the commands `doctor` and `read`. No other file has to list the section.
+status, widget card, footer and entry in the builder are derived from this description, and so is
+its output in the commands `doctor` and `read`. No other file has to list the section.
 A package registers its sections in the entry-point group `location_context.sections`; those of
 this package are registered the same way.
 """
@@ -334,7 +334,7 @@ class Section(ABC, Generic[Body]):
         return body.as_of
 
     def page_data(self, bodies: Sequence[Body]) -> Mapping[str, str]:
-        """Return `data-` attributes that the widget's page sends to the builder at `/`."""
+        """Return `data-` attributes of the widget's page, which it sends to the builder at `/`."""
         del bodies
         return {}
 
