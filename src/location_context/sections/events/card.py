@@ -62,7 +62,7 @@ def _moment_of(event: Event, day: date | None, body: EventsBody, fmt: Formatter)
 
 
 def _holidays(body: EventsBody, fmt: Formatter, today: date) -> Fact | None:
-    """Return the fact that names the stay's public holidays from today on; None without any."""
+    """Return a fact that names the stay's public holidays from today on; None if there are none."""
     sure = [one for one in body.events if _is_sure_holiday(one)]
     days = {max(day_of(one.start), body.stay.start): one for one in sure}
     left = {day: one for day, one in sorted(days.items()) if day >= today}
@@ -143,7 +143,7 @@ def _public_holiday(event: Event, fmt: Formatter) -> str:
 
 
 def _when(event: Event, body: EventsBody, fmt: Formatter) -> list[str]:
-    """Return two texts: the event's status, and its times (its last date if it lasts several days).
+    """Return two texts: the status, and the hours or (for an event of several days) the last date.
 
     For an estimated event with times, return one text instead, such as "About 20:00".
     """
@@ -208,10 +208,10 @@ def category_name(event: Event, fmt: Formatter) -> str:
 
 
 def day_of(text: str) -> date:
-    """Return the local date of an event's start or end, an ISO 8601 text from the response."""
+    """Return the local date in `text`, the ISO 8601 start or end of an event in the response."""
     return date.fromisoformat(text[:10])
 
 
 def _moment(text: str) -> datetime | None:
-    """Return the date and time of an event's start or end; None if the text is only a date."""
+    """Return the date and time in `text`, an event's start or end; None if it is only a date."""
     return datetime.fromisoformat(text) if "T" in text else None

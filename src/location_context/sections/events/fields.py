@@ -226,7 +226,7 @@ def optional_flag(value: object) -> bool:
 
 
 def optional_zone(name: object) -> ZoneInfo | None:
-    """Return the time zone with this name; None if there is none."""
+    """Return the time zone with this name; None if no time zone has it."""
     try:
         return ZoneInfo(name) if isinstance(name, str) and name else None
     except (KeyError, ValueError, OSError):
@@ -304,7 +304,7 @@ def _amount(value: object) -> float | None:
 
 
 def category_of(words: str) -> Category | None:
-    """Return the category for a source's words, such as "concert" for "live music"; else None."""
+    """Return the category that words of a source mean: "concert" for "live music"; else None."""
     lowered = words[:MAX_TEXT_LENGTH].casefold().replace("_", " ").replace("-", " ")
     whole = lowered.replace(" ", "_")
     if whole in Category.__args__:  # type: ignore[attr-defined]  # the words of the Literal

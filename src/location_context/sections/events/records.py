@@ -142,7 +142,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     is set, the events are shown only for queries that name this restaurant guide. `attribution` is
     the notice that the licence requires. `list_path` is the path of the list of events in a JSON
     file. `columns` are the columns to read for each field, in order of preference. `came_empty` is
-    True if the last response of a feed had no events; the events of the response before are then
+    True if the last response of a feed had no events; the events of the previous response are then
     still stored. `digest` is a hash of the events.
     """
 

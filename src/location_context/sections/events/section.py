@@ -223,7 +223,7 @@ class Events(section.Section[EventsBody]):
 async def _fetch(
     provider: EventProvider, query: contract.Query, deadline: Deadline
 ) -> ProviderResult:
-    """Return the provider's result; if it raises an error, log that and return "unavailable".
+    """Return the provider's result; after an error, log it and return one that is "unavailable".
 
     So a bug in one provider affects only the events of this provider.
     """

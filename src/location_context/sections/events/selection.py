@@ -36,8 +36,8 @@ def relevant_events(
 ) -> list[LocalEvent]:
     """Return the events that a guest at the point could attend during the stay.
 
-    These are events that the point observes. If the place of an event is known, it is within
-    `radius` km of the point; events of a whole region or country may be farther away.
+    Events that only other regions observe are left out. If the place of an event is known, it is
+    within `radius` km of the point; events of a whole region or country may be farther away.
     """
     first, last = stay.start - _ELSEWHERE, stay.end + _ELSEWHERE
     localised = (
@@ -58,7 +58,7 @@ def relevant_events(
 def localise(event: ProviderEvent, point: Point) -> LocalEvent | None:
     """Return the event with its dates local to the point, and its distance from the point.
 
-    Return None if the point does not observe it, such as another region's holiday.
+    Return None if only other regions or countries observe the event, such as their holidays.
     """
     elsewhere = event.country and point.country and event.country != point.country
     if event.is_wide and elsewhere:
@@ -99,7 +99,7 @@ def _in_rounds(days: "Iterable[_Day]") -> list[LocalEvent]:
 
 
 def _spread(days: "Sequence[_Day]", room: int) -> "list[_Day]":
-    """Return at most `room` of the days: those for which this round chooses an event each.
+    """Return at most `room` of the days; for each of them, this round chooses one event.
 
     Days with a major event come first; the others are evenly spaced over the stay.
     """
@@ -134,8 +134,8 @@ class _Day:
     def pop_next(self, counts: Counter[str]) -> tuple[str, LocalEvent]:
         """Remove and return the event to choose next for this day, with its category.
 
-        `counts` has the number of events chosen so far by category. Uncertain events (see
-        `LocalEvent.uncertain`) come last.
+        `counts` has the number of events of each category that are chosen so far, for all days.
+        Uncertain events (see `LocalEvent.uncertain`) come last.
         """
         if not self._queues:
             event = self._uncertain.popleft()
@@ -203,8 +203,8 @@ def moment_of(event: ProviderEvent) -> datetime:
 def overlaps(first: date, last: date, stay: Stay) -> list[Overlap]:
     """Return the parts of the stay that an event from `first` to `last` overlaps.
 
-    The parts are `arrival` (first date), `stay` (between) and `departure` (last date). An event on
-    both the first and the last date overlaps `stay` too, even if no date is between.
+    The parts are `arrival` (the stay's first date), `stay` (the dates between) and `departure` (its
+    last date). An event on both the first and the last date overlaps `stay` in any case.
     """
     arrival, departure = first <= stay.start <= last, first <= stay.end <= last
     between = max(first, stay.start + _DAY) <= min(last, stay.end - _DAY)

@@ -165,7 +165,7 @@ def _merged(events: Sequence[LocalEvent]) -> LocalEvent:
 
 
 def _completed(one: LocalEvent, other: LocalEvent) -> LocalEvent:
-    """Return the event `one` with missing values filled from `other`; postponed if either is."""
+    """Return `one` with missing values from `other`; it is postponed if either event is."""
     a, b = one.details, other.details
     details = msgspec.structs.replace(
         a,
@@ -198,7 +198,7 @@ def _place(one: Place | None, other: Place | None) -> Place | None:
 
 
 def _end(start: When, end: When | None) -> When | None:
-    """Return `end`, or None if its time is not after the time of `start`."""
+    """Return `end`, or None if both have a time and `end` is not later than `start`."""
     if end and end.at and start.at and end.at <= start.at:
         return None
     return end

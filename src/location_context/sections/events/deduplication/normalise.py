@@ -102,7 +102,7 @@ _KNOWN_WORDS = GENERIC_TERMS | {
 
 
 def _groups_by_word() -> dict[str, list[int]]:
-    """Return the indexes of the exclusive groups that contain each word.
+    """Return a mapping of each word to the indexes of the exclusive groups that contain it.
 
     The words of an exclusive group, such as the names of countries, exclude each other: events with
     different words of the group are different events.
@@ -118,7 +118,7 @@ _GROUPS = _groups_by_word()
 
 
 def exclusive_words(tokens: Iterable[str]) -> dict[int, frozenset[str]]:
-    """Return the words that belong to exclusive groups, by the index of their group.
+    """Return those of the `tokens` that belong to exclusive groups, by the index of the group.
 
     If two titles have different words of one group, such as "France" and "Spain", they are titles
     of different events.

@@ -286,11 +286,11 @@ def title_features(
 ) -> dict[str, float]:
     """Return the features of the overlap of two titles, each from 0 to 1.
 
-    Of the next seven, at most one is 1, and the others are 0. `equal`: the titles' words are equal.
-    `first_part`, `later_part`, `beginning`, `inside`: the position of the shorter title's name in
-    the longer title. `series`, `part_of_differing`: the titles share words, but each also names
-    something else (`both_differ`). In a `series`, each title has a part that consists of shared
-    words only. In `part_of_differing`, only one title has such parts; its first part is one.
+    At most one of these seven is 1, the others are 0. `equal`: both titles have the same words.
+    `first_part`, `later_part`, `beginning`, `inside`: where the longer title contains the shorter
+    one. `series`, `part_of_differing`: the titles share words, but each also names something else
+    (then `both_differ` is 1 too). In a `series`, each title has a part of shared words only. In
+    `part_of_differing`, only one title has such parts, and its first part is one of them.
     `local` has the words of the venues, which are ignored. The order of the titles does not matter.
     """
     local |= weights.towns

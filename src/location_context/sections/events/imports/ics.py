@@ -59,7 +59,7 @@ def read_ics(data: bytes, task: reading.Task) -> reading.Found:
 
 
 def _unfolded(data: bytes) -> str:
-    """Return the text of an ICS file, and rejoin the lines that were split ("folded") for length.
+    """Return an ICS file as text, with the lines joined again that were split ("folded").
 
     Lines are joined before decoding, since some programs split between the bytes of a character.
     """
@@ -207,8 +207,8 @@ def _check(event: Component) -> None:
     icalendar itself only records errors in `event.errors`.
 
     Raises:
-        UnreadableEntry: the event has no start, has a broken time or rule or an `EXRULE`, or
-            repeats every minute or second.
+        UnreadableEntry: the event has no start, has a broken time or a broken rule, has an
+            `EXRULE`, or repeats every minute or second.
     """
     for name, reason in event.errors:
         broken = [name] if name else [vital for vital in _VITAL if vital in str(reason)]
@@ -262,7 +262,7 @@ def _coordinates(event: Component) -> tuple[float, float] | None:
 
 
 def _span(event: Component) -> tuple[When, When | None, bool]:
-    """Return the event's start and end, and True if it is all-day.
+    """Return the event's start, its end, and whether the event is all-day.
 
     The end of an all-day event is its last day, although ICS files state the day after.
     """

@@ -83,14 +83,14 @@ class Feeds:
     async def import_calendar(
         self, calendar: Calendar, *, allow_empty: bool = False, progress: Progress | None = None
     ) -> ImportedCalendar:
-        """Import a calendar now, from its file or address.
+        """Import a calendar now, from its file or URL.
 
-        It replaces a stored calendar with the same name, source or id.
+        If a stored calendar has the same name, source or id, the new one takes its place.
 
         Raises:
             ImportRejected: the calendar cannot be read; or, unless `allow_empty`, it has no events
                 although its last import had some. Nothing is changed.
-            OperatorError: the file is missing, or the address cannot be fetched or is not allowed.
+            OperatorError: the file is missing, or the URL cannot be fetched or is not allowed.
         """
         source = calendar.source
         stored = await self._store.calendars()
@@ -147,7 +147,7 @@ class Feeds:
             )
 
     async def refresh_outdated(self) -> int:
-        """Refresh every feed last checked at least an hour ago; return how many these were."""
+        """Refresh every feed last checked at least an hour ago; return the number of such feeds."""
         done = 0
         now = self._clock()
         while (calendar := await self._store.claim(now, now - _REFRESH_INTERVAL)) is not None:
@@ -184,9 +184,9 @@ class Feeds:
         return {name: value for name, value in given.items() if value}
 
     async def _fetch(self, calendar: Calendar, headers: Mapping[str, str]) -> Downloaded:
-        """Return the download of the calendar's address, or the bytes of its file.
+        """Return the calendar's data, downloaded from its URL or read from its file.
 
-        `headers` are sent with the request.
+        `headers` are sent with the request for the URL.
         """
         source = calendar.source
         if is_url(source):
@@ -237,12 +237,12 @@ def _read_file(source: str) -> bytes:
 
 
 def is_url(source: str) -> bool:
-    """Return True if a source is a web address; False if it is a file."""
+    """Return True if a source is an http or https URL; False if it is a file."""
     return source.lower().startswith(("http://", "https://"))
 
 
 def canonical_source(source: str) -> str:
-    """Return an address unchanged, or the absolute path of a file."""
+    """Return a URL unchanged; for a file, return its absolute path."""
     if is_url(source):
         return source
     # a symbolic link is not followed: later it may point to another file
@@ -269,7 +269,7 @@ def _first_of(calendars: Sequence[Calendar], *names: str | None) -> Calendar | N
 def format_of(data: bytes) -> Format:
     """Return the format of a source by its first bytes.
 
-    This is ICS, JSON-LD (also within an HTML page), or else CSV.
+    The result is "ics", "jsonld" (JSON or an HTML page), or for all other data "csv".
     """
     head = decode(data[:2000].removeprefix(codecs.BOM_UTF8)).lstrip().upper()
     if head.startswith(("BEGIN:VCALENDAR", "BEGIN:VEVENT")):
@@ -298,7 +298,7 @@ def _chosen_format(calendar: Calendar, data: bytes) -> Format:
 async def read_calendar(
     task: Task, data: bytes, now: datetime, progress: Progress | None = None
 ) -> ImportedCalendar:
-    """Return the calendar of `task` as of `now`, with the events that a sandbox reads from `data`.
+    """Return the calendar of `task`, imported at `now`, and the events that a sandbox reads.
 
     Raises:
         ImportRejected: the bytes could not be read to the end, or no entry could be read.

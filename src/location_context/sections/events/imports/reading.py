@@ -1,7 +1,7 @@
 """Reading: turns a calendar, a page or a table into events, in a sandboxed process.
 
 The process reads a `Task` from its first line of input, and then the data. For each entry it prints
-a line of JSON: a list of an event and a rejection, one of which is null. The modules `ics`,
+a line of JSON, `[event, rejection]`, in which one of the two is null. The modules `ics`,
 `jsonld` and `tables` read the formats.
 """
 
@@ -90,15 +90,15 @@ class Task(msgspec.Struct, frozen=True):
         return ZoneInfo(self.calendar.timezone or "UTC")
 
     def category(self, words: str) -> Category:
-        """Return the category for an event's `words`, else the calendar's, else "other"."""
+        """Return the category that `words` mean, else the calendar's category, else "other"."""
         return fields.category_of(words) or self.calendar.category or "other"
 
     def placed(self, event: ProviderEvent) -> Found:
         """Yield the event with a place and a new id; nothing if it is outside the task's dates.
 
         An event without coordinates takes the calendar's place; if the calendar has none either,
-        yield a rejection. The new id is the calendar's id, and a hash of the event's id in the
-        source and its start.
+        yield a rejection. The new id has two parts: the calendar's id, and a hash of the event's
+        start and of its id in the source.
         """
         last = event.end or event.start
         if event.start.day > self.last + _DAY or last.day < self.first - _DAY:

@@ -112,7 +112,7 @@ class ProviderResult:
     Attributes:
         status: the state to show in the response's `coverage`.
         events: the events, in the provider's order.
-        as_of: the time at which they were fetched; None if they are computed offline.
+        as_of: the time at which the events were fetched; None if they are computed offline.
         reason: the `degraded_reason` if events are missing or old, else None.
         notices: the licence notice of each source, for a provider that has several. A source's key
             is the part before the colon in its events' ids.
@@ -202,20 +202,20 @@ class EventProvider(ABC):
 
 
 class HttpEventProvider(EventProvider):
-    """The base class of a provider over HTTP: a subclass sets its address, parameters and fields.
+    """The base class of a provider over HTTP: a subclass sets its URL, parameters and fields.
 
     This class handles cache, call budget, deadline, retries, circuit breaker, and pages that come
     after the deadline. `name`, `url`, `params` and `fields` are enough for a provider that answers
     in one page. Override `fetch_pages` for several pages, and `parse_event` if paths in `fields`
     cannot describe the rows.
 
-    With `by_tile`, a result is for a tile (see `Grid`) and a week: all points and stays in them.
-    `params`, `fetch_pages` and `parse_event` therefore receive a query whose point is the tile's
-    centre, in the request's time zone, and whose stay is the week.
+    If `by_tile` is True, a result has all events of a tile (see `Grid`) in a week, and serves every
+    point and stay in them. The query that `params`, `fetch_pages` and `parse_event` receive then
+    has the tile's centre as its point, in the request's time zone, and the week as its stay.
 
     Attributes:
         by_tile: True to query a tile and a week; False to query the request's own point and stay.
-        url: the address to call. To read it from settings, override `configured_url`. This
+        url: the URL to call. To read it from settings, override `configured_url`. This
             package's settings are `context.settings`; for those that your own package declares in
             a `Table`, call `context.settings_of(Table)`.
         budget: the largest number of calls in a time window, by the window's length in seconds.
@@ -223,8 +223,8 @@ class HttpEventProvider(EventProvider):
             instead (`Settings.limits`).
         fresh: the time for which a result is used before it is fetched again.
         stale: the age up to which a result may be used if no newer one is available.
-        is_sharable: True if the database may store its results, which its terms must allow. If
-            False, running processes share them only through Redis.
+        is_sharable: True if the provider's terms allow storing its results in the database. If
+            False, running processes share results only through Redis.
         rows: the path of the list of rows in the body, such as `_embedded.events`.
         fields: the path of each field in a row; see `event_from_row`.
 
@@ -307,7 +307,7 @@ class HttpEventProvider(EventProvider):
         return cls(context)
 
     def configured_url(self, context: SectionContext) -> str:
-        """Return the address to call; empty if the provider is not configured (has no key)."""
+        """Return the URL to call; empty if the provider is not configured (has no key)."""
         del context
         return self.url
 
@@ -370,7 +370,7 @@ class HttpEventProvider(EventProvider):
     ) -> Body:
         """Call the provider once, and return the result of `parse` for the JSON of its answer.
 
-        `path` is added to the address. If `query` is `public`, the call may use only half of the
+        `path` is added to the URL. If `query` is `public`, the call may use only half of the
         provider's budget.
 
         Raises:
@@ -403,8 +403,8 @@ class HttpEventProvider(EventProvider):
     def _parts(self, query: contract.Query) -> list[tuple[contract.Query, Hashable]]:
         """Return the queries to make, each with its cache key.
 
-        With `by_tile` there is a query for each week of the stay, at the centre of the point's
-        tile. Otherwise the only query is the request's own.
+        If `by_tile` is True, there is a query for each week of the stay, at the centre of the
+        point's tile. Otherwise the only query is the request's own.
         """
         if not self.by_tile:
             return [(query, self.cache_key(query))]
@@ -416,7 +416,7 @@ class HttpEventProvider(EventProvider):
     async def _entry(
         self, part: contract.Query, key: Hashable, deadline: Deadline
     ) -> Entry[Page] | Exception:
-        """Return the events for the query `part`, cached or fetched; if that fails, the error."""
+        """Return the events for the query `part`, cached or fetched, or the error of that fetch."""
         try:
             return await self.cache.get(
                 key, lambda: self._pages(part), deadline, public=part.public

@@ -206,7 +206,7 @@ def _with_unique_ids(events: list[ProviderEvent]) -> list[ProviderEvent]:
 def holidays_of_year(
     country: str, year: int, language: str | None, *, school_alone: bool = False
 ) -> tuple[HolidayRecord, ...]:
-    """Return the country's holidays that begin in the year; only school ones if `school_alone`.
+    """Return a country's holidays that begin in a year; if `school_alone`, only school holidays.
 
     `language` is a tag of the library `holidays`; None means the country's own language.
     """
@@ -291,15 +291,15 @@ def _single_days(
 def _label(found: Any, attribute: str) -> str:
     """Return the words that the library adds to a holiday's name if its date is estimated.
 
-    An example is "(estimated)". They are in the attribute of `found` whose name is `attribute`;
-    return "" if it is missing.
+    An example is "(estimated)". They are read from the attribute of `found` that has the name
+    `attribute`. Return "" if `found` lacks this attribute.
     """
     pattern = getattr(found, attribute, None)
     return re.sub(r"\s*%s\s*", "", found.tr(pattern)) if pattern else ""
 
 
 def language_of(country: str, locale: Locale) -> str | None:
-    """Return the language tag of the library `holidays` that fits the locale, else that of English.
+    """Return the language tag of the library `holidays` for the locale, else that for English.
 
     Return None if the library has neither for the country; names are then in the country's own
     language.

@@ -2,9 +2,9 @@
 
 Each row of an answer is a holiday. It names the subdivisions that observe it, or groups (kinds of
 schools, or language communities), or both. A row for a minority of schools is used only for regions
-without other rows. A row tagged `Exception`, for a few places or one school, is left out. Districts
-without an ISO code count as their canton if the row names more than half of them. The names of
-subdivisions are in `open_holidays.toml`.
+without other rows. A row tagged `Exception`, for a few places or one school, is left out. Some
+districts have no ISO code: a row that names over half of a canton's districts counts for the
+canton. The names of subdivisions are in `open_holidays.toml`.
 """
 
 from collections.abc import AsyncIterator, Hashable, Iterable, Sequence
@@ -31,8 +31,8 @@ _PROVINCES = frozenset[str]().union(*PROVINCES_BY_REGION.values())
 class _Tables(msgspec.Struct, frozen=True):
     """The tables in `open_holidays.toml`.
 
-    `countries` are those that OpenHolidays covers. `regions` and `provinces` have the ISO 3166-2
-    codes for OpenHolidays' own codes. `districts` has the number of districts of each canton.
+    `countries` are those that OpenHolidays covers. `regions` and `provinces` map OpenHolidays'
+    own codes to ISO 3166-2 codes. `districts` has the number of districts of each canton.
     `minority_schools` are the kinds of schools that only a minority of children attends.
     """
 

@@ -45,7 +45,7 @@ _SCOPES: dict[str, Scope] = {"country": "country", "region": "region", "county":
 class Body(msgspec.Struct):
     """One page of an answer: `results` has its events, `count` the number on all pages.
 
-    `overflow` is true if the plan hides some of the events.
+    `overflow` is true if the operator's PredictHQ plan hides some of the events.
     """
 
     results: list[Any]
@@ -54,7 +54,7 @@ class Body(msgspec.Struct):
     overflow: Any = None
 
     def has_more_than(self, read: int) -> bool:
-        """Return True if there are more events than the number `read` so far."""
+        """Return True if the query has more events than `read`, the number fetched so far."""
         return bool(self.next or self.overflow) or (fields.optional_number(self.count) or 0) > read
 
 
@@ -102,7 +102,7 @@ class PredictHQ(base.HttpEventProvider):
             yield base.Page(truncated=True)
 
     async def _first_page(self, query: Query, params: dict[str, str]) -> Body:
-        """Return the first page; if the plan lacks `predicted` events, stop requesting them.
+        """Return the first page, without `predicted` events if the operator's plan refuses them.
 
         They are then removed from `params`, and not requested for a day.
         """
@@ -175,11 +175,11 @@ def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
 
 
 def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None, bool]:
-    """Return the start, the end, and True if the event lasts whole days.
+    """Return the start, the end, and whether the event lasts whole days.
 
-    Start and end are dates if the event starts at local midnight, and has no end or ends at the end
-    of a day. Otherwise they are times. An event with dates lasts whole days if it has an end but no
-    time zone ("floating"). The hours of other events with dates are unknown.
+    An event that starts at local midnight has dates without times, unless it ends during a day.
+    Every other event has times. An event without times lasts whole days if it has an end but no
+    time zone ("floating"); otherwise its hours are unknown.
     """
     named = row.get("timezone")
     if (local := fields.optional_zone(named)) is None and named:

@@ -121,7 +121,7 @@ def observes_catholic_holidays(point: Point, regions: Iterable[str]) -> bool:
 
 
 def collapse_provinces(codes: Iterable[str]) -> tuple[str, ...]:
-    """Return the codes, sorted; if all provinces of a region are there, its code replaces them."""
+    """Return the codes, sorted; a region's code replaces its provinces if all of them are there."""
     found = set(codes)
     for region, provinces in PROVINCES_BY_REGION.items():
         if provinces <= found:
@@ -132,7 +132,7 @@ def collapse_provinces(codes: Iterable[str]) -> tuple[str, ...]:
 def province_of(point: Point) -> str | None:
     """Return the ISO 3166-2 code of the province at the point.
 
-    Return None if no map has the point. Also return None if the province on the map is not in the
+    Return None if the point is on no map. Also return None if the province on the map is not in the
     point's region (from the gazetteer): a map is coarse near borders.
     """
     province_map = PROVINCE_MAPS.get(point.country or "")
@@ -146,7 +146,7 @@ def province_of(point: Point) -> str | None:
 def is_observed_at(regions: tuple[str, ...], point: Point) -> bool | None:
     """Return True if an event that only these regions observe is observed at the point.
 
-    Without `regions`, the event is observed everywhere. Return None if the answer depends on the
+    If `regions` is empty, it is observed everywhere. Return None if the answer depends on the
     point's region or province and this is uncertain.
     """
     if not regions:

@@ -83,7 +83,7 @@ class _RowEmbedded(TypedDict, total=False):
 
 
 class _Row(TypedDict, total=False):
-    """The fields that are read of an event in an answer; each accepts any JSON value."""
+    """An event in an answer, with the fields that are read; each accepts any JSON value."""
 
     id: Any
     name: Any
@@ -115,7 +115,7 @@ class Body(msgspec.Struct):
 class Ticketmaster(base.HttpEventProvider):
     """The provider of events from Ticketmaster.
 
-    Ticketmaster's branding guide requires its logo, which a notice of text cannot show. The notice
+    Ticketmaster's branding guide requires its logo, which a text notice cannot show. The notice
     has the logo's words and link; a warning asks the operator to place the logo on the page.
     """
 
@@ -270,7 +270,7 @@ def _category(names: dict[str, str]) -> Category:
 
 
 def _is_add_on(title: str, kind: dict[str, Any], names: dict[str, str]) -> bool:
-    """Return True if a row sells an add-on to an event, such as parking, by its type or title."""
+    """Return True if a row's type or title shows that it sells only an add-on, such as parking."""
     if {names["type"], (kind.get("type") or {}).get("id")} & _ADD_ON_TYPES:
         return True
     if _SURE_ADD_ON.search(title):
