@@ -1,4 +1,4 @@
-"""The widget's card of restaurants: six at once, the nearest of each tier; more after a click."""
+"""The widget's card of restaurants: at most six are in view, the others appear after a click."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Shown: TypeAlias = tuple[TierBody, list[RestaurantBody]]  # a tier, and its rest
 class View:
     """The input of the card's template.
 
-    Restaurants in `tiers` are shown at once, those in `more` after a click on a button. The button
+    Restaurants in `tiers` are in view, those in `more` appear after a click on a button. The button
     has the label `more_label`, or `wide_label` on a wide card. `numbers` has, by restaurant id, the
     number that list and map show. `whereabouts` and `footnote` are sentences.
     """
@@ -119,9 +119,9 @@ def _fact(body: GuideBody, fmt: Formatter) -> Fact:
 
 
 def _in_view(sizes: Sequence[int]) -> list[int]:
-    """Return how many restaurants of each tier to show at once, at most six in all.
+    """Return how many restaurants of each tier are shown before a click, at most six in all.
 
-    `sizes` are the tiers' numbers of restaurants. Tiers take turns, one restaurant each.
+    `sizes` has the number of restaurants in each tier. The tiers take turns, one place each time.
     """
     counts = [0] * len(sizes)
     for _ in range(MAX_SHOWN):
@@ -132,7 +132,7 @@ def _in_view(sizes: Sequence[int]) -> list[int]:
 
 
 def whereabouts(body: GuideBody, fmt: Formatter) -> str:
-    """Return up to two sentences: the direction of most restaurants, and the nearest one."""
+    """Return up to two sentences: where most restaurants are, and which restaurant is nearest."""
     found, sides = body.restaurants, directions(fmt)
     said, best = "", max(range(8), key=lambda side: _towards(found, side))
     if len(found) >= FEWEST:

@@ -1,10 +1,10 @@
 """The map of the restaurants card: the point in the middle, restaurants and rings around it.
 
 North is up and bearings are true. Distances are not to scale, so that near restaurants stay apart
-when others are far. Each ring stands for a travel time: it is where a guest gets in this time on
-foot or by car (`travel.reach`). Between two rings the scale is linear. A unit of the drawing is a
-pixel at the usual text size. Restaurants that the list shows at once have marks with their numbers.
-A mark is moved aside where it would cover another. The other restaurants are dots.
+when others are far. Each ring stands for a travel time, on foot or by car, and is as far from the
+point as a guest gets in this time (`travel.reach`). Between two rings the scale is linear. A unit
+of the drawing is a pixel at the usual text size. Restaurants that the list shows before a click
+have numbered marks, moved aside where they would cover each other. Other restaurants are dots.
 """
 
 import cmath
@@ -124,7 +124,7 @@ class Taken:
     def freest(self, places: Iterable[tuple[float, float]], half: float) -> tuple[int, int]:
         """Return the position among `places` at which a label overlaps the rectangles least.
 
-        The label's own rectangle is then added to them. `half` is half the label's width.
+        The label's own rectangle is then added to the rectangles. `half` is half the label's width.
         """
         best, least = (0, 0), math.inf
         for x, y in places:
@@ -190,7 +190,7 @@ def _apart(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _rings(scale: Scale, taken: Taken, fmt: Formatter) -> list[Ring]:
-    """Return the rings, outermost first, each with its label where it overlaps least."""
+    """Return the rings, outermost first; the label of each is placed where it overlaps least."""
     rings = []
     for (way, count), radius in reversed([*zip(scale.times, scale.radii, strict=True)]):
         minutes = fmt.minutes(count)

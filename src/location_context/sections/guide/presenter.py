@@ -30,7 +30,7 @@ _COLUMNS = ("tier", "restaurant", "away", "way", "cuisine", "city", "note")
 def tier_texts(language: Language, own: Mapping[Tier, TierTexts]) -> dict[Tier, tuple[str, str]]:
     """Return label and meaning of each tier in a language.
 
-    The operator's texts in `own` come first, then the built-in ones.
+    If `own` has the operator's texts for a tier, they replace the built-in ones.
     """
     _ = language.gettext
     texts: dict[Tier, tuple[str, str]] = {

@@ -28,7 +28,7 @@ _WIKIDATA_ENTITY = re.compile(r"https?://www\.wikidata\.org/entity/(Q\d+)")
 
 
 class CsvFormat(formats.GuideFormat):
-    """CSV with commas, semicolons or tabs between fields: the one that the header has most often.
+    """CSV. Fields are separated by the comma, semicolon or tab that the header has most often.
 
     Quoted fields may contain line breaks.
     """
@@ -165,7 +165,7 @@ def _known_fields(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    """Return a string or number as text, and those in a list joined by commas; else ""."""
+    """Return a string or number as text, a list of them joined by commas, anything else as ""."""
     parts = value if isinstance(value, list) else [value]
     return ", ".join(
         str(one).strip()

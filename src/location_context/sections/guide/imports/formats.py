@@ -80,7 +80,7 @@ class Table:
     Attributes:
         kind: the name of the format in reports and lists of versions.
         rows: at least one and at most `MAX_ROWS`, in the order of the file.
-        counted_in: what `Row.line` is a number of, such as `line` or `feature`.
+        counted_in: the thing that `Row.line` counts, such as `line` or `feature`.
     """
 
     kind: str

@@ -125,7 +125,7 @@ def _is_typo(one: str, other: str) -> bool:
 
 
 def group_duplicates(restaurants: Sequence[Restaurant]) -> list[list[int]]:
-    """Return a list of row indexes for each distinct restaurant, sorted by the first index."""
+    """Return a list of row indexes for each restaurant; the lists are in order of first index."""
     parent = list(range(len(restaurants)))
 
     def root(index: int) -> int:
@@ -166,7 +166,7 @@ def merge(group: Sequence[Restaurant]) -> Restaurant:
     """Merge duplicate rows of a restaurant into one record.
 
     The row with the newest award is used; if several are equally new, the one with the highest
-    tier. The other rows fill its missing values. The record's id is the first id in the group.
+    tier. The other rows fill its missing values. The record's id is the first that a row states.
     """
     best, *others = sorted(group, key=lambda r: (-(r.award_year or 0), TIERS.index(r.tier)))
     gaps = {

@@ -1,4 +1,4 @@
-"""Sources: read the operator's dataset (file, address or Wikidata query) and labels of tiers.
+"""Sources: read the operator's dataset (file, URL or Wikidata query) and labels of tiers.
 
 The file with the labels is JSON, or TOML as in this example:
 
@@ -50,11 +50,11 @@ class Dataset:
 
 
 async def fetch(client: HttpClient, source: str, settings: Settings) -> Dataset:
-    """Read a dataset from a file, or download it if `source` is an address.
+    """Read a dataset from a file, or download it if `source` is a URL.
 
     Raises:
-        OperatorError: the file cannot be read, is too large, or the address is not allowed.
-        ProviderError: the address cannot be reached, or its answer is unusable.
+        OperatorError: the file cannot be read or is too large, or the URL is not allowed.
+        ProviderError: the URL cannot be reached, or its answer is unusable.
     """
     if re.match(r"[a-z][a-z0-9+.-]*://", source, re.IGNORECASE):
         return await _download(client, source, settings)

@@ -72,7 +72,7 @@ class RowValidator:
     ) -> tuple[str | None, str | None]:
         """Return city and country code of a row, each None if unknown.
 
-        If neither the row's fields nor its address name a country, return that at `lat`, `lng`.
+        If neither the row's fields nor its address name a country, return the one at `lat`, `lng`.
 
         Raises:
             RowError: latitude and longitude are swapped.
@@ -109,7 +109,7 @@ def _note(raw: str) -> str | None:
 
 
 def _text(raw: str) -> str | None:
-    """Return the text on one line, without invisible characters and cut to 400; None if empty.
+    """Return at most 400 characters on one line, without invisible ones; None if none are left.
 
     Raises:
         RowError: the text contains control characters or is wrongly encoded.
@@ -155,7 +155,7 @@ def _cuisine(raw: str) -> tuple[str, ...]:
 
 
 def _web_address(raw: str) -> str | None:
-    """Return the text if it is an http or https address, else None."""
+    """Return the text if it is an http or https URL, else None."""
     address = (_text(raw) or "").replace(" ", "%20")
     return address if web_address(address) else None
 
