@@ -76,9 +76,9 @@ class Cities:
     def around(self, lat: float, lng: float) -> City | None:
         """Return the most populous city whose built-up area contains the point, or None.
 
-        The built-up area is estimated: a disc with 3,000 people per km², and 1 km around it. So a
-        point in a district of Paris returns Paris, and a point in a village nearby returns the
-        village.
+        The built-up area is estimated: a disc in which the city's people live at 3,000 per km²,
+        and 1 km around it. So a point in a district of Paris returns Paris, and a point in a
+        village nearby returns the village.
         """
         rows = self._box(lat, lng, self._widest)
         populations = self._populations[rows]
@@ -137,7 +137,7 @@ class Cities:
     def search(self, text: str, limit: int, *, whole: bool = False) -> list[City]:
         """Return cities with a name that begins with `text`, the most populous first.
 
-        With `whole`, the name must equal `text`: "Como" does not match Comodoro Rivadavia. If
+        If `whole`, the name must equal `text`: "Como" does not match Comodoro Rivadavia. If
         `text` is only the beginning of an alternate name, the city is ranked as if it had a
         twentieth of its people. Without this rule, "new york" would return Jakarta ("New York van
         Java") before New York Mills.

@@ -2,10 +2,10 @@
 
 The boundaries of zones are OpenStreetMap's, as the package tzfpy has them. At sea the zone depends
 only on the longitude (such as `Etc/GMT-2`). tzdata's table `zone.tab` names one country for each
-zone. For parts of some zones this country is wrong, and a rule corrects it: for northern Vietnam in
-Bangkok's zone, Kosovo in Belgrade's, Jan Mayen in Oslo's, the base at Guantánamo in New York's, and
-the waters of Lake Malawi at Tanzania's shore in Malawi's. The country of land south of 60°S is
-Antarctica (AQ), whatever the zone.
+zone. For parts of some zones this country is wrong, and a rule corrects it: in Bangkok's zone for
+northern Vietnam, in Belgrade's for Kosovo, in Oslo's for Jan Mayen, in New York's for the base at
+Guantánamo, and in Malawi's for the waters of Lake Malawi at Tanzania's shore. Land south of 60°S
+belongs to Antarctica (AQ), whatever the zone.
 
 The outline of Kosovo is accurate to about 3 km at the border with Serbia. Elsewhere it may extend
 beyond the border, since it is used only within Belgrade's zone, and Kosovo's other neighbours have
@@ -46,7 +46,7 @@ def zone_countries() -> Mapping[str, str]:
 
 
 def main_zone(country: str) -> str | None:
-    """Return a country's first time zone in `zone.tab`, usually the most populous, or None."""
+    """Return a country's first (usually most populous) zone in `zone.tab`; None if it has none."""
     return next((zone for zone, code in zone_countries().items() if code == country), None)
 
 

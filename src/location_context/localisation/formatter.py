@@ -144,7 +144,7 @@ class Formatter:
 
     @staticmethod
     def plain(text: str) -> str:
-        """Return a text for JSON: without word joiners, and with spaces for no-break spaces.
+        """Return a text for JSON: without word joiners, and with spaces instead of no-break spaces.
 
         HTML pages need these characters to prevent line breaks; JSON does not.
         """

@@ -1,7 +1,7 @@
 """Languages: the choice of a language, its messages (gettext) and its formats (CLDR).
 
 The translated messages of a language are in its catalogue, the file `locale/<tag>.po`, which is
-read on first use. If a tag has no catalogue, its last part is removed until one matches (`de-AT`,
+read on first use. If a tag has no catalogue, its last part is removed until a tag has one (`de-AT`,
 then `de`); otherwise English is used (RFC 4647, section 3.4). A region in the requested tag
 (`en-US`, `de-AT`) chooses the formats of numbers and dates. `en` without a region is British.
 """
