@@ -1,9 +1,9 @@
 """The record of each date of a stay at a point: Sun, Moon, night and planets.
 
-In a golden hour the Sun is between -4° and +6° high, in a blue hour between -6° and -4°. Both
-belong to the date of their solar noon. The morning's hours lie between the Sun's lower transit (its
-lowest point) and solar noon, the evening's between solar noon and the next lower transit. An hour
-that extends beyond these limits is cut there.
+In a golden hour the Sun is between -4° and +6° high, in a blue hour between -6° and -4°. The golden
+and blue hours of a morning lie between the Sun's lower transit (its lowest point) and solar noon,
+those of an evening between solar noon and the next lower transit. Parts beyond these limits are cut
+off. All these hours belong to the date of the solar noon.
 A date's night lasts from 12:00 local time to 12:00 on the next date. In a dark window the Sun is
 below -18° and the Moon below the horizon. A planet is visible during a span of at least 20
 minutes in which it is at least 5° high and the Sun below -6°. It is visible `all_night` if its

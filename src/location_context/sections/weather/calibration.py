@@ -165,7 +165,7 @@ class Calibration(msgspec.Struct, frozen=True):
                 the range at the horizon (day 16) is as wide as the climatology's.
             lead: days ahead.
             product: the kind of forecast, `raw` or `damped`.
-            error: the standard error in K of using `mean`, a grid cell's value, for one place. It
+            error: the standard error in K of using `mean` (of a grid cell) for one place. It
                 widens the range in proportion to the weight of `mean` in the estimate.
         """
         weight, spread = self._weight_and_spread(variable, sd, lead, product)
@@ -207,7 +207,7 @@ class Calibration(msgspec.Struct, frozen=True):
     def precipitation_p90(
         self, forecast: Floats, chance: Floats, lead: Floats, wet_mean: Floats | None = None
     ) -> Floats:
-        """Return the 90th percentile of a day's rain in mm: on nine days in ten, no more falls.
+        """Return the 90th percentile of a day's rain in mm: nine days in ten have at most this.
 
         Args:
             forecast: the amount as issued.

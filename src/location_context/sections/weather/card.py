@@ -398,7 +398,7 @@ def _amount(day: Day, units: UnitsBody, fmt: Formatter) -> str:
 
 
 def high_tenths(days: Iterable[Day]) -> tuple[float, float] | None:
-    """Return the range of the highs: the mean of the days' p10 and the mean of their p90.
+    """Return the usual range of the days' highs: the mean of all p10, and the mean of all p90.
 
     Return None if no day has both.
     """

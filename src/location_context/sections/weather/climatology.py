@@ -5,7 +5,7 @@ in all years. A line fitted through the pool (least squares) is the season's tre
 removed from highs and lows: their departures from the line are added to the line's value on the
 date. The departures are widened by sqrt(1 + 1/years), since the years are only a sample.
 
-The mean of a temperature is the line's value on the date, other means are the pool's. Conditions
+The mean of a temperature is the line's value on the date; other means are of the pool. Conditions
 and weather codes are the most frequent. Wind direction is the mean vector weighted by speed.
 
 Accuracy: the weather of each year from 2011 to 2024 in 20 cities was compared with statistics of
@@ -13,7 +13,7 @@ the ten years before. 80 % of days lie between p10 and p90. The errors (CRPS and
 0.92 times those of statistics from the date's own ten values (`research.weather_climatology`).
 
 Years: in each of the ten years, the stay is assumed to start in that year, and may extend into the
-next. So 3 January has the same statistics in all stays that start in December, but may have others
+next. So 3 January has the same statistics in all stays that start in December, but may differ
 in stays that start in January. 29 February has no value in years without that date.
 """
 
@@ -87,7 +87,7 @@ def pooled_samples(rows: Floats, line: Fit | None = None) -> Floats:
     """Return the values around each date without the season's trend: … x dates x samples.
 
     The samples are the values of 31 days, centred on the date, in all years. Their departures from
-    the fitted `line` (None fits one) are widened, since the years are only a sample.
+    `line` (fitted here if None) are widened, since the years are only a sample.
     """
     line = line or fit(rows)
     windows = _windows(rows)
@@ -104,7 +104,7 @@ def _windows(rows: Floats) -> Floats:
 
 
 def quantiles(pooled: Floats, *levels: float) -> list[Floats]:
-    """Return the quantiles of the known values in the last axis, an array for each level (0 to 1).
+    """Return an array for each level (0 to 1): the quantiles along the last axis, without NaN.
 
     Between two neighbouring values, quantiles are interpolated linearly.
     """

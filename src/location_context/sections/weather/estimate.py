@@ -286,7 +286,7 @@ def unusual(mean: float, usual: float, history: Iterable[YearBody], error: float
         mean: the forecast stay's mean high.
         usual: the typical mean high of the same dates.
         history: the same dates in past years.
-        error: the standard error, in the same unit, of using `usual`, a grid cell's value, for one
+        error: the standard error, in the same unit, of using `usual` (of a grid cell) for one
             place.
     """
     means = [year.temperature_max_mean for year in history if year.temperature_max_mean is not None]

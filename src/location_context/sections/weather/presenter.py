@@ -269,6 +269,6 @@ def _corrected(name: str, values: Floats, kelvin: float | None) -> Floats:
 
 
 def _total(values: Floats) -> float:
-    """Return the sum of the known values; NaN if none is known."""
+    """Return the sum of the values that are not NaN; NaN if there are none."""
     known = values[np.isfinite(values)]
     return float(known.sum()) if known.size else math.nan

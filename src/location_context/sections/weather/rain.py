@@ -54,7 +54,7 @@ class Rain:
 
 
 def claim(chances: Sequence[float], last: int) -> Claim:
-    """Return the first claim on the stay, such as "probably dry", that the chances justify.
+    """Return the claim on the stay, such as `probably_dry`: the first whose rule is fulfilled.
 
     `chances` are the days' chances of rain (0 to 1). `last` says how many days ahead the last day
     is. If `last` is more than `NEAR_LEAD`, a stay is called "very likely dry" instead of "dry".
@@ -73,7 +73,7 @@ def claim(chances: Sequence[float], last: int) -> Claim:
 
 
 def rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> Rain | None:
-    """Describe the forecast rain of a stay from `today` on; return None if too little is known."""
+    """Describe the forecast rain of a stay from `today` on; return None if data do not suffice."""
     left = [day for day in days if day.date >= today]
     pairs = [(day, _chance(day, today, units)) for day in left]
     known = [(day, p) for day, p in pairs if p is not None]

@@ -160,7 +160,7 @@ class Weather(section.Section[WeatherBody]):
     def _fresh_until(
         self, query: contract.Query, series: WeatherSeries, *, lasts: bool
     ) -> datetime:
-        """Return the time until which the answer is fresh, at the latest the point's next midnight.
+        """Return the time until which the answer is fresh: at most until midnight at the point.
 
         If `lasts` is False, the answer is incomplete and only fresh for a minute.
         """

@@ -135,7 +135,7 @@ def warmth(high: float, body: WeatherBody, fmt: Formatter, *, lower: bool = Fals
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of the known values; None if none is known."""
+    """Return the mean of the values that are not None; None if there are none."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 

@@ -22,7 +22,7 @@ STYLE = """
 
 @dataclass(frozen=True)
 class PageView:
-    """The data for the page's template: the accuracy report, and limits that the page states."""
+    """The data for the page's template: the accuracy report, and three limits that it names."""
 
     report: Report
     cells: int = SCORED_CELLS

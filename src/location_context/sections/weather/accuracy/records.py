@@ -113,7 +113,7 @@ class AccuracyStore(Protocol):
     """A store of the forecasts that guests received. Every method may raise a `StorageError`."""
 
     async def save_forecasts(self, rows: Sequence[ForecastRow]) -> None:
-        """Store rows; skip a row if one with the same provider, cell and day of issue is stored."""
+        """Store rows; skip a row whose provider, cell and day of issue are already stored."""
         ...
 
     async def load_forecasts(self, since: date) -> list[ForecastRow]:

@@ -192,7 +192,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verified(self) -> bool:
-        """True if at least one day of a stored forecast has been observed."""
+        """True if an observed high is known for at least one stored forecast."""
         return any(score.pairs for one in self.providers for score in one.temperature_max)
 
 

@@ -76,7 +76,7 @@ class Scorekeeper:
         elevation: float | None,
         columns: GetColumns,
     ) -> None:
-        """Store a cell's first forecast of a day from a provider in the background; ignore others.
+        """Store, in the background, a provider's first forecast of a day for a cell; ignore others.
 
         Args:
             provider: the provider's title.
@@ -214,7 +214,7 @@ class Recorder:
         self._estimator = estimator
 
     def record(self, provider: ForecastProvider, query: Query, forecast: Forecast) -> None:
-        """Pass a new forecast to the scorekeeper, which stores each cell's first one of a day."""
+        """Pass a new forecast to the scorekeeper, which stores the first of each day and cell."""
         issued = (forecast.issued_at or forecast.fetched_at).astimezone(query.point.zone).date()
         last = min(forecast.last_known, issued + timedelta(LEADS - 1))
         if last < issued:

@@ -103,7 +103,7 @@ class Verification:
         return found
 
     async def verify_next(self, cells: dict[str, CellExtent]) -> bool:
-        """Fetch the missing observed days of one grid cell.
+        """Fetch missing observed weather for one grid cell with stored forecasts.
 
         Of the cells with missing days, the most recently requested is chosen. Nothing is fetched if
         more than half of the archive's budget is spent.
@@ -173,7 +173,7 @@ class Verification:
 def archive_cell(archive: ArchiveProvider, key: str) -> Cell:
     """Return the cell of the archive's grid that contains the centre of a forecast cell.
 
-    `key` is the key of the forecast cell, whose grid differs from the archive's.
+    `key` is the key of the forecast cell; its grid is not the grid of the archive.
     """
     lat, lng, timezone = key.split(",", 2)
     return archive.cell(Point(float(lat), float(lng), timezone))

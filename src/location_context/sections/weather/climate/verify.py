@@ -62,7 +62,7 @@ def _implausible(
 
 
 def _spot_checks(store: ClimateStore, source: ClimateSource) -> Iterator[str]:
-    """Recompute one cell in each of some random tiles from the source.
+    """Choose some random tiles, and recompute one cell of each tile from the source.
 
     Yield a sentence for each cell whose new values differ from those in the store.
     """

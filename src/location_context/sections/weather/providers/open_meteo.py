@@ -159,7 +159,7 @@ def coordinates(lat: float, lng: float) -> dict[str, str]:
 
 
 def copernicus(year: int) -> Attribution:
-    """Return the licence notice for the data ERA5 and ERA5-Land, used in this `year`."""
+    """Return the licence notice for using the data ERA5 and ERA5-Land in this `year`."""
     return Attribution(
         name="Copernicus Climate Change Service",
         url="https://doi.org/10.24381/cds.adbb2d47",

@@ -273,7 +273,7 @@ class Sources:
         return stored or await self.archives.fetch(query, deadline)
 
     async def _forecast(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """Return the forecast of the stay; if stored, typical weather of its dates is attached."""
+        """Return the forecast of the stay; attach typical weather of its dates, if stored."""
         series = await self.forecasts.fetch(query, deadline)
         if series is None:
             return None

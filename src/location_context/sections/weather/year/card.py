@@ -70,7 +70,7 @@ class View:
     def columns(self) -> Iterable[tuple[TypicalMonth, tuple[str, str]]]:
         """Return each month with its initial, for narrow pages, and a short name, for wide ones.
 
-        The short name is also the initial if a column has no space for it.
+        If a short name is too long for a column, initials replace all short names.
         """
         days = [date(2027, month.month, 1) for month in self.body.months]
         letters, short = ([*map(name, days)] for name in (self.fmt.month_narrow, self.fmt.month))

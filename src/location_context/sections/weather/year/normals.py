@@ -1,7 +1,7 @@
 """The typical weather of the twelve months at a point, in metric units and without any fetch.
 
 Three sources are tried in this order: a climate store, a provider's stored months, the fallback
-grid. The first two have daily values of ten years; a month's statistics use its own days only. Of
+grid. The first two have daily values of ten years; a month's statistics use only its own days. Of
 the three, only a provider's stored months include sunshine.
 """
 
