@@ -59,7 +59,7 @@ def has_calendar(cached: CachedSection) -> bool:
 
 
 def address(settings: Settings, given: Parameters) -> str:
-    """Return the address of the calendar with the same place and stay as a widget."""
+    """Return the URL of the calendar with the place and stay of a widget's parameters."""
     plain = replace(
         given, units="metric", theme="light", accent=DEFAULT_ACCENT, layout=None,
         background="surface", font="system", radius=DEFAULT_RADIUS, title="show",
@@ -155,7 +155,7 @@ def encode(found: Iterable[Group], name: str, host: str, query: Query) -> bytes:
 
 
 def span(entry: Entry, zone: ZoneInfo) -> tuple[date | datetime, date | datetime | None]:
-    """Return start and exclusive end: two dates, or two times in UTC. An unknown end is None."""
+    """Return an entry's start and exclusive end (None: unknown): dates, or times in UTC."""
     start, end = entry.start, entry.end
     if not isinstance(start, datetime):
         last = end.astimezone(zone).date() if isinstance(end, datetime) else end

@@ -38,7 +38,7 @@ class SectionResults:
     """The results of the sections in display order; None for a section that did not answer.
 
     If the stay crosses the forecast horizon (the last day with a forecast), `forecast_parts` has
-    separate results for the days up to it. `late` is True if missing data are still being fetched.
+    further results for the days up to it. `late` is True if missing data are still being fetched.
     """
 
     by_section: Mapping[Section[Any], SectionResult | None]
@@ -51,7 +51,7 @@ class SectionResults:
         return result.body if result and isinstance(result.body, Applicable) else None
 
     def bodies_of(self, section: Section[Any]) -> list[Applicable]:
-        """Return the section's answers: that of `forecast_parts`, if any, then the whole stay's."""
+        """Return the section's answers: for the forecast part, if any, then for the whole stay."""
         result = self.by_section[section]
         bodies = [self.forecast_part(section), result.body if result else None]
         return [body for body in bodies if isinstance(body, Applicable)]
@@ -99,7 +99,7 @@ def joined(several: Iterable[SectionResults]) -> SectionResults:
 
 
 def _forecast_part_query(query: Query, now: datetime) -> Query | None:
-    """Return the query for the days with a forecast; None if these are all or none of the stay."""
+    """Return the query for the days with a forecast; None if all days have one, or none has."""
     stay, today = query.stay, query.point.today(now)
     if stay is None or stay.within_horizon(today) or stay.start > horizon(today):
         return None
@@ -114,7 +114,7 @@ class RenderedCard:
         name: the section's name.
         icons: the names of its icons, in order.
         style: CSS that the card needs in the page's style block.
-        card: the card before rendering; the page takes its facts and its moments for the days.
+        card: the data of the card; the page shows its facts, and its moments in the stay's card.
     """
 
     name: str
@@ -125,7 +125,7 @@ class RenderedCard:
 
 
 def page_data(results: SectionResults) -> dict[str, str]:
-    """Return `data-` attributes, whose values the widget's page sends to the builder's page."""
+    """Return facts for the builder, stored in the page as `data-` attributes, by their name."""
     attributes = dict[str, str]()
     for section in results.by_section:
         attributes |= section.page_data(results.bodies_of(section))
@@ -177,7 +177,7 @@ def _coordinates(point: Point, fmt: Formatter) -> str:
 
 
 def _zone(stay: Stay, point: Point, fmt: Formatter) -> str:
-    """Return the name of the time zone, and the dates of the stay on which clocks change."""
+    """Return a text with the time zone and the dates of the stay on which clocks change."""
     first = datetime.combine(stay.start, time(12), point.zone)
     text = fmt.gettext("Local times, {zone}").format(zone=fmt.zone(first))
     offset = first.utcoffset() or timedelta()
@@ -195,7 +195,7 @@ def _zone(stay: Stay, point: Point, fmt: Formatter) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a notice's text, with an address if it is a link."""
+    """A piece of a notice's text; `url` is the target if the piece is a link, else None."""
 
     text: str
     url: str | None = None
@@ -203,7 +203,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A source's notice, its `licence` unless the notice names it, and if data were `adapted`."""
+    """A source's notice; `licence` is None if the notice names it; `adapted` data were changed."""
 
     notice: Sequence[Part]
     licence: Part | None
@@ -249,7 +249,7 @@ def footer(results: SectionResults, point: Point, fmt: Formatter, now: datetime)
 def _names(
     by_section: Mapping[Section[Any], Mapping[str, Attribution]], fmt: Formatter
 ) -> list[tuple[str, list[Part]]]:
-    """Return the linked name of each source once, by section, as a short form of the notices."""
+    """Return (section's label, sources' names as links): a short form of the notices."""
     seen, names = set[str](), list[tuple[str, list[Part]]]()
     for section, notices in by_section.items():
         parts = {
@@ -325,7 +325,7 @@ class ErrorView:
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """The content of a page; `whole` is the address of the full widget, set on compact pages only.
+    """The content of a page; `whole` is the URL of the full widget, set on compact pages only.
 
     A page that is `late` reloads itself once, for data that are still being fetched.
     """

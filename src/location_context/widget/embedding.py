@@ -1,9 +1,9 @@
-"""Embedding: a widget's address and height, its snippet of two lines, and `/v1/embed.js`.
+"""Embedding: a widget's URL and height, its snippet of two lines, and `/v1/embed.js`.
 
 The snippet's first line describes the widget in `data-` attributes; the second loads the script,
 which creates the iframe. The height is reserved, so that the page does not move while it loads. The
 iframe is sandboxed: its script has no access to our origin, and links open in new tabs. Pages
-without scripts use one line with the iframe itself. Only PUBLIC_URL determines absolute addresses.
+without scripts use one line with the iframe itself. Only PUBLIC_URL determines absolute URLs.
 
 The script resizes every widget on a page to its content. It accepts messages only from iframes that
 show a widget of the script's origin, and only heights of the content from 1 to 20,000 px; it adds
@@ -71,7 +71,7 @@ def script_routes() -> list[Route]:
 
 
 def public_url(settings: Settings, path: str) -> str:
-    """Return the absolute address of a path of this service, such as `/v1/pulse`."""
+    """Return the absolute URL of a path of this service, such as `/v1/pulse`."""
     return settings.public_url.rstrip("/") + path
 
 
@@ -93,7 +93,7 @@ def widget_query(parameters: Parameters) -> str:
 
 
 def full_address(settings: Settings, parameters: Parameters) -> str:
-    """Return the address of the widget with these parameters, but always in the full layout."""
+    """Return the URL of the widget with these parameters, but always in the full layout."""
     return public_url(settings, f"/v1/pulse?{widget_query(replace(parameters, layout=None))}")
 
 
@@ -137,7 +137,7 @@ def mail_snippet(settings: Settings, parameters: Parameters, card: StaticCard) -
     """Return HTML for an e-mail: the static card as a picture that links to the full widget.
 
     The picture is a PNG if fonts for the card's language are installed, else an SVG. `height:auto`
-    keeps its proportions on narrow screens, and shows the whole `alt` text if it is blocked.
+    keeps its proportions on narrow screens; if it is blocked, its whole `alt` text is visible.
     """
     assert parameters.language is not None, "mail programs' servers ask for no language"
     language = parameters.language
@@ -170,7 +170,7 @@ def reserved_height(service: Service, parameters: Parameters, width: int = DEFAU
     """Return the height in px to reserve for a widget at a width in px.
 
     The height is the sum of the usual heights of the widget's parts, measured in `heights.json`.
-    embed.js makes a similar estimate; only this one omits sections known not to be applicable.
+    embed.js estimates it similarly, but includes sections that this function knows to be omitted.
     """
     table = _heights()
 
@@ -218,7 +218,7 @@ def _heights() -> dict[str, list[float]]:
 
 
 def _is_shown(cached: CachedSection, query: Query, today: date) -> bool:
-    """Return False if past dates or a cached result show that the section is not applicable."""
+    """Return False if a section is known, from past dates or its cache, to have no card."""
     if query.stay and query.stay.is_past(today) and not cached.section.answers_past:
         return False
     result = cached.peek(query)

@@ -52,14 +52,14 @@ class Font:
 
 @dataclass
 class Typeface:
-    """The fonts for one picture, its language's font first; `used` has the ones used so far."""
+    """The fonts for one picture, the font of its language first; `used` has those used so far."""
 
     fonts: Sequence[Font]
     rtl: bool = False
     used: dict[Font, None] = field(default_factory=dict)
 
     def drawable(self, text: str) -> str:
-        """Return the text; if no font has all of it, transliterate what the first font lacks."""
+        """Return the text; if no font has all its letters, transliterate those not in the first."""
         if any(font.has(text) for font in self.fonts):
             return text
         return "".join(one if self.fonts[0].has(one) else anyascii(one) for one in text)
@@ -109,7 +109,7 @@ def _letters(language: Language) -> str:
 
 
 def _faces(files: Sequence[Path]) -> list[Font]:
-    """Return the families in the files, except monospaced, all with the first one's characters."""
+    """Return the families in the files, except monospaced ones; all have the same characters."""
     from fontTools.ttLib import TTCollection, TTFont  # noqa: PLC0415  of the extra `png`
 
     is_collection = files[0].suffix == ".ttc"

@@ -1,7 +1,7 @@
-"""`/v1/oembed`: the widget for content systems that turn a pasted address into an embed.
+"""`/v1/oembed`: the widget for content systems that turn a pasted URL into an embed.
 
 The answer follows oEmbed 1.0 (oembed.com), with type `rich` and only as JSON. Any other `format`
-receives 501, as section 2.3.3 requires. Only addresses of PUBLIC_URL/v1/pulse are accepted; the
+receives 501, as section 2.3.3 requires. Only URLs of PUBLIC_URL/v1/pulse are accepted; the
 snippet is made from their parameters, without a fetch. WordPress resizes the iframe with its own
 script only if a link in a `blockquote` precedes it; WordPress shows the link until the iframe has
 sent a message. If the full widget exceeds `maxheight`, the compact one is returned if it fits, else
@@ -96,7 +96,7 @@ def read(service: Service, query: bytes) -> OEmbed:
 
 
 def _fitting(service: Service, widget: Parameters, width: int, most: int) -> tuple[Parameters, int]:
-    """Return the widget and its height; the compact one if only that fits into `most` px."""
+    """Return the widget and its height in px; if only the compact one fits into `most`, that."""
     height = embedding.reserved_height(service, widget, width)
     if height <= most or widget.layout:
         return widget, height
@@ -125,7 +125,7 @@ def _request(query: bytes) -> dict[str, str]:
 
 
 def _widget(service: Service, address: str) -> Parameters:
-    """Return the checked parameters of a widget's address; reject any other address."""
+    """Return the checked parameters in the URL of a widget; reject any other URL."""
     root = embedding.public_url(service.settings, "/v1/pulse")
     try:
         parts = urlsplit(address)
@@ -141,7 +141,7 @@ def _widget(service: Service, address: str) -> Parameters:
 
 
 def _identity(address: str) -> tuple[str, str | None, int | None, str, bool]:
-    """Return the parts that identify an address; the last is True if it has a user name."""
+    """Return a URL's (scheme, host, port, path, True if it has a user name), to compare URLs."""
     parts = urlsplit(address)
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     return parts.scheme, parts.hostname, port, parts.path, "@" in parts.netloc

@@ -78,7 +78,7 @@ class Widget:
         self._refusals = LRUCache[Hashable, Page](MAX_REFUSALS)  # `_ANY_ID` stands for the id
 
     async def respond(self, request: Exchange) -> Response:
-        """Return the page, or the picture for the paths `.svg` and `.png`.
+        """Return the page or, for a path that ends with `.svg` or `.png`, the picture.
 
         Raises:
             PublicError: the request is invalid or cannot be answered; see `error_response`.
@@ -120,7 +120,7 @@ class Widget:
         return _response(page, 200, language, {} if parameters.language else NEGOTIATED)
 
     def error_response(self, error: PublicError, request: Exchange) -> Response:
-        """Return the error page; for the paths `.svg` and `.png`, the error as an SVG."""
+        """Return the error page or, for a path that ends with `.svg` or `.png`, an SVG."""
         raw: Mapping[str, str] = {}
         with suppress(PublicError):
             raw = dict(decode(request.query))

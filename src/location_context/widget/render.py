@@ -176,7 +176,7 @@ class Renderer:
         return Page(html.encode(), policy)
 
     def picture(self, card: StaticCard, appearance: Appearance) -> Page:
-        """Return a static card as SVG; if it has a typeface (for PNG), theme `auto` is light."""
+        """Return a static card as SVG; if it is made for a PNG, the theme `auto` means `light`."""
         theme = appearance.theme
         if card.typeface and theme == "auto":
             theme = "light"
@@ -227,8 +227,8 @@ def _icon(name: str, size: str) -> Markup:
 def external_link(new_tab_note: str) -> Callable[..., Markup]:
     """Return a function that makes links that open a new tab, with a note for screen readers.
 
-    For an address that is not http or https, that function returns the text without a link. Its
-    argument `note_language` is the note's language, for a link within text in another language.
+    For a URL that is not http or https, the returned function returns text without a link. It has
+    an argument `note_language`, to set the note's language if the text around it has another.
     """
     note = escape(new_tab_note)
 

@@ -72,7 +72,7 @@ class StaticCard:
     def line(
         self, text: str, style: str, x: float = MARGIN, anchor: str = "", note: str = ""
     ) -> None:
-        """Draw a line of text and a small note at `y`; with `anchor="e"`, the line ends at `x`."""
+        """Draw text and a small note at `y` as one line, which ends at `x` if `anchor` is "e"."""
         if not text:
             return
         size = STYLES[style][0]
@@ -96,7 +96,7 @@ class StaticCard:
             self.y += size * LEADING
 
     def icon(self, name: str, x: float, size: float = SMALL_ICON, tone: str = "quiet") -> None:
-        """Draw an icon at the height `y`."""
+        """Draw an icon whose upper edge is at `y`."""
         if name:
             self.used[name] = None
             left = min(self._mirrored(x), self._mirrored(x + size))

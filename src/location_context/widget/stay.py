@@ -29,8 +29,8 @@ _LINES_OF_ROW, _LINES_OF_MOMENT = 2.0, 1.1
 class Room:
     """The space that a layout (full or compact) has for the card of the stay's days.
 
-    `moments` is the most moments shown in a row, `dates` the most dates in a list, and `rows` the
-    most rows. A moment takes at most two lines of `width` px; with `width` 0, any number of lines.
+    `moments` is the largest number of moments in a row, `dates` of dates in a list, `rows` of rows.
+    A moment takes at most two lines of `width` px or, if `width` is 0, any number of lines.
     """
 
     moments: int = 2
@@ -211,7 +211,7 @@ class _Joint:
         return lines
 
     def dated(self, offered: Sequence[_Offered]) -> list[Line]:
-        """Return a list of the dates with the most important moments, for a card without rows."""
+        """Return a line for each date with important moments, for a card without rows."""
         by_day = defaultdict[date, list[_Offered]](list)
         for one in offered:
             if one[1].day is None:
@@ -234,7 +234,7 @@ class _Joint:
         """Return the moments that a row can show, and a text such as "+2 more" for the others.
 
         The most important moments are shown; the others are added to `left`. Moments whose title
-        does not fit are dropped. The text is empty without others, and on compact pages.
+        does not fit are dropped. On compact pages or if all are shown, the text is empty.
         """
         ranked = [one for one in sorted(inside, key=_rank) if self._fits(one[1].title)]
         others = ranked[self.room.moments :]
@@ -251,7 +251,7 @@ class _Joint:
     def _shown(self, one: _Offered, *, dated: bool) -> Shown:
         """Return the moment as shown, with as many parts of its text as fit into two lines.
 
-        If `dated`, the first part is its date.
+        If `dated`, its date is put before its text as the first part.
         """
         section, moment = one
         parts = moment.text.split(DOT) if moment.text else []

@@ -74,7 +74,7 @@ class Form:
     """The fields as text, with their `parameters` if all are valid, else with the first `error`.
 
     `code` is the kind of code to copy: empty for the code of a web page, `mail` for that of an
-    e-mail, `address` or `calendar` for the widget's or calendar's address. `plain` requests an
+    e-mail, `address` or `calendar` for the widget's or the calendar's URL. `plain` requests an
     iframe without a script. `pasted` is the text of the field `place` if it had coordinates.
     """
 
@@ -141,7 +141,7 @@ def encode_place(fields: dict[str, str]) -> str:
 
 
 async def _search(service: Service, fields: dict[str, str], was: str) -> PlaceSearch:
-    """Search for the place's name if the form has no coordinates, or only the name was changed.
+    """Search for the place's name if the form has no coordinates, or only its name was changed.
 
     `was` has the name and coordinates before the change. Without a search, the result is empty.
     """

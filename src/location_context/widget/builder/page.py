@@ -101,7 +101,7 @@ class Page:
     async def _mail(
         self, request: Exchange, parameters: Parameters, typeface: Typeface | None
     ) -> list[str]:
-        """Return an e-mail's HTML, as pieces to highlight; without `typeface`, it shows an SVG."""
+        """Return an e-mail's HTML in parts to highlight; it has a PNG, or without fonts an SVG."""
         service = self._service
         language = parameters.language
         assert language is not None
@@ -195,7 +195,7 @@ def _choices(
 
 
 def _alternatives(state: form.Form, fmt: Formatter) -> list[dict[str, str]]:
-    """Return links (name, detail, query) to the other places found and to the previous point."""
+    """Return links (name, detail, query) to other search results and to the previous point."""
     fields, search = state.fields, state.search
     described = zip(search.places, form.describe(search.places, fmt), strict=True)
     links = [
