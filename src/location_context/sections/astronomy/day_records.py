@@ -64,7 +64,7 @@ def night_of(day: LocalDay, horizon: Horizon) -> Night:
 
 
 def planets_of(day: LocalDay, horizon: Horizon) -> list[Planet]:
-    """Return the planets from Mercury to Saturn, and when each is visible in the day's night."""
+    """Return the planets from Mercury to Saturn, and when each is visible in the night of `day`."""
     tracks = horizon.tracks
     night = tracks[AltitudeThreshold.SUN_MINUS_6].spans(day.noon, day.next_noon, up=False)
     lasts = sum(map(_length, night))

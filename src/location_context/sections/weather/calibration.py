@@ -248,7 +248,7 @@ class Calibration(msgspec.Struct, frozen=True):
 def _factorial(values: Floats) -> Floats:
     """Return Γ(1 + x) for each value x.
 
-    For x = 1 / shape it is the mean of a Weibull distribution divided by its scale.
+    For x = 1 / shape, this is the mean of a Weibull distribution with scale 1.
     """
     flat = [math.gamma(1 + value) for value in np.ravel(values).tolist()]
     return np.reshape(np.array(flat), np.shape(values))

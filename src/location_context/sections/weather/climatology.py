@@ -1,6 +1,6 @@
 """Climatology: the typical weather on each date of a stay, from ten years of daily values.
 
-Method: for each date, a pool is formed: the values of the date and of the 15 days on either side,
+Method: for each date, a pool is formed: the values of the date and of 15 days before and after it,
 in all years. A line fitted through the pool (least squares) is the season's trend. The trend is
 removed from highs and lows: their departures from the line are added to the line's value on the
 date. The departures are widened by sqrt(1 + 1/years), since the years are only a sample.
@@ -147,7 +147,7 @@ def summarise(values: Floats) -> Columns:
 def wet_day_probability(rain: Floats) -> Floats:
     """Return for each date the percentage of days with at least 1 mm of rain.
 
-    The days are the date and the 15 days on either side in all years.
+    The days are the date, and the 15 days before and after it, in all years.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         days = np.stack([(rain >= WET_MM).sum(axis=0), np.isfinite(rain).sum(axis=0)])

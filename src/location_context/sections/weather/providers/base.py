@@ -359,7 +359,7 @@ class ArchiveProvider(Provider):
 
         Args:
             cell: a result of the method `cell`.
-            wanted: pairs (year, month); each month needs 15 more days on either side.
+            wanted: pairs (year, month); each month needs 15 days before and after it, too.
             today: the local date in the cell.
             public: True for widget traffic; pass this on to the client.
 
@@ -371,7 +371,7 @@ class ArchiveProvider(Provider):
 def intervals(wanted: Iterable[records.YearMonth]) -> list[tuple[date, date]]:
     """Return the days to fetch for the `wanted` months, as pairs (first date, last date).
 
-    Each month needs 15 more days on either side. Consecutive months share one pair.
+    Each month needs 15 days before and after it, too. Consecutive months share one pair.
     """
     runs: list[list[records.YearMonth]] = []
     for year, month in sorted(set(wanted)):
@@ -391,7 +391,7 @@ def months_from(
 ) -> list[records.Month]:
     """Return the `wanted` months, cut out of longer blocks of daily values.
 
-    Each month includes 15 more days on either side; days that no block has are NaN. A block is a
+    Each month includes 15 days before and after it; days that no block has are NaN. A block is a
     pair: its first date, and its values (fields x days).
     """
     months = []

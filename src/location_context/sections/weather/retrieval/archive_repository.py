@@ -67,7 +67,7 @@ class ArchiveRepository:
     async def load(self, source: str, cell: str, first: date, last: date) -> list[Month]:
         """Return every stored month that has a value for a date from `first` to `last`.
 
-        A month also has values for the 15 days on either side. Months whose data are not final yet
+        A stored month also has the 15 days before and after it. Months whose data are not final yet
         are included.
 
         Raises:

@@ -100,7 +100,7 @@ class Elevations:
         return entry.value if entry else await self._repository.load_elevation(spot)
 
     async def _load(self, spot: Spot, *, public: bool) -> float | None:
-        """Return a point's elevation in m; fetch and store it if not stored. None if unknown."""
+        """Return a point's elevation in m (None if unknown); fetch and store it if not stored."""
         elevation = await self._repository.load_elevation(spot)
         if elevation is None:
             elevation = await self._fetch(spot, public=public)

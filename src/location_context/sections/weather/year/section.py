@@ -118,7 +118,7 @@ class Year(section.Section[TypicalYear]):
         """Return None: no time of update is shown, since the data describe whole past years."""
 
     def text(self, body: TypicalYear) -> Iterator[str | section.TextTable]:
-        """Yield lines for the terminal: comfortable months, their rule, the source, a table."""
+        """Yield lines for the terminal: comfortable months, the rule for comfort, source, table."""
         yield f"{body.sentence} {body.comfort_rule}"
         years = f", {body.years[0]} to {body.years[-1]}" if body.years else ""
         yield f"{body.source.replace('_', ' ')} ({body.provider}{years})"
