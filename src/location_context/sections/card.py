@@ -49,7 +49,7 @@ class Fact:
         caption: the meaning of `value`, such as `by day, 5–8° at night`.
         icon: one of the widget's icons (`widget/icons`).
         tone: the name of the icon's colour.
-        weight: 100 for high temperatures, 90 for rain, 80 for a public holiday, 70 for a rare sight
+        weight: 100 for the days' highs, 90 for rain, 80 for a public holiday, 70 for a rare sight
             in the sky, 60 for a sun that does not rise or set, 50 for the nearest restaurant, 40
             for sunset.
     """
@@ -123,7 +123,7 @@ class Row:
         spoken: the whole row as a sentence, for screen readers.
         span: the positions of four temperatures on the drawn scale, from 0 to 100: the low, the
             10th percentile of the high, the high, the 90th percentile of the high; None if unknown.
-        rain, amount: the chance of rain in words, and the amount.
+        rain, amount: the chance of rain in words, and the amount of rain.
         wet: how the text on rain is shown: 0 is plain, 1 in colour, 2 in bold.
         typical: True if the row shows typical values and other rows show a forecast.
     """

@@ -59,7 +59,7 @@ class Ring:
 class Map:
     """The rings, marks and dots for the template to draw.
 
-    A mark is the number, x and y of a restaurant that the card lists; a dot is x and y of another
+    A mark is the number, x and y of a restaurant in view on the card; a dot is x and y of another
     restaurant. `walk` is the radius of the largest ring for walks, 0 if all rings are for drives.
     """
 

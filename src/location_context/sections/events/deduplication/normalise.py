@@ -62,7 +62,7 @@ def has_cjk(text: str) -> bool:
 
 
 def is_abjad(text: str) -> bool:
-    """Return True if a text has Arabic or Hebrew letters, which leave out vowels."""
+    """Return True if a text has letters of a script that omits most vowels (Arabic, Hebrew)."""
     return not text.isascii() and _ABJAD.search(text) is not None
 
 

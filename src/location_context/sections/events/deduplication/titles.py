@@ -233,8 +233,8 @@ class TokenWeights:
     ) -> "TokenWeights":
         """Return the weights of words for these titles.
 
-        `towns` has the words of each venue's address that may name its town. A word that at least
-        three venues have counts as the name of a town.
+        For each venue, `towns` has the words of the address that may name the town. A word that at
+        least three venues have counts as the name of a town.
         """
         named = Counter(word for town in towns for word in town)
         return cls(
@@ -402,7 +402,7 @@ Matchup = tuple[Team, Team]
 
 
 def read_matchup(title: str) -> Matchup | None:
-    """Return the two teams that the title of a sports event names; None if it does not."""
+    """Return the two teams that a sports event's title names; None if it does not name two."""
     played = next(
         (
             normalise.DISCIPLINES[word]

@@ -98,7 +98,7 @@ def _repeats(series: Series) -> bool:
 def _expanded(
     series: Series, zone: ZoneInfo | None, task: reading.Task, seconds: float
 ) -> list[ProviderEvent | reading.RejectedEntry]:
-    """Return the events of a series; only a rejection if computing them takes over `seconds`."""
+    """Return the events of a series; if this takes over `seconds`, return only a rejection."""
     titles = (fields.strip_markup(event.get("SUMMARY"), 60) for event in series)
     title = next(filter(None, titles), "untitled")
     try:
@@ -111,7 +111,7 @@ def _expanded(
 class CpuTimeExceeded(BaseException):
     """Raised when a limit on processor time is reached.
 
-    It is not an `Exception`, since a library could catch that and continue.
+    It is not a subclass of `Exception`: a library that catches `Exception` would continue.
     """
 
 

@@ -75,8 +75,8 @@ def _cube(vector: Vector) -> tuple[int, ...]:
 def page_key(restaurant: Restaurant) -> str | None:
     """Return a key for the restaurant's page at the provider; None without such a page.
 
-    The key is the page's address without scheme, `www.`, query and final slash. An address without
-    a path is a whole site, not a restaurant's page.
+    The key is the page's URL without scheme, `www.`, query and final slash. A URL without a path
+    leads to a whole site, not to a restaurant's page.
     """
     if not restaurant.url:
         return None
