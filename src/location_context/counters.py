@@ -33,7 +33,7 @@ class Histogram:
 
 
 class ProviderCalls:
-    """Counts and logs the outcomes of calls to one address of a provider.
+    """Counts and logs the outcomes of calls to one URL of a provider.
 
     While the provider fails, one line a minute is logged with the number of failures. Another line
     reports that it works again.
@@ -44,7 +44,7 @@ class ProviderCalls:
             such as `status_5xx`.
         seconds: the durations of calls.
         refused: the number of calls not made, by the reason of `ProviderBackoff`.
-        breaker_open: True while the circuit breaker stops calls to the address, except trial calls.
+        breaker_open: True while the circuit breaker stops calls to the URL, except trial calls.
         breaker_opened: how often the circuit breaker opened.
         succeeded_at: the time of the last success, in POSIX seconds; 0 for never.
     """
@@ -94,7 +94,7 @@ class ProviderCalls:
         self.refused[error.reason] = self.refused.get(error.reason, 0) + 1
 
     def open_breaker(self, seconds: float) -> None:
-        """Record and log that the address will not be called for this many seconds."""
+        """Record and log that the URL will not be called for this many seconds."""
         self.breaker_open = True
         self.breaker_opened += 1
         structlog.get_logger().warning(
@@ -102,7 +102,7 @@ class ProviderCalls:
         )
 
     def close_breaker(self) -> None:
-        """Record and log that the address is called again."""
+        """Record and log that the URL is called again."""
         self.breaker_open = False
         structlog.get_logger().info("breaker_closed", provider=self.provider)
 

@@ -25,9 +25,9 @@ class Freshness:
         complete: True if all parts are there and none lacks data.
         is_cacheable: True if clients may cache the response for longer than a minute.
         scope: `private` for answers that need a key, `public` for the widget.
-        awaits: running fetches; a part is outdated once its fetch is done.
+        awaits: running fetches of newer data; a part is outdated once its fetch is done.
         shared_until: the time until which a CDN may cache the response, in POSIX seconds.
-        late: True for a page that will reload itself once, as some data are still being fetched.
+        late: True for a page that reloads itself once because some data are still being fetched.
     """
 
     fresh_until: float

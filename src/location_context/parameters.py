@@ -577,7 +577,7 @@ def _guide(text: str, known: Collection[str] | None) -> str:
 
 
 def _reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
-    """Reject aliases of known names, and names that differ from one only by case or one edit.
+    """Reject names that are aliases of known names, or differ from them by case or one edit.
 
     If the known name has three letters, the misspelt name must begin with the same letter.
     So `rnd` (used to bypass caches) and `alt` are not taken for `end` and `lat`.

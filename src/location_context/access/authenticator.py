@@ -160,7 +160,7 @@ class Authenticator:
         return key
 
     def _verified(self, headers: Sequence[bytes]) -> ApiKey | None:
-        """Return the active key of a header if an earlier request was verified by it, else None."""
+        """Return the active key for a header that an earlier request was verified by, else None."""
         key_digest = self._digests.get(headers[0]) if len(headers) == 1 else None
         key = self.key_cache.find(key_digest) if key_digest else None
         if key is not None and (key.expires_at or key.revoked_at):

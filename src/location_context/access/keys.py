@@ -153,7 +153,7 @@ class ApiKeys:
         expires_at: datetime | None = None,
         test: bool = False,
     ) -> MintedKey:
-        """Create and store a key; with `test`, one that receives made-up answers.
+        """Create and store a key; if `test`, requests with the key receive made-up answers.
 
         Raises:
             OperatorError: the name is empty or too long, or the expiry is not in the future.

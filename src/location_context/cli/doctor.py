@@ -265,7 +265,7 @@ def _address_setting(provider: str) -> str:
 
 
 async def _read_sections(service: Service) -> dict[str, bool]:
-    """Return True for each section that answers for Paris, both next week and in half a year."""
+    """Return, by name, whether each section answers for Paris next week and in half a year."""
     point, today = service.gazetteer.point(*PARIS), service.clock().date()
     answered = dict.fromkeys((section.name for section in service.sections), True)
     for days in (_NEAR, _FAR):

@@ -107,7 +107,7 @@ def _make_fallback(settings: Settings) -> bool:
 
 
 def _curl(address: str, key: str, settings: Settings) -> str:
-    """Return a `curl` command for weather; without the fallback grid, one for astronomy."""
+    """Return a `curl` command for weather, or for astronomy if the fallback grid is missing."""
     section = "weather" if FallbackGrid(settings.data_dir).exists else "astronomy"
     start = system_clock().date() + timedelta(days=7)
     stay = f"start={start}&end={start + timedelta(days=3)}"

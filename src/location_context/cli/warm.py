@@ -139,7 +139,7 @@ async def _warm(
         read: dict[int, Mapping[str, str]] = {}
 
         async def read_lines(numbers: Iterable[int], advance: Callable[[], None]) -> list[int]:
-            """Read all sections for each line; return the lines that have an incomplete answer."""
+            """Read all sections for each line; return the numbers of incomplete lines."""
 
             async def read_line(number: int) -> None:
                 async with slots:
@@ -165,7 +165,7 @@ async def _warm(
 
 
 def _values(row: Mapping[str, str | None], first: date) -> dict[str, str]:
-    """Return the query parameters in a row; without dates, the stay is a week from `first` on."""
+    """Return the query parameters in a CSV row; without dates, they are a week from `first` on."""
     known = {name: (text or "").strip() for name, text in row.items() if name in DATED_SECTION}
     values = {name: text for name, text in known.items() if text}
     if not values.keys() & {"start", "end"}:

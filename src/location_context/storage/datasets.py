@@ -191,7 +191,7 @@ def _insert(
 
 
 def _superseded(active: GuideVersion) -> ColumnElement[bool]:
-    """Return an SQL condition for versions to delete: not of the newest five, not replaced."""
+    """Return an SQL condition for old versions: all but the newest five and `active.replaces`."""
     number = guide_versions.c.number
     newest = _of(active.name, select(number)).order_by(number.desc()).limit(STORED_VERSIONS)
     return and_(number.not_in(newest), number != (active.replaces or 0))

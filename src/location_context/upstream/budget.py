@@ -114,7 +114,7 @@ class Window:
         return SpentUnits(self.seconds, self.bucket(now), units, units if public else 0.0)
 
     def should_log(self, now: float, *, public: bool) -> bool:
-        """Return True if a refusal should be logged: for each traffic once per window length."""
+        """Return True if a refusal is to be logged: once per window, for each kind of traffic."""
         if now < self._logged_until[public]:
             return False
         self._logged_until[public] = now + self.seconds
@@ -196,7 +196,7 @@ class Budget:
         return [window.row(now, units, public=public) for window in self.windows]
 
     def give_back(self, units: float, *, public: bool = False) -> list[SpentUnits]:
-        """Refund the units of a call that was not made; return them as negative rows."""
+        """Refund the units of a call that was not made; return rows with negative units."""
         return self.spend(-units, public=public)
 
     def refuse(self, units: float, *, public: bool) -> None:
@@ -231,7 +231,7 @@ class Budget:
             windows[row.seconds].buckets[row.bucket] = spent
 
     def spent_share(self) -> float:
-        """Return the largest share of a limit that is spent, from 0 to 1, among all windows."""
+        """Return the largest of the limits' spent shares, from 0 (nothing spent) to 1."""
         self._current()
         return max((one.spent[0] / one.limit for one in self.windows), default=0.0)
 

@@ -225,7 +225,7 @@ class Cached(Generic[K, V]):
     def is_fetching(self, key: K, *, public: bool = False) -> bool:
         """Return True if a fetch of this key is under way.
 
-        If the cache was created with `apart=True`, only a fetch for the same `public` counts.
+        If the cache was created with `apart=True`, only a fetch with equal `public` counts.
         """
         return self._flight(key, public=public) in self._in_flight
 

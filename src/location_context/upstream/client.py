@@ -65,7 +65,7 @@ class ProviderClient:
         client: the HTTP client that all providers share.
         clock: returns the time, UTC.
         limits: the limits on calls to this URL.
-        host: the limits that the provider sets for its users; clients of its URLs share a `Host`.
+        host: the limits that the provider sets for its users; all its clients share a `Host`.
         breaker: the circuit breaker that stops calls while the provider fails.
         backoff: returns the pause that a response with an error status requests.
 

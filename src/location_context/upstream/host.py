@@ -1,8 +1,8 @@
-"""Host: a provider's limits on calls to all its addresses; Breaker: stops calls that keep failing.
+"""Host: a provider's limits on calls to all its URLs; Breaker: stops calls that keep failing.
 
 A host has a budget of units (`Budget`), a limit on concurrent calls (`Slots`), a limit on calls a
 second (`Pace`), and the pause that the provider requested. All `ProviderClient`s of a provider
-share its `Host`, which `Hosts` returns by name. Each process applies its share of the limits on
+share its `Host`, which `Hosts.get` returns. Each process applies its share of the limits on
 calls. Units are counted in the database for all processes together (`storage.budgets`).
 """
 
@@ -63,7 +63,7 @@ class Pace:
 
 
 class Host:
-    """The limits on calls to one provider, which the clients of all its addresses share."""
+    """The limits on calls to one provider, which the clients of all its URLs share."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """The documentation: the API reference, the guide to embedding, and pages of sections.
 
 The reference is rendered once from the OpenAPI document. The guide is docs/embedding.md, with this
-service's address in its code. Each page is a single HTML file without scripts. For agents, each is
+service's URL in its code. Each page is a single HTML file without scripts. For agents, each is
 also available as Markdown, at its path with `.md`; /llms.txt has links to the pages.
 """
 
@@ -258,7 +258,7 @@ def _prose(text: str) -> Markup:
 
 
 def _struct_name(schema: Mapping[str, Any]) -> str:
-    """Return the name of the Struct that a field or each item of its list is; "" if none is."""
+    """Return the name of the Struct that is the type of a field or of its list's items, or ""."""
     for one in (schema, schema.get("items", {}), *schema.get("anyOf", [])):
         target = one.get("items", one)
         if isinstance(target, dict) and "$ref" in target:

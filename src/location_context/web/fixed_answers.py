@@ -67,7 +67,7 @@ class FixedAnswers:
         self._routes = routes
 
     async def answer(self, request: Exchange) -> tuple[Response, float]:
-        """Return the response, and the time (X-Test-Now or default) for which it was made (POSIX).
+        """Return the response, and the POSIX time for which it was made (X-Test-Now or default).
 
         Raises:
             PublicError: the request is invalid, or X-Test-Case names an error.

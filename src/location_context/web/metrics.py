@@ -307,7 +307,7 @@ class Meter:
                 self._metrics["event_loop_delay_seconds"].observe(max(0.0, loop.time() - expected))
 
     async def refresh(self) -> None:
-        """Copy this process's counts and the state of datasets (may query the database)."""
+        """Copy counts and the states of datasets (perhaps from the database) to the metrics."""
         self._set(datasets(await self._datasets.read() or {}))
         self.copy()
 

@@ -256,7 +256,7 @@ def _lines(parts: Iterable[Any]) -> Iterator[str]:
 
 
 def _notices(notices: Iterable[Attribution]) -> Iterator[str]:
-    """Yield each notice once with its licence's name, then the address of each licence once."""
+    """Yield each notice once with its licence's name, then the URL of each licence once."""
     unique = {notice.text: notice for notice in notices}
     if unique:
         yield "## Sources: show these notices"

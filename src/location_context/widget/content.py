@@ -203,7 +203,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A source's notice; `licence` is None if the notice names it; `adapted` data were changed."""
+    """A source's notice; `licence` is None if named in it, `adapted` True if we changed data."""
 
     notice: Sequence[Part]
     licence: Part | None

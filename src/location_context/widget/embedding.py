@@ -137,7 +137,7 @@ def mail_snippet(settings: Settings, parameters: Parameters, card: StaticCard) -
     """Return HTML for an e-mail: the static card as a picture that links to the full widget.
 
     The picture is a PNG if fonts for the card's language are installed, else an SVG. `height:auto`
-    keeps its proportions on narrow screens; if it is blocked, its whole `alt` text is visible.
+    keeps its proportions on narrow screens, and shows the whole `alt` text of a blocked picture.
     """
     assert parameters.language is not None, "mail programs' servers ask for no language"
     language = parameters.language
@@ -170,7 +170,7 @@ def reserved_height(service: Service, parameters: Parameters, width: int = DEFAU
     """Return the height in px to reserve for a widget at a width in px.
 
     The height is the sum of the usual heights of the widget's parts, measured in `heights.json`.
-    embed.js estimates it similarly, but includes sections that this function knows to be omitted.
+    embed.js makes a similar estimate, but does not know which sections are not applicable.
     """
     table = _heights()
 

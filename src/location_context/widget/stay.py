@@ -251,7 +251,7 @@ class _Joint:
     def _shown(self, one: _Offered, *, dated: bool) -> Shown:
         """Return the moment as shown, with as many parts of its text as fit into two lines.
 
-        If `dated`, its date is put before its text as the first part.
+        If `dated`, the moment's date is the first part.
         """
         section, moment = one
         parts = moment.text.split(DOT) if moment.text else []
