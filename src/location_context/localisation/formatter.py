@@ -204,7 +204,7 @@ class Formatter:
         return self._date(day, "ccc")
 
     def day(self, day: date) -> str:
-        """Return weekday and day of the month, such as `Wed 12`, where readers know the month."""
+        """Return weekday and day of the month, such as `Wed 12`, for readers who know the month."""
         if "Ed" not in self._locale.datetime_skeletons or self._locale.territory == "US":
             return non_breaking(f"{self.weekday(day)} {day.day}")
         return non_breaking(self._skeleton(day, "Ed"))

@@ -1,7 +1,7 @@
 """Selection: chooses the events of an answer, at most 50 in total and 10 a day, and their order.
 
-An event must be near enough, overlap the stay, and be observed at the point. From these events, one
-is chosen for each day in turn. It is from the category with the fewest chosen events of that day.
+An event must be near enough, overlap the stay, and not be only for other regions. For each day in
+turn, one of them is chosen. It is from the category with the fewest chosen events of that day.
 If several categories have equally few, public holidays and major events come first, then the
 category with the fewest chosen events of all days. Events of a week or longer count as one
 category, so that they do not displace shorter events. Within a category, events are ordered by
@@ -58,7 +58,7 @@ def relevant_events(
 def localise(event: ProviderEvent, point: Point) -> LocalEvent | None:
     """Return the event with its dates local to the point, and its distance from the point.
 
-    Return None if only other regions or countries observe the event, such as their holidays.
+    Return None if only other regions or countries observe the event (a holiday).
     """
     elsewhere = event.country and point.country and event.country != point.country
     if event.is_wide and elsewhere:
@@ -101,7 +101,7 @@ def _in_rounds(days: "Iterable[_Day]") -> list[LocalEvent]:
 def _spread(days: "Sequence[_Day]", room: int) -> "list[_Day]":
     """Return at most `room` of the days; for each of them, this round chooses one event.
 
-    Days with a major event come first; the others are evenly spaced over the stay.
+    Days with a major event are taken first; the rest are days evenly spaced over the stay.
     """
     if len(days) <= room:
         return list(days)

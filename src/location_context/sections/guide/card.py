@@ -1,4 +1,4 @@
-"""The widget's card of restaurants: at most six are in view, the others appear after a click."""
+"""The widget's card of restaurants: at most six are in view; a click shows the others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -59,7 +59,7 @@ def read_ics(data: bytes, task: reading.Task) -> reading.Found:
 
 
 def _unfolded(data: bytes) -> str:
-    """Return an ICS file as text, with the lines joined again that were split ("folded").
+    """Return an ICS file as text, in which lines that were split ("folded") are joined again.
 
     Lines are joined before decoding, since some programs split between the bytes of a character.
     """

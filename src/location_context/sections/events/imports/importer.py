@@ -298,7 +298,7 @@ def _chosen_format(calendar: Calendar, data: bytes) -> Format:
 async def read_calendar(
     task: Task, data: bytes, now: datetime, progress: Progress | None = None
 ) -> ImportedCalendar:
-    """Return the calendar of `task`, imported at `now`, and the events that a sandbox reads.
+    """Return the calendar of `task`, imported `now`, and the events that a sandbox reads in `data`.
 
     Raises:
         ImportRejected: the bytes could not be read to the end, or no entry could be read.

@@ -192,9 +192,9 @@ def _event(get: Get, task: reading.Task) -> reading.Found:
 def _times(row: Mapping[str, Any], task: reading.Task, zone: ZoneInfo) -> tuple[When, When | None]:
     """Return the row's start and end.
 
-    If the field `time` has a time of day, the start gets this time. The end is then only a date, or
-    None on the date of the start. If `time` has no time of day, although the calendar names columns
-    for it, start and end are only dates. Otherwise the fields `start` and `end` are used unchanged.
+    If the field `time` has a time of day, the start gets this time. The end is then only a date;
+    it is None if it equals the start's date. If the calendar sets columns for `time`, but none has
+    a time of day, start and end are only dates. Otherwise `start` and `end` are used unchanged.
     """
     start, end = row["start"].strip(), row["end"].strip()
     if not start:

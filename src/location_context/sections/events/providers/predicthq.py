@@ -104,7 +104,7 @@ class PredictHQ(base.HttpEventProvider):
     async def _first_page(self, query: Query, params: dict[str, str]) -> Body:
         """Return the first page, without `predicted` events if the operator's plan refuses them.
 
-        They are then removed from `params`, and not requested for a day.
+        In that case, `params` no longer ask for them, and neither do later queries for a day.
         """
         refused_until = self._predicted_refused_until
         if refused_until is not None and self.clock() < refused_until:

@@ -109,7 +109,7 @@ def _note(raw: str) -> str | None:
 
 
 def _text(raw: str) -> str | None:
-    """Return at most 400 characters on one line, without invisible ones; None if none are left.
+    """Return the text as one line of at most 400 visible characters; None if that is empty.
 
     Raises:
         RowError: the text contains control characters or is wrongly encoded.
