@@ -68,7 +68,7 @@ class Moment:
     A day's row on the page shows at most two moments. Other moments are in a list below the rows.
 
     Attributes:
-        day: the local date (for a night, that of its evening); None if it lasts the whole stay.
+        day: the local date (for a night, the date of its evening); None if it lasts the whole stay.
         title, text: its name, and details in a muted colour, such as `20:00 · Kursaal`.
         icon: one of the widget's icons (`widget/icons`).
         url: a page about it, http or https; empty for none.

@@ -8,7 +8,7 @@
     def test_skyline_passes_the_conformance_kit():
         check_provider(Skyline, respond)
 
-The kit builds a provider from its settings, whose `<name>_url` is the address of a fake server. The
+The kit builds a provider from its settings, whose `<name>_url` is the URL of a fake server. The
 provider must return data from the correct answer. For each fault in `FAULTS`, the provider must in
 time raise an error that its base class allows, and it must work again afterwards. For each fault, a
 section must in time return a degraded answer or raise `UpstreamUnavailable`. Its answers must match
@@ -112,7 +112,7 @@ def check_provider(
     Args:
         provider: the class that the entry point names.
         respond: returns a correct answer of the provider's server to a request.
-        settings: values by name, in which `{url}` stands for the server's address. The default
+        settings: values by name, in which `{url}` stands for the server's URL. The default
             is `<name>_url = {url}`.
         clock: returns the current time; set it if the answers of `respond` have fixed dates.
 

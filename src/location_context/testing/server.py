@@ -55,7 +55,7 @@ Fault = Callable[[FakeResponse], FakeResponse]
 
 
 class FakeServer:
-    """A fake server: its address, the requests that it received, and its `respond` function."""
+    """A fake server: its URL, the requests that it received, and its `respond` function."""
 
     def __init__(self, respond: Respond) -> None:
         self.respond = respond

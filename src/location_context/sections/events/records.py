@@ -70,7 +70,7 @@ class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         country: ISO 3166-1 code of the country, for an event of a region or country.
         regions: ISO 3166-2 codes, if only parts of the country observe the event.
         rank: importance from 0 to 100, on a logarithmic scale.
-        url, image: addresses from the provider; the response omits any that are not http(s).
+        url, image: URLs from the provider; the response omits a URL that is not http(s).
     """
 
     id: str
@@ -220,7 +220,7 @@ class EventStore(Protocol):
     async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
         """Return a feed last checked before `checked_before`, and mark it as checked at `now`.
 
-        Several servers may call this at once: each feed is returned to only one of them. Return
+        Several servers may call this in parallel: each feed is returned to only one of them. Return
         None if no feed needs a check.
         """
         ...

@@ -1,4 +1,4 @@
-"""The events section: calls all providers at once, merges their events and selects some.
+"""The events section: calls all providers in parallel, merges their events and selects some.
 
 Offline holidays and the operator's own calendars need no network. If another provider does not
 answer by the deadline, its cached events are used, or it is left out. `coverage` has the state of

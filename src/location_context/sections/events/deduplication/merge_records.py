@@ -1,4 +1,4 @@
-"""Merging: merges several providers' records of an event into one, which lists its `sources`.
+"""Merging: several providers' records of one event become one record with all its `sources`.
 
 The pairs that match best are joined first. Two groups are joined only if every record of one is a
 duplicate of every record of the other (complete linkage). Otherwise a chain of similar records

@@ -98,7 +98,7 @@ def read_list(data: bytes, task: reading.Task) -> reading.Found:
 
 
 def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
-    """Yield the number of the line on which each row ends, and its cells (None if unreadable)."""
+    """Yield each row: the number of its last line, and its cells (None if they are unreadable)."""
     header = table.partition("\n")[0]
     reader = csv.reader(io.StringIO(table, newline=""), delimiter=max(",;\t", key=header.count))
     while True:

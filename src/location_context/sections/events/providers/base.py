@@ -135,7 +135,7 @@ class EventProvider(ABC):
     """A source of events: `name` and `fetch_events` are required.
 
     For a provider behind HTTP, `HttpEventProvider` is an easier base. A query calls all providers
-    at once, and their events are merged. A package registers its class in the entry-point group
+    in parallel, and their events are merged. A package registers its class in the entry-point group
     `location_context.event_providers`.
 
     Attributes:

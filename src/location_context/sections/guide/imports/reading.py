@@ -56,7 +56,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     """The result of reading a dataset: `rows` = `taken` + number of `merged` + number of `refused`.
 
     `counted_in` is what line numbers count: lines, features or results. `version` is None if no
-    version was stored. `without_tier` is the number of valid rows without tier, award and stars.
+    version was stored. `without_tier` is the number of valid rows with no tier, award or stars.
     `coverage` begins with the country that has the most restaurants.
     """
 
