@@ -72,7 +72,7 @@ class Title:
     Attributes:
         words: its words, in order; not empty if the text has any word.
         parts: the same words, grouped by the parts of the title.
-        numbers: all its numbers; `words` omits numbers of one or two digits.
+        numbers: its numbers; unlike `words`, they include those of one or two digits.
         distinguishing: terms such as `#women` or `#tribute`; titles match only if these are equal.
         unique: the words as a set; `naming` has them without generic words such as "live".
         exclusive: its words that belong to exclusive groups; see `normalise.exclusive_words`.
