@@ -27,7 +27,7 @@ class Exchange:
         test: True if the key is a test key, which receives made-up answers.
         near: the requested point, rounded to one decimal for the log.
         mode: the weather's mode in the answer, `forecast` or `climatology`; None without weather.
-        cache: `response` for a cached response, else its sections' worst `ReadKind` (such as `miss`).
+        cache: `response` for a cached response, else its sections' worst `ReadKind` (like `miss`).
         code: the code of the error in the response; None without an error.
         freshness: how long the response may be cached; None if it may not be cached.
     """

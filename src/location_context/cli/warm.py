@@ -5,8 +5,8 @@ the next seven days. Invalid lines are reported and skipped. When the budget of 
 `warm` says so and tries again each minute. Fetched data are stored, so a second run continues where
 the first stopped. The exit code is 1 if answers are still incomplete.
 
-With `--climate-only`, `warm` only fetches ten years of climate data for each place. They serve
-stays on any dates.
+With `--climate-only`, `warm` only fetches ten years of climate data for each place. These
+data serve stays on any dates.
 """
 
 import asyncio
@@ -139,7 +139,7 @@ async def _warm(
         read: dict[int, Mapping[str, str]] = {}
 
         async def read_lines(numbers: Iterable[int], advance: Callable[[], None]) -> list[int]:
-            """Read all sections for each line; return the numbers of incomplete lines."""
+            """Read all sections for each line; return the lines with incomplete answers."""
 
             async def read_line(number: int) -> None:
                 async with slots:

@@ -44,7 +44,7 @@ class Retention:
             await asyncio.sleep(PASS_SECONDS)
 
     async def prune(self) -> dict[str, int]:
-        """Delete all expired rows; log and return how many of them were climate months and events.
+        """Delete all expired rows; log and return the numbers of climate months and events deleted.
 
         Raises:
             StorageError: the database cannot be used; earlier batches stay deleted.

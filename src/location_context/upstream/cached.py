@@ -1,7 +1,7 @@
 """Cached: a cache that fetches missing values; concurrent callers of a key share one fetch.
 
 Forecasts, archives, elevations, events, travel times and the sections' results are all cached here.
-A fresh value is returned at once. Otherwise the key is fetched once for all callers and processes.
+A fresh value is returned at once. Otherwise one fetch serves all callers in all processes.
 Each caller waits until its own deadline; the fetch continues after that, for later callers.
 """
 
@@ -225,7 +225,7 @@ class Cached(Generic[K, V]):
     def is_fetching(self, key: K, *, public: bool = False) -> bool:
         """Return True if a fetch of this key is under way.
 
-        If the cache was created with `apart=True`, only a fetch with equal `public` counts.
+        If the cache was created with `apart=True`, only fetches with equal `public` count.
         """
         return self._flight(key, public=public) in self._in_flight
 

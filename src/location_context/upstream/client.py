@@ -5,7 +5,7 @@ response. A circuit breaker stops calls while the provider fails. The limits tha
 for its users (budget of units, concurrent calls, requested pauses) are in its `Host`. A call
 succeeds only if its parser can read the response. Redirects are refused, unless `ClientLimits`
 allows them and they stay on the same host. Failures raise a `ProviderError`, whose message contains
-no address. No other code of the service calls a provider.
+no URL. No other code of the service calls a provider.
 """
 
 import asyncio
@@ -144,7 +144,7 @@ class ProviderClient:
     async def get_json(
         self, params: Mapping[str, str], parse: Callable[[Any], T], **call: Any
     ) -> T:
-        """GET the address with `params`, and return what `parse` makes of the JSON in the response.
+        """GET the URL with `params`, and return what `parse` makes of the JSON in the response.
 
         If `parse` raises KeyError, TypeError, ValueError or a similar error, the call counts as
         failed. `call` are further arguments of `get`.
@@ -165,7 +165,7 @@ class ProviderClient:
         public: bool = False,
         accept: tuple[int, ...] = (200,),
     ) -> T:
-        """GET the address with `params`, and return what `parse` makes of the response.
+        """GET the URL with `params`, and return what `parse` makes of the response.
 
         Args:
             params: the query parameters; commas in their values are not escaped.

@@ -170,7 +170,7 @@ def reserved_height(service: Service, parameters: Parameters, width: int = DEFAU
     """Return the height in px to reserve for a widget at a width in px.
 
     The height is the sum of the usual heights of the widget's parts, measured in `heights.json`.
-    embed.js makes a similar estimate, but does not know which sections are not applicable.
+    embed.js makes a similar estimate, but counts all sections, even those without a card.
     """
     table = _heights()
 

@@ -59,7 +59,7 @@ class Typeface:
     used: dict[Font, None] = field(default_factory=dict)
 
     def drawable(self, text: str) -> str:
-        """Return the text; if no font has all its letters, transliterate those the first lacks."""
+        """Return the text; if no font has all letters, transliterate those that the first lacks."""
         if any(font.has(text) for font in self.fonts):
             return text
         return "".join(one if self.fonts[0].has(one) else anyascii(one) for one in text)

@@ -49,7 +49,7 @@ class Painter:
         raise NotAvailable(NO_FONTS)
 
     async def typeface_of(self, language: Language | None) -> fonts.Typeface | None:
-        """Return the fonts for a language; None without a language or a font with its letters."""
+        """Return the fonts for a language; None if `language` is None, or if no PNG is possible."""
         try:
             return (await self.typeface([language] if language else []))[1]
         except NotAvailable:

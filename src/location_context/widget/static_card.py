@@ -257,7 +257,7 @@ class StaticCard:
             self.paragraph(note, "q", most, x)
 
     def _brief(self, brief: Brief) -> None:
-        """Draw a section's short card: a drawing with two sentences beside it, then its items."""
+        """Draw a section's short card: a drawing beside two sentences, then the card's items."""
         x = float(MARGIN)
         if brief.drawing and brief.lead:
             middle = self._mirrored(x + MOON / 2), self.y + MOON / 2 + 2
