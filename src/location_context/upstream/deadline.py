@@ -1,8 +1,8 @@
 """Deadline, SingleFlight (fetches that outlive their callers) and WriteBehind (delayed writes).
 
-A section must answer each query before a deadline. Code that waits for data waits until an earlier
-deadline, so that time is left to answer with the data received by then. The constants `…_RESERVE`
-say how much earlier.
+A section must answer each query before a deadline. Code in it that waits for data stops waiting
+somewhat earlier, so that time is left to answer with the data received by then. The constants
+`…_RESERVE` say how much earlier.
 """
 
 import asyncio

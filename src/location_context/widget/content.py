@@ -355,8 +355,8 @@ class Content:
     def columns(self) -> list[list[RenderedCard]]:
         """The cards of a full page by column; several cards fill two columns of similar height.
 
-        The stay's card takes the position of the first section that has no card of its own, such as
-        weather; if there is none, it comes first.
+        Some sections, such as weather, have no card: the stay's card shows their data. It takes the
+        position of the first of these sections; without any of them, it is the first card.
         """
         own = [bool(one.card and one.card.template and not one.card.timeline) for one in self.cards]
         shown = [one for one, alone in zip(self.cards, own, strict=True) if alone]

@@ -281,9 +281,9 @@ def _turn(day: date, dates: Stay, fmt: Formatter) -> str:
 
 
 def _listed(left: Sequence[_Offered], dates: Stay, fmt: Formatter) -> list[Line]:
-    """Return a line for each day with the moments that its row cannot show (`left`).
+    """Return the lines of the list below the days' rows, of moments that have no room in the rows.
 
-    Moments without a day, which concern the whole stay, come first.
+    Each day of `left` has a line. Moments without a day, which concern the whole stay, come first.
     """
     by_day = defaultdict[date | None, list[_Offered]](list)
     for one in left:

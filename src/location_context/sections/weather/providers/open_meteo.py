@@ -1,7 +1,7 @@
 """Open-Meteo's forecast and archive providers.
 
-No request sends an `elevation`. The server then corrects every model that it combines to the
-elevation of its 90 m terrain model at the requested coordinates, and its answer names this
+No request sends an `elevation`. The server then corrects the values of all weather models to one
+elevation: that of its 90 m terrain data at the requested coordinates. Its answer names this
 elevation. So one correction, from this elevation to that of the point, is right for all days. Dates
 are read from the answer, never derived from the position of a value.
 """

@@ -257,8 +257,8 @@ class ArchiveQuery:
         """Load the stay's months of these years from memory or store, and fetch missing months.
 
         If the stay begins within the forecast horizon, the provider call also requests the months
-        that other stays within the horizon need. If `deadline` is None, nothing is fetched, and
-        the result is False if a month of the stay is missing. Else the result is True.
+        that other stays within the horizon need. If `deadline` is None, nothing is fetched. Return
+        False only if nothing was fetched and a month of the stay is missing.
         """
         wanted = [month for year in years for month in climatology.months_of(self.stay, year)]
         repository, source = self._archives.repository, self.provider.source
