@@ -29,7 +29,7 @@ class Pages:
         return bool(self.pending)
 
 
-async def test_flush_writes_all_pending_rows_at_once():
+async def test_flush_writes_all_pending_rows_in_one_write():
     pages = Pages(NEVER)
     for name in "abc":
         pages.add(name)

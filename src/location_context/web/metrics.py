@@ -267,7 +267,7 @@ class CopiedHistogram(prometheus_client.Histogram):
     _copied: Sequence[float] = ()
 
     def set(self, values: Sequence[float]) -> None:
-        """Increase each bucket and the sum (last in `values`) by its growth since the last call."""
+        """Add what the totals `values`, of all buckets and the sum, grew since the last call."""
         before = self._copied or [0.0] * len(values)
         cells = [*self._buckets, self._sum]
         for cell, now, then in zip(cells, values, before, strict=True):

@@ -218,8 +218,8 @@ def turns(ephemeris: Ephemeris, point: PointBody, evenings: Sequence[date]) -> l
 def moon_tilt(seen: Directions, steps: Ints) -> Floats:
     """Return the direction of the Moon's lit side at each step, in degrees clockwise from the top.
 
-    The lit side faces the Sun. 90 is right (a waxing half Moon in the north), 180 is the bottom,
-    270 is left.
+    The lit side faces the Sun. 90 is right (a waxing half Moon, seen from the northern hemisphere),
+    180 is the bottom, 270 is left.
     """
     sun, moon = (seen.towards(body)[:, steps] for body in (SUN, MOON))
     right = sun[1] * moon[2] - sun[2] * moon[1]  # of up, east and north

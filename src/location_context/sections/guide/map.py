@@ -1,10 +1,10 @@
 """The map of the restaurants card: the point in the middle, restaurants and rings around it.
 
-North is up and bearings are true. Distances are not to scale, so that near restaurants stay apart
-when others are far. Each ring stands for a travel time, on foot or by car, and is as far from the
-point as a guest gets in this time (`travel.reach`). Between two rings the scale is linear. A unit
-of the drawing is a pixel at the usual text size. Restaurants that the list shows before a click
-have numbered marks, moved aside where they would cover each other. Other restaurants are dots.
+North is up and bearings are true. Each ring marks the distance that a guest covers in a certain
+time, on foot or by car (`travel.reach`). The map has no single scale, so that near restaurants stay
+apart when others are far: it is linear only between two rings. A unit of the drawing is a pixel at
+the usual text size. Restaurants that the list shows before a click have numbered marks, moved aside
+where they would cover each other. Other restaurants are dots.
 """
 
 import cmath

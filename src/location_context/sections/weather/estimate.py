@@ -286,8 +286,8 @@ def unusual(mean: float, usual: float, history: Iterable[YearBody], error: float
         mean: the forecast stay's mean high.
         usual: the typical mean high of the same dates.
         history: the same dates in past years.
-        error: the standard error, in the same unit, of using `usual` (of a grid cell) for one
-            place.
+        error: the standard error of `usual` at one place, since it is the value of a grid cell; it
+            widens the usual range.
     """
     means = [year.temperature_max_mean for year in history if year.temperature_max_mean is not None]
     count = len(means)

@@ -162,8 +162,8 @@ class EventProvider(ABC):
         """Return the events around the query's point during its stay.
 
         Return at least 0.3 s before the deadline, since composing the answer takes time. The result
-        may have too many events: `selection` removes those that are too far away, on other dates or
-        not observed at the point. A failure is reported in `status`, not raised.
+        may have too many events: `selection` removes those that are too far away or on other dates,
+        and holidays of other regions. A failure is reported in `status`, not raised.
         """
 
     def state(self) -> contract.ProviderState:

@@ -62,8 +62,8 @@ def build_tile(
 def _days(first: date, count: int, years: Sequence[int]) -> NDArray[np.int_]:
     """Return for each date of each year the index of its value in an array of daily values.
 
-    The result is years x (dates + 30): 15 days before and after the dates are added. The array has
-    `count` days from `first` on. A date that is not among these days has the index `count`.
+    That array has `count` days from `first` on. A date outside it has the index `count`. The result
+    is years x (366 + 30): each year also has the 15 days before it and the 15 days after it.
     """
     ordinals = np.stack(
         [climatology.ordinals(year, -PAD_DAYS, PLACES + 2 * PAD_DAYS) for year in years]
