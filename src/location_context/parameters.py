@@ -579,8 +579,8 @@ def _guide(text: str, known: Collection[str] | None) -> str:
 def _reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
     """Reject names that are aliases of known names, or differ from them by case or one edit.
 
-    If the known name has three letters, the misspelt name must begin with the same letter.
-    So `rnd` (used to bypass caches) and `alt` are not taken for `end` and `lat`.
+    A name counts as a misspelling of `lat`, `lng` or `end` only if its first letter is the same.
+    So `rnd` (used to bypass caches) and `alt` are not rejected as misspellings of `end` and `lat`.
 
     Raises:
         UnknownParameter: a name is misspelt; the message suggests the right one.

@@ -60,11 +60,12 @@ class TrustedProxies:
         return address is not None and any(address in network for network in self._networks)
 
     def client(self, peer: str, forwarded_for: Sequence[str]) -> str:
-        """Return the client's address: `peer`, or the one that `peer` forwards as a trusted proxy.
+        """Return the client's address: `peer`, or an address in the headers if `peer` is trusted.
 
         `forwarded_for` has the values of all X-Forwarded-For headers, in order. They are read from
         right to left; the first address that is not a trusted proxy is the client's. If an invalid
-        element or the end comes first, the client is the last trusted proxy read, or `peer`.
+        element or the left end comes before it, the last trusted address read is the client's; if
+        no address was read, `peer` is the client.
         """
         if not forwarded_for:
             return peer

@@ -160,7 +160,7 @@ def require_usable(connection: Connection) -> None:
 
 
 def _oldest_usable(connection: Connection) -> str | None:
-    """Return the stored revision of the oldest service version that can use this database."""
+    """Return the stored revision that a service version must know to use this database, or None."""
     name, value = metadata_kv.c.name, metadata_kv.c.value
     found: str | None = connection.scalar(select(value).where(name == OLDEST_USABLE))
     return found
@@ -172,7 +172,11 @@ def _revisions() -> list[str]:
 
 
 def _usable_from() -> str:
-    """Return the revision of the oldest service version that can use the newest schema."""
+    """Return the revision that a service version must know to use the newest schema.
+
+    It is the highest `usable_from` of the migrations; a migration without one counts as its own
+    revision.
+    """
     from alembic.script import ScriptDirectory  # noqa: PLC0415  large, and rare
 
     scripts = ScriptDirectory.from_config(_config()).walk_revisions()

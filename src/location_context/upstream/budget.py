@@ -56,8 +56,8 @@ class WindowState:
 class Window:
     """The units of a provider that were spent in the last `seconds`, and their limit.
 
-    Public traffic (the widget) may spend half of the limit, or `least`, the cost of one answer, if
-    that is more.
+    Public traffic (the widget) may spend half of the limit. If `least`, the cost of an answer for
+    which nothing is cached, is more than that half, public traffic may spend `least`.
     """
 
     def __init__(self, seconds: float, limit: float, least: float) -> None:
@@ -156,8 +156,8 @@ class Budget:
         """Set `limits`, the allowed units by window length in seconds; `{}` sets no limit.
 
         `share` is the fraction of each limit that this installation may spend. `least` is the cost
-        of the most expensive answer, in units: public traffic may spend as much if that is more
-        than half of a limit.
+        in units of an answer for which nothing is cached. If it is more than half of a limit,
+        public traffic may spend `least` instead of that half.
         """
         self.windows = [Window(seconds, limit * share, least) for seconds, limit in limits.items()]
         self.offset = 0.0
@@ -196,7 +196,7 @@ class Budget:
         return [window.row(now, units, public=public) for window in self.windows]
 
     def give_back(self, units: float, *, public: bool = False) -> list[SpentUnits]:
-        """Refund the units of a call that was not made; return rows with negative units."""
+        """Refund the units of a call not made; return, for each window, a row of negative units."""
         return self.spend(-units, public=public)
 
     def refuse(self, units: float, *, public: bool) -> None:

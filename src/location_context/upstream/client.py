@@ -125,7 +125,7 @@ class ProviderClient:
 
     @property
     def backoff_until(self) -> datetime | None:
-        """The time (UTC) at which the pause ends that the provider requested; None: no pause."""
+        """The end (UTC) of the pause that the provider requested; None if there is no pause."""
         now = self._clock()
         given = (self._backoff_until, self.host.backoff_until)
         return max((until for until in given if until and now < until), default=None)

@@ -93,7 +93,8 @@ class Host:
     async def spend(self, units: float, *, public: bool) -> bool:
         """Spend units for a call, wait until it may start, and return True.
 
-        If too few units are left, return False at once. A ledger checks and spends atomically.
+        If too few units are left, return False at once. With a ledger, one database transaction
+        checks and spends, so that two processes cannot spend the same units.
         """
         if self.budget.windows and not await self._take(units, public=public):
             return False
@@ -170,8 +171,8 @@ class Hosts:
                 window of one second counts calls instead of units.
             share: the fraction of the limits that this installation may use, if several
                 installations share them.
-            least: the most units that one answer costs; public traffic may spend as much if that is
-                more than half of a limit.
+            least: the cost in units of an answer for which nothing is cached. If it is more than
+                half of a limit, public traffic may spend `least` instead of that half.
             at_once: the limit on concurrent calls of all workers; None for no limit.
         """
         if name not in self._hosts:

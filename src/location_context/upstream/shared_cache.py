@@ -120,8 +120,8 @@ class SharedCache:
     async def locked(self, provider: str, key: str) -> AsyncIterator[bytes | None]:
         """Hold the lock of a record in the block, so that only one process fetches its data.
 
-        Yield the data that another process has stored by then, or None. Records that are saved in
-        the block are written to Redis before the lock is released.
+        Yield the data if another process stored them before this one received the lock, else None.
+        Records that are saved in the block are written to Redis before the lock is released.
         """
         if self._shared is None:
             yield None

@@ -206,7 +206,10 @@ def _environment() -> Environment:
 
 
 def _template(name: str) -> str:
-    """Return the text of the template named `package:path`; the name "" means `{{ page }}`."""
+    """Return the text of the template named `package:path`.
+
+    For the name "", return a template that shows only `page`, the finished HTML of the page's text.
+    """
     if not name:
         return "{{ page }}"
     package, _, path = name.partition(":")

@@ -60,7 +60,11 @@ def refuse_test_headers(request: Exchange) -> None:
 
 
 class FixedAnswers:
-    """Answers requests with test keys: calls `routes` with sections that return made-up answers."""
+    """Answers requests that have a test key, with made-up answers.
+
+    `routes` is a function that makes the routes for a service. For each request, it is called with
+    a copy of the service whose sections return made-up answers.
+    """
 
     def __init__(self, service: Service, routes: Callable[[Service], Iterable[Route]]) -> None:
         self._service = service

@@ -74,7 +74,7 @@ async def answer(service: Service, request: Exchange) -> Response:
 
 
 class _Calls:
-    """Handles what the MCP SDK calls for one request: listing the tools, and calling one.
+    """The functions that the MCP SDK calls while it answers a request: to list tools or call one.
 
     Attributes:
         refused: an error to send as the HTTP response instead of the SDK's answer.

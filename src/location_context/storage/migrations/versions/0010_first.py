@@ -1,6 +1,7 @@
-"""The schema of the first release. New databases run no migrations, so this one has no steps.
+"""The schema of the first release, with which the sequence of migrations begins.
 
-`schema.convert` converts databases from before the first release.
+This migration has no steps. A new database is created with the current tables, and
+`schema.convert` converts a database from before the first release.
 """
 
 revision = "0010_first"
