@@ -102,7 +102,7 @@ class ProviderCalls:
         )
 
     def close_breaker(self) -> None:
-        """Record and log that the URL is called again."""
+        """Record and log that the pause has ended: the URL will be called again when needed."""
         self.breaker_open = False
         structlog.get_logger().info("breaker_closed", provider=self.provider)
 

@@ -27,7 +27,8 @@ class Exchange:
         test: True if the key is a test key, which receives made-up answers.
         near: the requested point, rounded to one decimal for the log.
         mode: the weather's mode in the answer, `forecast` or `climatology`; None without weather.
-        cache: `response` for a cached response, else its sections' worst `ReadKind` (like `miss`).
+        cache: for the log; `response` if the response was cached. Otherwise, how its sections were
+            read: the `ReadKind` (such as `miss`) of the one that was read in the worst way.
         code: the code of the error in the response; None without an error.
         freshness: how long the response may be cached; None if it may not be cached.
     """
@@ -86,8 +87,8 @@ class Route:
         error_response: returns the response to an error; None for the JSON envelope.
         methods: the accepted HTTP methods.
         limited: True if requests are rejected while too many are in flight.
-        cost: returns the number of requests that a request counts as in its key's quota; None
-            means that it is always 1.
+        cost: returns how much of its key's quota a request uses, for example 2 if it is for two
+            sections. If `cost` is None, each request uses 1.
     """
 
     path: str

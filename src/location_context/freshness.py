@@ -23,7 +23,7 @@ class Freshness:
     Attributes:
         fresh_until: the time at which the first part becomes stale, in POSIX seconds.
         complete: True if all parts are there and none lacks data.
-        is_cacheable: True if clients may cache the response for longer than a minute.
+        is_cacheable: False if missing data limit clients to caching the response for a minute.
         scope: `private` for answers that need a key, `public` for the widget.
         awaits: running fetches of newer data; a part is outdated once its fetch is done.
         shared_until: the time until which a CDN may cache the response, in POSIX seconds.
@@ -54,7 +54,7 @@ class Freshness:
         )
 
     def until(self, moment: float) -> Self:
-        """Return a copy that is fresh and shared until `moment` (POSIX seconds) at the latest."""
+        """Return a copy that may be cached until `moment` (POSIX seconds) at most, also by CDNs."""
         return replace(
             self,
             fresh_until=min(self.fresh_until, moment),

@@ -105,10 +105,10 @@ class Authenticator:
         return await self._count(key.id, key.limits, cost)
 
     async def count_further(self, counted: RateLimitResult, more: int) -> RateLimitResult:
-        """Count an already counted request as `more` additional requests; return the new result.
+        """Count `more` requests on top of those in `counted`; return the result for both together.
 
         Raises:
-            RateLimitExceeded: the quota does not suffice; the earlier count is refunded too.
+            RateLimitExceeded: the quota does not suffice; then `counted` is refunded.
         """
         try:
             result = await self._count(counted.subject, counted.limits, more)
@@ -160,7 +160,7 @@ class Authenticator:
         return key
 
     def _verified(self, headers: Sequence[bytes]) -> ApiKey | None:
-        """Return the active key for a header that an earlier request was verified by, else None."""
+        """Return the active key for a header that `_verify` accepted earlier; None without one."""
         key_digest = self._digests.get(headers[0]) if len(headers) == 1 else None
         key = self.key_cache.find(key_digest) if key_digest else None
         if key is not None and (key.expires_at or key.revoked_at):

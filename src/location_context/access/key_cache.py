@@ -3,8 +3,8 @@
 One task reads the store's version every second, and all keys again after the version changed. So a
 key that is revoked in any process is rejected here within five seconds. While the store does not
 answer, cached keys stay valid for a minute; no key can be revoked in that time. An unknown key may
-be new, so the store is read for it. Concurrent requests share that read. If the store fails, they
-retry the read until it has failed for four seconds. After that, they fail at once.
+be new, so the store is read for it. Concurrent requests share that read, and retry it if it fails.
+When the store has failed for four seconds, requests with unknown keys fail without waiting.
 """
 
 import asyncio

@@ -41,9 +41,9 @@ class Limits:
     """The limits of a subject (an API key or a client); all of them apply to each request.
 
     Attributes:
-        windows: the limits.
+        windows: the limits, one for each window (such as a minute and a day), the shortest first.
         names: the limits' names; `MemoryCounter` counts separately for each tuple of names.
-        quotas: the limits' quotas.
+        quotas: the number of requests that each limit allows, in the order of `windows`.
         policy: name and value of the header `RateLimit-Policy` of the IETF draft.
         state: a template of the header `RateLimit`; each window has two `%d`, for the requests left
             and for the seconds to its end.
@@ -200,7 +200,7 @@ class MemoryCounter:
         return self.consume_nowait(subject, limits, cost)
 
     def record(self, result: RateLimitResult) -> None:
-        """Store the windows of another counter's result, so that counting continues from them."""
+        """Copy the counts in another counter's result, to continue from them if that one fails."""
         kind, subject = self._kind(result.limits), result.subject
         if subject not in kind:
             self._forget(kind, result.now)
@@ -208,7 +208,7 @@ class MemoryCounter:
         kind.move_to_end(subject)
 
     def _forget(self, kind: Kind, now: float) -> None:
-        """Remove the oldest subjects, until `kind` has room and the oldest has an open window."""
+        """Remove the oldest subjects of `kind` if all their windows ended or `kind` is full."""
         while kind:
             oldest = next(iter(kind.values()))
             if len(kind) < self._subjects and max(oldest.ends) > now:

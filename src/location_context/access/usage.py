@@ -2,7 +2,7 @@
 
 Counts are collected in this process and added to the store once a minute and at shutdown. A killed
 process loses the counts of its last minute. While the store does not answer, counts are kept for
-the next attempt. They stay few, because after a minute no request with a key is admitted.
+the next attempt. They stay few: a minute after the store fails, requests with keys are rejected.
 """
 
 import asyncio

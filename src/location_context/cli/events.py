@@ -206,7 +206,7 @@ def _notice(attribution: str, url: str | None, license_: str | None) -> dict[str
 
 
 def _guide(name: str | None) -> dict[str, Any]:
-    """Return the guide to which the events belong, as a `Calendar` field; reject unknown names."""
+    """Return the field `guide` for a `Calendar`; reject a name that no stored guide has."""
 
     async def names() -> set[str]:
         async with await Database.open(console.settings()) as database:

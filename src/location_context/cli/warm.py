@@ -139,7 +139,7 @@ async def _warm(
         read: dict[int, Mapping[str, str]] = {}
 
         async def read_lines(numbers: Iterable[int], advance: Callable[[], None]) -> list[int]:
-            """Read all sections for each line; return the lines with incomplete answers."""
+            """Query all sections for each of these lines; return those with incomplete answers."""
 
             async def read_line(number: int) -> None:
                 async with slots:

@@ -45,8 +45,8 @@ def note_store(environ: Mapping[str, str], folder: Path, *, second: bool = False
         The recorded directory if another one is recorded and `folder` has no data; else None.
 
     Raises:
-        OperatorError: the recorded directory would be returned, `second` is False, and `folder` is
-            a relative path or the default. The scripts of a clone never cause this error.
+        OperatorError: another directory is recorded, `folder` has no data and is a relative path or
+            the default, and `second` is False. In scripts of a clone, this is not an error.
     """
     place, first = _platform_folder(environ), None
     with suppress(OSError, ValueError):

@@ -1,6 +1,6 @@
 """The types of settings with their checks, and the functions that read settings.
 
-msgspec checks most types; `Check` adds the others. A type's `title` completes the error message
+msgspec does most checks, a `Check` any other. A type's `title` completes the error message
 "must be …". Environment variables override a TOML file. A secret may also be set as `NAME_FILE`
 (`name_file` in TOML): the path of a file that contains it.
 

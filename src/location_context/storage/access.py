@@ -1,4 +1,4 @@
-"""Stores API keys and their request counts; opens the authenticator and the operations on keys.
+"""Stores API keys and request counts; creates the `Authenticator` and `ApiKeys` that use them.
 
 The row of a key may be unreadable, because the file is damaged or another program wrote to it. Such
 a row is skipped and reported; all other keys still work. The pepper is the secret of the hashes

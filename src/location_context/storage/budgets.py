@@ -73,9 +73,9 @@ class SqlLedger:
         *,
         public: bool,
     ) -> tuple[bool, Sequence[SpentUnits]]:
-        """Store `unwritten` (rows of earlier calls), then spend `units`; return (True, no rows).
+        """Store `unwritten` (rows of earlier calls); spend `units` unless they exceed a limit.
 
-        If `units` exceed a limit, store only `unwritten`; return (False, all stored rows).
+        Return (True, ()) if they were spent, else (False, the stored rows of the current windows).
         """
         if not self._database.is_sqlite:
             now = float(connection.execute(_LOCK, {"host": self._host}).one()[1])

@@ -191,7 +191,10 @@ def _insert(
 
 
 def _superseded(active: GuideVersion) -> ColumnElement[bool]:
-    """Return an SQL condition for old versions: all but the newest five and `active.replaces`."""
+    """Return an SQL condition that selects old versions of a guide, to delete them.
+
+    It does not select the newest five, nor `active.replaces`, the version that was active before.
+    """
     number = guide_versions.c.number
     newest = _of(active.name, select(number)).order_by(number.desc()).limit(STORED_VERSIONS)
     return and_(number.not_in(newest), number != (active.replaces or 0))
@@ -276,8 +279,8 @@ class SqlClimateStore:
     async def prune(self, used_before: date) -> int:
         """Delete the months of cells last used before `used_before`; return the number of months.
 
-        One transaction deletes only a few cells, so that other writers need not wait. A cell that
-        is used meanwhile is kept.
+        The cells are deleted in many transactions, each for a few cells, so that other writers need
+        not wait. A cell that is used meanwhile is kept.
         """
         count, cells = 0, schema.climate_cells.c
         unused = select(cells.source, cells.cell).where(cells.asked_on < used_before)

@@ -89,7 +89,11 @@ class SqlEventStore:
         return await self._database.write(lambda connection: _delete(connection, calendar_id))
 
     async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
-        """Return a feed last checked before `checked_before`, marked as checked `now`; or None."""
+        """Take a feed to check: one that was last checked before `checked_before`, or never.
+
+        Store `now` as the time of its check, so that no other process takes it, and return the
+        feed; return None if there is no such feed.
+        """
         checked = event_calendars.c.checked_at
         waits = and_(
             event_calendars.c.kind == "feed", or_(checked.is_(None), checked < checked_before)
@@ -183,7 +187,10 @@ def cell_of(lat: float, lng: float) -> int:
 
 
 def country_cell(country: str) -> int:
-    """Return the negative number that a country (ISO code) has instead of a cell's number."""
+    """Return the cell number of events whose exact place is unknown, for their country (ISO code).
+
+    It is negative, so that it differs from the number of every cell.
+    """
     return -(ord(country[0]) * 256 + ord(country[1]))
 
 
@@ -208,7 +215,7 @@ def _band(lat: float) -> int:
 
 
 def _columns(band: int) -> int:
-    """Return the number of cells that fit into the longer edge of a band of latitude."""
+    """Return how many cells fit into a band of latitude, along its edge nearer the equator."""
     south = band * _BAND - 90
     edge = min(abs(south), abs(south + _BAND))
     return max(1, math.floor(360 / _BAND * math.cos(math.radians(edge))))

@@ -104,7 +104,11 @@ class RedisLink:
         return reply
 
     async def _connected(self, command: Callable[[], Awaitable[Any]]) -> tuple[str, Any]:
-        """Run a command; return ("", reply), ("", None) if refused, or (error's name, None)."""
+        """Run a command; return ("", its reply).
+
+        If Redis refuses the command, return ("", None). After a failure such as a lost connection,
+        return (the error's name, None).
+        """
         async with self._semaphore:
             try:
                 return "", await command()
@@ -123,7 +127,7 @@ class RedisLink:
 
     @property
     def is_unavailable(self) -> bool:
-        """True during the second after a failure, in which no command is sent."""
+        """True for one second after a failure; during that time, no command is sent to Redis."""
         return self.degraded and time.monotonic() < self._retry_at
 
     async def close(self) -> None:
@@ -207,7 +211,7 @@ class RedisCounter:
         return await future or self._local.consume_nowait(subject, limits, cost)
 
     async def _call(self) -> None:
-        """Count all waiting requests with one command; repeat if others have arrived meanwhile."""
+        """Count all waiting requests against quotas with one command; repeat while more arrive."""
         while waiting := self._waiting:
             self._waiting = {}
             try:

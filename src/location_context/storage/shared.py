@@ -2,7 +2,8 @@
 
 A process takes the lock of a key before it fetches the value. The other processes retry ten times a
 second until the lock is free, and then read the value. A lock expires after ten seconds, so a
-crashed process cannot block its key. A value expires with its record, after two days at most.
+crashed process cannot block its key. A value expires at the
+`expires_at` of its `CacheRecord`, but after two days at the latest.
 """
 
 import asyncio

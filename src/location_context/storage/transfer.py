@@ -93,7 +93,7 @@ class Transfer:
         """Copy all rows; return the number of rows of each table.
 
         Args:
-            advance: receives the number of rows read since its last call; every row is read twice.
+            advance: receives the number of rows read since its last call; two passes read each row.
 
         Raises:
             OperatorError: the target is not empty.
@@ -159,7 +159,10 @@ class Transfer:
     def _write(
         self, there: Connection, table: Table, pairs: Sequence[tuple[Values | None, Values | None]]
     ) -> None:
-        """Write the source's row of each pair to the target; if it is None, delete the target's."""
+        """Make rows of the target equal to the source's; `pairs` has (source's, target's row).
+
+        If the source's row of a pair is None, the target's row is deleted.
+        """
         from sqlalchemy.dialects.postgresql import insert  # noqa: PLC0415  large, as in database.py
 
         keys = table.primary_key.columns.keys()

@@ -62,8 +62,8 @@ class Sharing(Generic[K, V]):
         pack: encodes a value and its fetch time as bytes.
         unpack: decodes what `pack` returned; raises one of `DAMAGED` for damaged data.
         stored: True to store values also in the database, which the provider's terms must allow.
-        serves: returns True if a stored value has at least some of the data that a key requests;
-            keys that compare equal may request different data.
+        serves: receives a key and a stored value; returns True if the value has some of the data
+            that the key requests. Equal keys may request different data.
     """
 
     cache: SharedCache
@@ -213,8 +213,8 @@ class Cached(Generic[K, V]):
     def put(self, key: K, value: V) -> None:
         """Cache a value that was obtained without a fetch of this cache.
 
-        Other processes can read the value after the next delayed write to the database or, if they
-        share values in Redis, after the next fetch that this process shares.
+        Other processes can read the value only later: after the next delayed write to the database
+        or, with Redis, when the next fetch of this process ends and all waiting values are written.
         """
         self._share(key, self._store(key, value, None, public=False))
 
@@ -225,7 +225,7 @@ class Cached(Generic[K, V]):
     def is_fetching(self, key: K, *, public: bool = False) -> bool:
         """Return True if a fetch of this key is under way.
 
-        If the cache was created with `apart=True`, only fetches with equal `public` count.
+        If the cache was created with `apart=True`, fetches with the other `public` are ignored.
         """
         return self._flight(key, public=public) in self._in_flight
 

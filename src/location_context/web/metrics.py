@@ -139,7 +139,10 @@ METRICS = (
 
 
 def measured(service: Service, app: Application, *, ready: bool) -> Iterator[Sample]:
-    """Yield this process's samples that need no database query; `ready` is the value of one."""
+    """Yield the samples of this process that need no database query.
+
+    `ready` says whether the process is ready; it is the value of the sample `workers_ready`.
+    """
     yield "build_info", (__version__,), 1
     yield "workers", (), 1
     yield "workers_ready", (), float(ready)
@@ -267,7 +270,10 @@ class CopiedHistogram(prometheus_client.Histogram):
     _copied: Sequence[float] = ()
 
     def set(self, values: Sequence[float]) -> None:
-        """Add what the totals `values`, of all buckets and the sum, grew since the last call."""
+        """Increase the buckets and the sum by the growth of `values` since the last call.
+
+        `values` has the total of each bucket and, last, the sum of all observed values.
+        """
         before = self._copied or [0.0] * len(values)
         cells = [*self._buckets, self._sum]
         for cell, now, then in zip(cells, values, before, strict=True):
@@ -307,12 +313,15 @@ class Meter:
                 self._metrics["event_loop_delay_seconds"].observe(max(0.0, loop.time() - expected))
 
     async def refresh(self) -> None:
-        """Copy counts and the states of datasets (perhaps from the database) to the metrics."""
+        """Copy the counts and the states of datasets to the metrics.
+
+        The states are read from the database if the last ones read are older than 30 s.
+        """
         self._set(datasets(await self._datasets.read() or {}))
         self.copy()
 
     def copy(self) -> None:
-        """Copy this process's counts, which need no query to the database, to the metrics."""
+        """Set the metrics to this process's current counts, without a query to the database."""
         ready = readiness(self._service, draining=self._app.draining).status == "ready"
         self._set(measured(self._service, self._app, ready=ready))
 

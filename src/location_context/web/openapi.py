@@ -148,7 +148,7 @@ def _sections(sections: Sequence[Section[Any]]) -> Document:
 
 
 def _page(page: DocsPage, reference: Document) -> Document:
-    """Return a docs page's OpenAPI operation: a copy of the API reference's, with other texts."""
+    """Return a docs page's OpenAPI operation: that of the API reference page, with new texts."""
     success = reference["responses"]["200"]
     [(kind, content)] = success["content"].items()
     examples = {
@@ -300,10 +300,11 @@ def _nullable(schema: Schema) -> Schema:
 
 
 def _enumerated(schema: Schema) -> Schema:
-    """Add the type to an enum's schema, and names if a value such as `°` is not an identifier.
+    """Return an enum's schema with its type added.
 
-    A schema that allows only one boolean is returned as `not` the other boolean, because
-    openapi-generator would compare an enum or constant of `true` with the text "true".
+    If any value, such as `°`, is not an identifier, names for the values are added for generated
+    code. A schema that allows only `true` becomes `{"not": {"const": false}}`, and the reverse,
+    because openapi-generator would compare an enum or constant of `true` with the text "true".
     """
     values = schema["enum"]
     typed = {**schema, "type": _TYPES[type(values[0])]}

@@ -106,7 +106,7 @@ def without_answer(pulses: Iterable[Pulse]) -> errors.UpstreamUnavailable:
 def queries(service: Service, given: Parameters) -> list[Query]:
     """Return a query for each point.
 
-    The queries share one list `reads`, so `read_as` of each is the worst outcome of all reads.
+    The queries share one list `reads`, so `read_as` of each is the worst `ReadKind` of all points.
     """
     language, now = given.language or service.languages.english, service.clock()
     points = [service.gazetteer.point(*one) for one in given.points or [(given.lat, given.lng)]]

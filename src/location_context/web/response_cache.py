@@ -81,7 +81,7 @@ Key = tuple[bytes, str | None, bytes | None]  # query, compression, Accept-Langu
 
 
 class FinishedResponse:
-    """A response with status 200 and its ETag, in the compression that its first request allows.
+    """A response with status 200 and its ETag, in a compression that its request accepts.
 
     Attributes:
         size: the response's size in memory, in bytes; `store` adds the size of its key.
@@ -125,7 +125,10 @@ class FinishedResponse:
         )
 
     def answer(self, request: Exchange, now: float) -> tuple[int, Headers, bytes]:
-        """Return status (200 or 304), headers and body for a request equal to the first one."""
+        """Return status (200 or 304), headers and body for the response to a request.
+
+        The request is the one for which this response was made, or a later one equal to it.
+        """
         if etag_matches(request.given.get(b"if-none-match"), self._etag):
             status, headers, body = 304, self._on_304, b""
         else:
@@ -171,7 +174,7 @@ class ResponseCache:
         return found if found is not None and found.is_usable(now) else None
 
     def store(self, request: Exchange, response: FinishedResponse) -> None:
-        """Store the response to a request, unless its query and language are too long."""
+        """Store a response, unless query and Accept-Language of the request exceed 2,000 bytes."""
         coding = choose_coding(request.given.get(b"accept-encoding", b""))
         language = request.given.get(b"accept-language", b"") if response.varies else None
         key_bytes = len(request.query) + len(language or b"")
@@ -180,6 +183,9 @@ class ResponseCache:
             self._responses.put((request.query, coding, language), response)
 
     def clear(self) -> None:
-        """Drop all responses; raise `generation`, so that unfinished responses are not stored."""
+        """Drop all responses, and add 1 to `generation`.
+
+        So a response that a handler is still making with the old data is not stored later.
+        """
         self.generation += 1
         self._responses.clear()

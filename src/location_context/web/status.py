@@ -160,7 +160,7 @@ async def status(service: Service, cache: DatasetCache | None = None) -> StatusB
 
 
 def documented_status(sections: Sequence[Section[Any]]) -> type[msgspec.Struct]:
-    """Return a `StatusBody` for the API reference in which each dataset is a field."""
+    """Return a `StatusBody` class for the API reference; `datasets` in it has a field for each."""
     fields = [
         (info.name, Annotated[DatasetState | None, Meta(description=info.description)], None)
         for section in sections

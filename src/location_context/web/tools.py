@@ -117,7 +117,7 @@ async def _read(
 
 
 async def _count(service: Service, request: Exchange, cost: int) -> None:
-    """Count the call as `cost` requests against the key's quota; so far it counted as none."""
+    """Count the call as `cost` requests against the key's quota; admission counted none."""
     if (counted := request.counted) is not None:
         request.counted = None  # so that nothing is refunded if this raises a 429
         request.counted = await service.authenticator.count_further(counted, cost)
@@ -190,7 +190,11 @@ def _listed(value: Any) -> list[str]:
 
 
 def _parts(section: CachedSection, query: Query, last: date) -> list[Query]:
-    """Return the query, or two if the section splits stays after the forecast horizon (`last`)."""
+    """Return the query, or two queries if the section must be read twice for this stay.
+
+    That is so if the stay crosses the forecast horizon (the day `last`), and the section has
+    different data for the days up to the horizon and for the days after it.
+    """
     stay = query.stay
     if not section.section.splits_at_horizon or not stay or not stay.start <= last < stay.end:
         return [query]
@@ -213,7 +217,8 @@ def _section_text(
     """Yield a section's heading, and the first lines of its text, up to a limit in bytes.
 
     `read` has the section's result for the whole stay, or for its part before or after the forecast
-    horizon. `whole` is the query for the whole stay. The limit is divided by `sections`, a number.
+    horizon. `whole` is the query for the whole stay. `sections` is the number of sections that are
+    requested; each may use an equal part of the limit.
     """
     heading, stay = f"## {section.name}", read.query.stay
     if stay and stay != whole.stay:

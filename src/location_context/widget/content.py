@@ -5,7 +5,7 @@ ready. If a stay crosses the forecast horizon, sections such as weather are read
 whole stay, and for the days within the horizon, which can be shown as a forecast.
 
 The footer shows each notice in the words that its licence requires. The names of source and licence
-become links. If the notice lacks a name, the source's is added before it, the licence's after it.
+become links. A source's name that the notice lacks is put before it, a licence's name after it.
 """
 
 import asyncio
@@ -99,7 +99,10 @@ def joined(several: Iterable[SectionResults]) -> SectionResults:
 
 
 def _forecast_part_query(query: Query, now: datetime) -> Query | None:
-    """Return the query for the days with a forecast; None if all days have one, or none has."""
+    """Return the query for those days of the stay that have a forecast.
+
+    Return None if the stay need not be split: every day has a forecast, or no day has one.
+    """
     stay, today = query.stay, query.point.today(now)
     if stay is None or stay.within_horizon(today) or stay.start > horizon(today):
         return None
@@ -114,7 +117,7 @@ class RenderedCard:
         name: the section's name.
         icons: the names of its icons, in order.
         style: CSS that the card needs in the page's style block.
-        card: the data of the card; the page shows its facts, and its moments in the stay's card.
+        card: its data: facts (shown in the page's header), moments (in the stay's card) and more.
     """
 
     name: str
@@ -125,7 +128,10 @@ class RenderedCard:
 
 
 def page_data(results: SectionResults) -> dict[str, str]:
-    """Return facts for the builder, stored in the page as `data-` attributes, by their name."""
+    """Return the `data-` attributes of the page, which it sends to the builder.
+
+    The keys are the attributes' names without `data-`, such as `weather`.
+    """
     attributes = dict[str, str]()
     for section in results.by_section:
         attributes |= section.page_data(results.bodies_of(section))
@@ -203,7 +209,11 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A source's notice; `licence` is None if named in it, `adapted` True if we changed data."""
+    """The notice of a source of data.
+
+    `licence` is None if the notice itself names the licence, or if there is none. `adapted` is True
+    if we changed the source's data.
+    """
 
     notice: Sequence[Part]
     licence: Part | None
@@ -228,7 +238,10 @@ class Footer:
 
 
 def footer(results: SectionResults, point: Point, fmt: Formatter, now: datetime) -> Footer | None:
-    """Return the footer with each notice once, by section; shared notices come last."""
+    """Return the footer, or None without notices.
+
+    It lists the notices of each section. A notice that several sections share is shown once, last.
+    """
     by_section = {
         section: {n.text: n for body in results.bodies_of(section) for n in body.attribution}
         for section in results.by_section
@@ -249,7 +262,7 @@ def footer(results: SectionResults, point: Point, fmt: Formatter, now: datetime)
 def _names(
     by_section: Mapping[Section[Any], Mapping[str, Attribution]], fmt: Formatter
 ) -> list[tuple[str, list[Part]]]:
-    """Return (section's label, sources' names as links): a short form of the notices."""
+    """Return each section's label, and the names of its sources as links (each name only once)."""
     seen, names = set[str](), list[tuple[str, list[Part]]]()
     for section, notices in by_section.items():
         parts = {

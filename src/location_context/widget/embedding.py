@@ -212,13 +212,17 @@ def _arranged(cards: Sequence[float], width: int) -> float:
 
 @cache
 def _heights() -> dict[str, list[float]]:
-    """Return the heights in px of each part of a widget, for the widths in the entry `widths`."""
+    """Return, for each part of a widget, its heights in px at the widths in the entry `widths`."""
     table: dict[str, list[float]] = json.loads(read_file("location_context.widget:heights.json"))
     return table
 
 
 def _is_shown(cached: CachedSection, query: Query, today: date) -> bool:
-    """Return False if a section is known, from past dates or its cache, to have no card."""
+    """Return False if it is already certain that a section will have no card.
+
+    This is certain if the section's cached result is not applicable, or if the stay is past and the
+    section has no answers for the past.
+    """
     if query.stay and query.stay.is_past(today) and not cached.section.answers_past:
         return False
     result = cached.peek(query)

@@ -59,7 +59,7 @@ class Typeface:
     used: dict[Font, None] = field(default_factory=dict)
 
     def drawable(self, text: str) -> str:
-        """Return the text; if no font has all letters, transliterate those that the first lacks."""
+        """Return the text; if no font has all letters, transliterate what the first font lacks."""
         if any(font.has(text) for font in self.fonts):
             return text
         return "".join(one if self.fonts[0].has(one) else anyascii(one) for one in text)
@@ -102,14 +102,17 @@ def typeface(fonts: Sequence[Font], language: Language) -> Typeface | None:
 
 
 def _letters(language: Language) -> str:
-    """Return the letters that a font needs: ASCII and those of the language's name and weekdays."""
+    """Return ASCII letters and those of a language's name and weekdays: its fonts need them all."""
     locale = language.locale
     words = (locale.get_display_name() or "", *locale.days["format"]["wide"].values())
     return "".join(one for one in "".join(words) if one.isalpha()) + ascii_letters
 
 
 def _faces(files: Sequence[Path]) -> list[Font]:
-    """Return the families in the files, except monospaced ones; all have the same characters."""
+    """Return the font families in the files of one font, except monospaced families.
+
+    The characters are read from one file only: the others are expected to have the same ones.
+    """
     from fontTools.ttLib import TTCollection, TTFont  # noqa: PLC0415  of the extra `png`
 
     is_collection = files[0].suffix == ".ttc"

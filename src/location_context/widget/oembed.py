@@ -96,7 +96,7 @@ def read(service: Service, query: bytes) -> OEmbed:
 
 
 def _fitting(service: Service, widget: Parameters, width: int, most: int) -> tuple[Parameters, int]:
-    """Return the widget, or the compact one if only that fits into `most` px; and its height."""
+    """Return parameters and height: the compact layout's if only that is at most `most` px high."""
     height = embedding.reserved_height(service, widget, width)
     if height <= most or widget.layout:
         return widget, height

@@ -64,8 +64,8 @@ def _packed(
 ) -> bytes:
     """Return a PNG of the picture in these colours.
 
-    The first colour is that of separating lines, the second that of the background. `masks` has the
-    pixels that must get a certain palette index.
+    The first colour is that of the card's border and rules, the second that of its background.
+    `masks` maps a palette index to a mask of the pixels that must have this index.
     """
     line, ground, *others = colours
     reduced = picture.quantize(palette=_palette([ground] * 3 + others), dither=Image.Dither.NONE)

@@ -271,6 +271,6 @@ def read_file(name: str) -> str:
 
 
 def read_unindented(*names: str) -> str:
-    """Return the joined text of files, without indentation and lines of `//` comments."""
+    """Return the joined text of files; remove indentation, and lines that are `//` comments."""
     lines = (line.strip() for name in names for line in read_file(name).splitlines())
     return "\n".join(line for line in lines if not line.startswith("//"))

@@ -1,9 +1,9 @@
 """StaticCard: the compact page as one SVG, for e-mail and previews that cannot show a page.
 
-The card is 600 px wide and as tall as its content. Lines are broken for the widest common font, so
-that text fits in any font. One style block has the colours; each icon is one symbol. There is no
-script, no CSS variable and no external address, since mail programs do not support them. `title`
-and `desc` contain the whole card as text, which `alt` repeats.
+The card is 600 px wide and as tall as its content. Line breaks are computed with the letter widths
+of the widest common fonts, so that the lines fit in any font. One style block has the colours; each
+icon is one symbol. There is no script, no CSS variable and no external address, since mail programs
+do not support them. `title` and `desc` contain the whole card as text, which `alt` repeats.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ class StaticCard:
     def line(
         self, text: str, style: str, x: float = MARGIN, anchor: str = "", note: str = ""
     ) -> None:
-        """Draw text and a small note at `y` as one line, which ends at `x` if `anchor` is "e"."""
+        """Draw text and a small note below `self.y`: from `x` or, if `anchor` is "e", up to `x`."""
         if not text:
             return
         size = STYLES[style][0]
@@ -88,7 +88,7 @@ class StaticCard:
         return self.typeface.drawable(text) if self.typeface else text
 
     def paragraph(self, text: str, style: str, most: float = INNER, x: float = MARGIN) -> None:
-        """Draw a text in as many lines as it needs, and move `y` below them."""
+        """Draw a text in as many lines as it needs, and move `self.y` below them."""
         size, weight, _ = STYLES[style]
         text = self._drawable(text)
         for line in lines(text, size, most, bold=weight > 400):
@@ -96,7 +96,7 @@ class StaticCard:
             self.y += size * LEADING
 
     def icon(self, name: str, x: float, size: float = SMALL_ICON, tone: str = "quiet") -> None:
-        """Draw an icon whose upper edge is at `y`."""
+        """Draw an icon with its upper edge at `self.y`."""
         if name:
             self.used[name] = None
             left = min(self._mirrored(x), self._mirrored(x + size))
@@ -221,9 +221,9 @@ class StaticCard:
         )
 
     def _bar(self, row: Row, left: float) -> None:
-        """Draw a temperature bar from the day's low to its high.
+        """Draw a temperature bar from the day's low, in three shades from dark to pale.
 
-        The bar is darker up to the 10th percentile of the high, and continues paler to the 90th.
+        The shades end at the 10th percentile of the high, at the high and at its 90th percentile.
         """
         if row.span is None:
             return
@@ -272,7 +272,10 @@ class StaticCard:
             self._item(item, before + 8 if before else 0)
 
     def _item(self, item: BriefItem, before: float) -> None:
-        """Draw an item: icons, name with note, and `end` (such as a distance) at the line's end."""
+        """Draw an item: icons, name with note and, at the end of the line, `item.end` (a distance).
+
+        `before` is the width in px of the column of icons, in which no text is drawn.
+        """
         for place in range(item.icons if item.icon else 0):
             self.icon(item.icon, MARGIN + place * (SMALL_ICON + 1), tone="accent")
         end = width(item.end, STYLES["d"][0])

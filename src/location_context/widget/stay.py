@@ -72,9 +72,9 @@ class Line:
 class StayCard:
     """The card of the stay's days, as its template receives it.
 
-    `rows` has the rows of today and later, `past` those of earlier days. A card without rows has
-    `dated`, a list of days with moments. `rest` has the moments that are shown in neither of them,
-    and `beyond` is a note on rows for which the card has no space.
+    `rows` has the rows of today and later, `past` those of earlier days. If there are no rows at
+    all, `dated` lists the days that have moments. `rest` has the moments without a row, and those
+    for which a row or list has no space. `beyond` is a note on rows that do not fit on the card.
     """
 
     heading: str
@@ -233,8 +233,8 @@ class _Joint:
     def _weightiest(self, inside: Sequence[_Offered]) -> tuple[list[_Offered], str]:
         """Return the moments that a row can show, and a text such as "+2 more" for the others.
 
-        The most important moments are shown; the others are added to `left`. Moments whose title
-        does not fit are dropped. On compact pages or if all are shown, the text is empty.
+        The most important moments are shown; the others go to `self.left`. Moments whose title does
+        not fit are omitted altogether. On compact pages or if all are shown, the text is empty.
         """
         ranked = [one for one in sorted(inside, key=_rank) if self._fits(one[1].title)]
         others = ranked[self.room.moments :]

@@ -92,7 +92,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def fitting(items: Sequence[BriefItem]) -> list[BriefItem]:
-    """Return the first items that fit on a compact page; drop notes that would add a line."""
+    """Return the first items that fit on a compact page, without notes that need another line."""
     chosen, used = list[BriefItem](), 0
     for item in items:
         name = lines(item.name, NAME, NAME_ROOM, bold=True)

@@ -4,9 +4,9 @@ The query is the page's whole state, so the page can be bookmarked, shared and u
 JavaScript. The hidden field `was` holds the name and coordinates with which the page was rendered.
 If only the name was changed since then, the form searches for the new name. If the field for the
 name has coordinates or a map link, the point is taken from there. A colour swatch takes precedence
-over the hex field. Without fields for dates, the stay is the next seven days; if these fields are
-empty, the stay starts in a week. Each ticked section is a field `sections`; a field `up` moves the
-section that it names before the preceding section.
+over the hex field. Without fields for dates (as at the first visit), the stay is the next seven
+days; if the fields are there but empty, it starts in a week. Each ticked section is a field
+`sections`; a field `up` names a section to move up by one place.
 """
 
 from collections import Counter
@@ -141,9 +141,9 @@ def encode_place(fields: dict[str, str]) -> str:
 
 
 async def _search(service: Service, fields: dict[str, str], was: str) -> PlaceSearch:
-    """Search for the place's name if the form has no coordinates, or only its name was changed.
+    """Search for the place by name if the form lacks coordinates, or if only the name was changed.
 
-    `was` has the name and coordinates before the change. Without a search, the result is empty.
+    `was` is the text of the former name and coordinates. Without a search, the result is empty.
     """
     name, point = fields["place"], (fields["lat"], fields["lng"])
     renamed = was.startswith(f"{point[0]},{point[1]},") and was != encode_place(fields)

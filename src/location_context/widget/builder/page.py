@@ -101,7 +101,7 @@ class Page:
     async def _mail(
         self, request: Exchange, parameters: Parameters, typeface: Typeface | None
     ) -> list[str]:
-        """Return an e-mail's HTML in parts to highlight; it has a PNG, or without fonts an SVG."""
+        """Return the HTML to paste into an e-mail (`mail_snippet`), split at tags to highlight."""
         service = self._service
         language = parameters.language
         assert language is not None
