@@ -51,7 +51,7 @@ class Cities:
     """
 
     def __init__(self) -> None:
-        """Read the table from `FILE`, whose only record has a field for each column."""
+        """Read the table from `FILE`: a single record, in which each field is a whole column."""
         table = np.load(FILE, mmap_mode="r")
         column = {name: np.asarray(table[name][0]) for name in table.dtype.names or ()}
         self._lat, self._lng, self._by_lat = column["lat"], column["lng"], column["by_lat"]

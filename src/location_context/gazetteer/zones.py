@@ -2,10 +2,10 @@
 
 The boundaries of zones are OpenStreetMap's, as the package tzfpy has them. At sea the zone depends
 only on the longitude (such as `Etc/GMT-2`). tzdata's table `zone.tab` names one country for each
-zone. For parts of some zones this country is wrong, and a rule corrects it: in Bangkok's zone for
-northern Vietnam, in Belgrade's for Kosovo, in Oslo's for Jan Mayen, in New York's for the base at
-Guantánamo, and in Malawi's for the waters of Lake Malawi at Tanzania's shore. Land south of 60°S
-belongs to Antarctica (AQ), whatever the zone.
+zone. In parts of some zones this country is wrong, and a rule corrects it: northern Vietnam (in
+Bangkok's zone), Kosovo (in Belgrade's), Jan Mayen (in Oslo's), the base at Guantánamo (in New
+York's), and the waters of Lake Malawi at Tanzania's shore (in Malawi's). Some rules also correct
+the zone. Land south of 60°S belongs to Antarctica (AQ), whatever the zone.
 
 The outline of Kosovo is accurate to about 3 km at the border with Serbia. Elsewhere it may extend
 beyond the border, since it is used only within Belgrade's zone, and Kosovo's other neighbours have
@@ -114,9 +114,10 @@ class Boundaries:
         self._zones: list[str] = [name.decode() for name in column["zones"]]
 
     def zone(self, lat: float, lng: float) -> str:
-        """Return the time zone at a point, without the corrections of `correct`.
+        """Return the time zone whose boundary contains a point, or at sea the nautical zone.
 
-        `lat` and `lng` are coordinates that `canonical` has rounded.
+        Known errors of the boundaries, such as northern Vietnam, are left to `correct`. Round `lat`
+        and `lng` with `canonical` first.
         """
         zones = [self._zones[self._zones_of[number]] for number in self._around(lat, lng)]
         # the boundaries of two zones cover Xinjiang; tzdata and GeoNames use Urumqi's
@@ -151,7 +152,7 @@ def zone_at(lat: float, lng: float) -> str:
 
 
 def boundary_zone(lat: float, lng: float) -> str:
-    """Return the time zone whose boundary contains a point, without applying `correct`."""
+    """Return the time zone whose boundary contains a point; `correct` mends known errors."""
     return _boundaries().zone(lat, lng)
 
 

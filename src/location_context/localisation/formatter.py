@@ -124,7 +124,7 @@ class Formatter:
     def temperatures_in_words(self, low: float, high: float) -> str:
         """Return a range of temperatures such as `16 to 22°`.
 
-        Use it in sentences in which `16–22°` would be read as the low and the high of a day.
+        Use it for a range of one value, such as the highs: `16–22°` looks like a low and a high.
         """
         degrees = self.temperature(high)
         if round(low) == round(high):

@@ -204,7 +204,7 @@ class Brief:
         lead: one sentence for the guest.
         remark: a sentence below `lead`, in a muted colour.
         drawing: SVG shapes to show beside the sentences, in the view box `-16 -16 32 32`.
-        items: the named things, in the order in which they are shown.
+        items: lines on things with a name, such as restaurants, in the order shown.
     """
 
     heading: str
@@ -226,7 +226,7 @@ class Card:
         view: the template's input.
         style: CSS rules, added to the page's style block; the page forbids `style` attributes.
         lines: the card's height in lines of text, which the page needs to arrange its columns.
-        facts, moments, folds: joined on the page with those of other sections.
+        facts, moments, folds: the page joins those of all sections. Folds open after a click.
         timeline: the rows of the days; if several cards have a timeline, the page shows the first.
         brief: the text for the compact page and the static card, or None.
     """

@@ -76,8 +76,8 @@ def foremost(reasons: Iterable[DegradedReason | None]) -> DegradedReason | None:
 def lasts(reason: DegradedReason | None, *, stale: bool = False) -> bool:
     """Return True if an answer with this `degraded_reason` may be cached for over a minute.
 
-    This is so if the reason is None, since nothing is missing. It is also so if the reason is
-    `budget_spent` and the answer is not `stale`: a new read would find the budget still spent.
+    An answer without a reason (None) is complete, so it may. An answer with the reason
+    `budget_spent` may unless it is `stale`: a new read would find the budget still spent.
     """
     return reason is None or (reason == "budget_spent" and not stale)
 
@@ -128,7 +128,7 @@ class Query:
 
     @property
     def read_as(self) -> ReadKind | None:
-        """The worst kind in `reads` (a later kind in `ReadKind` is worse); None without reads."""
+        """How the worst result was obtained: the last in `ReadKind` of the `reads`, or None."""
         return max(self.reads, key=get_args(ReadKind).index, default=None)
 
 
@@ -356,8 +356,8 @@ class SectionResult:
     def is_cacheable(self) -> bool:
         """True if clients may cache the result for longer than a minute.
 
-        This is so if the result is complete. It is also so if the only reason why it is degraded
-        is a provider's spent budget, and the body is not stale (see `lasts`).
+        A complete result is cacheable. A degraded result is cacheable if data is missing only
+        because a provider's call budget is spent, and its body is not stale (see `lasts`).
         """
         return lasts(self.reason, stale=isinstance(self.body, Applicable) and self.body.stale)
 
@@ -384,7 +384,7 @@ class DatedApplicable(Applicable, frozen=True, kw_only=True):
 
 
 class BudgetState(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider's call budget in a time window, and how much of it all processes have used."""
+    """A provider's call budget in a time window, and the part that is used, by all processes."""
 
     window: Annotated[Text, Meta(description="`minute`, `hour`, `day` or `month` (31 days).")]
     limit: Annotated[Quantity, Meta(description="Units allowed in any window of this length.")]

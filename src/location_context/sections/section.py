@@ -300,7 +300,7 @@ class Section(ABC, Generic[Body]):
             listener()
 
     async def close(self) -> None:
-        """Cancel the work that `read` left under way, and write pending rows."""
+        """Cancel the work that `read` left under way; write rows that are not yet in the store."""
 
     def label(self, language: Language) -> str:
         """Return the section's subject, for lists such as `weather, sky and restaurants`."""

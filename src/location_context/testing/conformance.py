@@ -107,7 +107,7 @@ def check_provider(
     settings: Mapping[str, str] | None = None,
     clock: Clock = system_clock,
 ) -> None:
-    """Test a provider against a server that answers correctly, and against every fault.
+    """Test a provider against a server that answers correctly, then with each fault in `FAULTS`.
 
     Args:
         provider: the class that the entry point names.
@@ -201,7 +201,7 @@ def check_section(
     settings: Mapping[str, str] | None = None,
     clock: Clock = system_clock,
 ) -> None:
-    """Test a section against a server that answers correctly, and against every fault.
+    """Test a section against a server that answers correctly, then with each fault in `FAULTS`.
 
     Args:
         section: the class that the entry point names.
@@ -253,7 +253,7 @@ def _check_description(section: type[Section[Any]], trial: _Trial) -> None:
 
 
 def description_problems(section: type[Section[Any]]) -> list[str]:
-    """Return a message for each missing description of a section, with file and line."""
+    """Return a message for each problem in a section's title, description, samples and label."""
     trial = _section_trial(section)
     _check_description(section, trial)
     _check_words(section, trial)
@@ -326,7 +326,7 @@ def _check_label(section: Section[Any], language: Language, trial: _Trial) -> No
 
 
 def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None:
-    """Check a section's label, summary and card in every language, and its text, for `body`."""
+    """Check how a section shows `body`: card, label, summary in every language; then `text`."""
     languages, renderer, place = Languages.load(), Renderer(), _place(type(section))
     for language in map(languages.choose, languages.tags):
         fmt = Formatter(language)

@@ -1,12 +1,12 @@
-"""Drawings of the sky card: the Sun's path over a day, and the Moon's lit part as it is tilted.
+"""Drawings of the sky card: the Sun's path over a day, and the tilted lit part of the Moon.
 
 The Sun's altitude a is computed by sin(a) = sin(lat) sin(d) + cos(lat) cos(d) cos(H). H is the
 angle by which the Earth has turned since solar noon. The Sun's declination d is computed from its
 altitude at noon. It is constant here, since it changes by at most 0.2° in the hours drawn, far less
 than a pixel. The drawing is 320 by 72 units.
 The outline of the Moon's lit part is half a circle and half an ellipse with a half-axis of
-r |cos(phase angle)|. It is rotated as an observer at the point sees the Moon. The time chosen is
-the nearest to midnight with the Moon above 5° and the Sun below -6°; if there is none, midnight.
+r |cos(phase angle)|. It is rotated as an observer sees the Moon at one time of the night: the time
+nearest to midnight with the Moon above 5° and the Sun below -6°, or midnight if there is none.
 """
 
 import math

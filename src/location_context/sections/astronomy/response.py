@@ -164,7 +164,7 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Details(msgspec.Struct, frozen=True, kw_only=True):
-    """Details of an eclipse, a meteor shower or a clock change; fields of other kinds are null."""
+    """Details of an eclipse, meteor shower or clock change; fields that do not apply are null."""
 
     kind: Annotated[EclipseKind | None, Meta(description="Eclipses: as seen from the point.")] = (
         None

@@ -69,7 +69,7 @@ class Astronomy(section.Section[AstronomyBody]):
 
     @cached_property
     def _ephemeris(self) -> Ephemeris:
-        """The ephemeris; created here only for conformance checks, which do not call `__init__`."""
+        """The ephemeris; if a conformance check has skipped `__init__`, it is created here."""
         return Ephemeris()
 
     async def fixed(

@@ -138,12 +138,15 @@ class LocalEvent:
 class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     """A source of the operator's own events: a file imported once, or a feed that is refreshed.
 
-    The calendar's place (a point, region or country) is used for events that have none. If `guide`
-    is set, the events are shown only for queries that name this restaurant guide. `attribution` is
-    the notice that the licence requires. `list_path` is the path of the list of events in a JSON
-    file. `columns` are the columns to read for each field, in order of preference. `came_empty` is
-    True if the last response of a feed had no events; the events of the previous response are then
-    still stored. `digest` is a hash of the events.
+    Attributes:
+        lat, lng, country, region: the calendar's place, for events that have none.
+        guide: if set, the events are shown only for queries that name this restaurant guide.
+        attribution: the notice that the licence requires.
+        list_path: in a JSON file, the path of keys to the list of events, such as `data.events`.
+        columns: the columns to read for each field, in order of preference.
+        came_empty: True if the last response of a feed had no events; the events of the previous
+            response are then still stored.
+        digest: a hash of the events.
     """
 
     id: str

@@ -1,9 +1,9 @@
 """Selection: chooses the events of an answer, at most 50 in total and 10 a day, and their order.
 
-An event must be near enough, overlap the stay, and not be only for other regions. For each day in
-turn, one of them is chosen. It is from the category with the fewest chosen events of that day.
-If several categories have equally few, public holidays and major events come first, then the
-category with the fewest chosen events of all days. Events of a week or longer count as one
+An event must be near enough, overlap the stay, and not be only for other regions. In each round, a
+day gets one more event, from the category of which the day has the fewest chosen events. In a tie,
+a category whose next event is a public holiday or major event comes first, then the category with
+the fewest chosen events of the whole stay. Events of a week or longer count as one
 category, so that they do not displace shorter events. Within a category, events are ordered by
 rank, distance and time.
 """
@@ -36,8 +36,8 @@ def relevant_events(
 ) -> list[LocalEvent]:
     """Return the events that a guest at the point could attend during the stay.
 
-    Events that only other regions observe are left out. If the place of an event is known, it is
-    within `radius` km of the point; events of a whole region or country may be farther away.
+    Leave out events that only other regions observe, and events more than `radius` km away. Events
+    of a whole region or country, and events without a known place, are kept at any distance.
     """
     first, last = stay.start - _ELSEWHERE, stay.end + _ELSEWHERE
     localised = (
@@ -204,7 +204,8 @@ def overlaps(first: date, last: date, stay: Stay) -> list[Overlap]:
     """Return the parts of the stay that an event from `first` to `last` overlaps.
 
     The parts are `arrival` (the stay's first date), `stay` (the dates between) and `departure` (its
-    last date). An event on both the first and the last date overlaps `stay` in any case.
+    last date). An event on both the first and the last date overlaps `stay` too, even if the stay
+    has no dates between.
     """
     arrival, departure = first <= stay.start <= last, first <= stay.end <= last
     between = max(first, stay.start + _DAY) <= min(last, stay.end - _DAY)

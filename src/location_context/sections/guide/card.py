@@ -24,7 +24,8 @@ class View:
 
     Restaurants in `tiers` are in view, those in `more` appear after a click on a button. The button
     has the label `more_label`, or `wide_label` on a wide card. `numbers` has, by restaurant id, the
-    number that list and map show. `whereabouts` and `footnote` are sentences.
+    number that list and map show. `whereabouts` says in which direction the restaurants are,
+    `footnote` how many there are, and how distances and times were computed.
     """
 
     map: Map | None

@@ -87,7 +87,7 @@ class Router:
         """Return the travel time to each restaurant in `found`.
 
         If OSRM failed, all drives are estimated, and the second value is the reason; otherwise it
-        is None. `public` is True for widget traffic, which may spend half of OSRM's budget.
+        is None. `public` is True for widget traffic, which is limited to half of OSRM's budget.
         """
         ways = [estimate(km) for km, _ in found]
         drives = [n for n, way in enumerate(ways) if way.kind == "drive"]
@@ -143,7 +143,7 @@ def _durations(answer: Any, count: int) -> list[float | None]:
 
 
 def _by_the_road(waypoint: Any) -> bool:
-    """Return True if the road to which OSRM moved a place is at most 1 km away."""
+    """Return True if a place is at most 1 km from the nearest road, to which OSRM moved it."""
     metres = waypoint.get("distance") if isinstance(waypoint, dict) else None
     return _number(metres, _FARTHEST_ROAD) is not None
 

@@ -9,8 +9,9 @@ mean and σ are the climatology's mean and standard deviation on the date. An an
 from the mean. g is the correlation between the forecast's large-scale anomaly and the observed
 anomaly. It depends on the lead (days ahead) and falls from 1 on day 0 to 0 at the horizon. κ =
 (noise/σ)² is the variance of local weather that a forecast cannot resolve, relative to σ². It is
-large where the climate hardly varies, as in the tropics. The square in w reduces w more than the
-noise requires, because forecasts are also biased.
+large where the climate hardly varies, as in the tropics. In a raw w, noise alone would require the
+denominator 1 + κ/2. Its square makes w smaller, because forecasts are also biased. γ, φ and ν are
+fitted constants (see `Damped`).
 
 A raw forecast is the output of a model: its anomalies are as large as those of real weather at any
 lead. A damped forecast is an ensemble's mean or the output of statistics: its anomalies already
@@ -71,11 +72,11 @@ class Curve(msgspec.Struct, frozen=True):
 class Skill(Curve, frozen=True):
     """The accuracy of forecasts of one variable, such as the high.
 
-    As a `Curve`, it gives the correlation of forecast and outcome for each number of days ahead.
+    Its `at`, inherited from `Curve`, returns the correlation of forecast and observed anomalies.
 
     Attributes:
         noise: standard deviation in °C of the local weather that a raw model does not resolve.
-        general_sd: the standard deviation in °C to assume where no climatology is stored.
+        general_sd: the σ in °C that is assumed where no climatology is stored.
     """
 
     noise: float
@@ -104,10 +105,10 @@ class Rain(msgspec.Struct, frozen=True):
 
     Attributes:
         reliable_days: the number of days ahead up to which a chance is used as issued.
-        amount: the weight of the issued amount, by days ahead.
+        amount: the weight of the issued amount against the climatology's mean, by days ahead.
         amount_share: the mean amount that falls on a wet day, divided by the issued amount.
         shape: the shape of the Weibull distribution of a wet day's amount in the climatology.
-        certain_shape: the shape of that distribution for a forecast on day 0.
+        certain_shape: the Weibull shape for day 0; with more days ahead, it changes to `shape`.
         general_wet_mean: a wet day's mean amount in mm where no climatology is stored.
     """
 
@@ -165,8 +166,8 @@ class Calibration(msgspec.Struct, frozen=True):
                 the range at the horizon (day 16) is as wide as the climatology's.
             lead: days ahead.
             product: the kind of forecast, `raw` or `damped`.
-            error: the standard error in K of using `mean` (of a grid cell) for one place. It
-                widens the range in proportion to the weight of `mean` in the estimate.
+            error: how far `mean`, of a grid cell, may be from the place's own mean: a standard
+                error in K. It widens the range in proportion to the weight of `mean`.
         """
         weight, spread = self._weight_and_spread(variable, sd, lead, product)
         spread = np.hypot(spread, (1 - weight) * error)
@@ -195,8 +196,8 @@ class Calibration(msgspec.Struct, frozen=True):
 
         Args:
             chance: the chance as issued, 0 to 100.
-            wet_share: the percentage of wet days in the climatology. The minimum rain of a wet
-                day must be the same as for `chance`.
+            wet_share: the percentage of days with at least 1 mm in the climatology. Providers
+                may issue `chance` for a smaller amount.
             lead: days ahead.
         """
         fading = self.horizon - self.rain.reliable_days

@@ -352,7 +352,7 @@ class _Days:
     def said_rain(self, today: date) -> Rain | None:
         """Return the rain of the days from today on, in words; None if unknown.
 
-        Pages and pictures use the same words.
+        `facts` and `typical_day` both show this text, so that all parts of the widget agree.
         """
         say = rain if self.forecast else usual_rain
         return say(self.all, today, self.whole.units, self.fmt)

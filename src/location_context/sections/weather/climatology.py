@@ -12,9 +12,9 @@ Accuracy: the weather of each year from 2011 to 2024 in 20 cities was compared w
 the ten years before. 80 % of days lie between p10 and p90. The errors (CRPS and Brier score) are
 0.92 times those of statistics from the date's own ten values (`research.weather_climatology`).
 
-Years: in each of the ten years, the stay is assumed to start in that year, and may extend into the
-next. So 3 January has the same statistics in all stays that start in December, but may differ
-in stays that start in January. 29 February has no value in years without that date.
+Years: the stay is assumed to start in each of the ten years, such as 2016 to 2025. If it starts in
+December, its values for 3 January are those of 2017 to 2026. So they may differ from the values in
+a stay that starts in January. 29 February has no value in years without that date.
 """
 
 import math
@@ -86,8 +86,8 @@ def fit(rows: Floats) -> Fit:
 def pooled_samples(rows: Floats, line: Fit | None = None) -> Floats:
     """Return the values around each date without the season's trend: … x dates x samples.
 
-    The samples are the values of 31 days, centred on the date, in all years. Their departures from
-    `line` (fitted here if None) are widened, since the years are only a sample.
+    There is a sample for each of the 31 days around the date in each year: the value of `line` on
+    the date, plus the day's departure from it times sqrt(1 + 1/years). Fit `line` if it is None.
     """
     line = line or fit(rows)
     windows = _windows(rows)
@@ -233,10 +233,11 @@ def months_of(stay: Stay, year: int) -> list[tuple[int, int]]:
 
 
 def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
-    """Return the past months, over ten years, that the climatology of this stay needs.
+    """Return the months of the last ten years that the climatology of this stay needs.
 
     Include the months for all days from today to the forecast horizon, so that one fetch serves
-    other stays too. If these days extend over New Year, the months after it are from eleven years.
+    other stays too. If these days extend over New Year, the months after it are returned for the
+    ten years and the year after: a stay that starts before New Year needs them a year later.
     """
     whole = Stay(min(stay.start, today), max(stay.end, horizon(today)))
     years = latest(last_year(today))

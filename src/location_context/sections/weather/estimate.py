@@ -80,7 +80,7 @@ class Normals:
     """The typical weather of each date, corrected to the elevation of the forecast's grid cell.
 
     Values are in °C, percent and mm. `mean`, `sd` and `error` are pairs: for highs and for lows.
-    `error` is the standard error in K of using a grid cell's mean for one place in the cell.
+    `error` says how far a place's mean may be from its grid cell's: a standard error in K.
     """
 
     climatology: SpreadClimatology
@@ -225,7 +225,7 @@ def _together(high: Estimate, low: Estimate, issued: Columns) -> tuple[Estimate,
     """Shift the estimates so that high and low differ from the issued forecast by the same amount.
 
     This is used for monthly means, which have no separate high and low. Without the shift, high and
-    low would move towards each other where the month is far colder or warmer than the forecast.
+    low would move by different amounts, since their weights differ, and could come too close.
     """
     moved = [day.best - issued[name] for day, name in zip((high, low), VARIABLES, strict=True)]
     apart = _known((moved[1] - moved[0]) / 2, np.zeros_like(moved[0]))
@@ -286,8 +286,8 @@ def unusual(mean: float, usual: float, history: Iterable[YearBody], error: float
         mean: the forecast stay's mean high.
         usual: the typical mean high of the same dates.
         history: the same dates in past years.
-        error: the standard error of `usual` at one place, since it is the value of a grid cell; it
-            widens the usual range.
+        error: how far `usual`, of a grid cell, may be from the place's own value: a standard error.
+            It widens the usual range.
     """
     means = [year.temperature_max_mean for year in history if year.temperature_max_mean is not None]
     count = len(means)

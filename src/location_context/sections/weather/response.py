@@ -211,7 +211,7 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Representativeness(msgspec.Struct, frozen=True, kw_only=True):
-    """The standard errors of using a grid cell's highs and lows for one place in the cell."""
+    """Standard errors: how far a place's highs and lows may differ from its grid cell's."""
 
     temperature_max: Annotated[Quantity, Meta(description="In units.temperature.")]
     temperature_min: Annotated[Quantity, Meta(description="In units.temperature.")]

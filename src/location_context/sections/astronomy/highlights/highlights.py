@@ -131,7 +131,7 @@ class Highlights:
     titles: Mapping[str, str]
 
     def all(self) -> list[Highlight]:
-        """Return all highlights from the stay's first midnight to its last, in time order."""
+        """Return all highlights on the dates of the stay, with the last, in time order."""
         start, end = self.days[0].start, self.days[-1].end
         found = [self._clock_change(change) for change in clock_changes(self.days)]
         for event in self.ephemeris.sky_events(start - _HALF_DAY, end + _HALF_DAY):

@@ -101,7 +101,7 @@ _BISECTIONS = 50
 class Crossings:
     """Zero crossings of the rows of an array, sorted by row and then by position.
 
-    Element n of each field describes crossing n. `position` counts samples, with a fraction: 2.5 is
+    Element n of each array describes crossing n. `position` counts samples, with a fraction: 2.5 is
     halfway between samples 2 and 3. `up` is True where the values rise.
     """
 
@@ -110,7 +110,7 @@ class Crossings:
     up: NDArray[np.bool_]
 
     def by_row(self, rows: int) -> list[slice]:
-        """Return a slice for each of `rows` rows; it selects the row's crossings in a field."""
+        """Return a slice for each row (0 to `rows` - 1): its crossings in an array such as `up`."""
         bounds = np.searchsorted(self.row, np.arange(rows + 1)).tolist()
         return [slice(first, last) for first, last in pairwise(bounds)]
 
@@ -185,9 +185,9 @@ def _bisect(c: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _grazing(values: Floats, positive: NDArray[np.bool_]) -> Iterator[tuple[int, float, bool]]:
-    """Yield pairs of crossings (row, position, is rising) between samples of the same sign.
+    """Yield crossings (row, position, is rising) that come in pairs between two samples.
 
-    An example is a Sun that rises and sets again between two samples (a grazing event).
+    Both samples have the same sign, as when the Sun rises and sets again between them (grazing).
     """
     inner = slice(BEFORE + 1, values.shape[1] - AFTER - 1)
     row, index = np.nonzero(np.abs(values[:, inner]) < _CLOSE)

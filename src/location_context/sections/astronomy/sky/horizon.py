@@ -58,9 +58,9 @@ SUN_LINE = float(_SUN_ALTITUDES[0])  # sine of the Sun's altitude at sunrise and
 class Directions:
     """Vectors from an observer to each body: arrays (bodies, steps) in astronomical units.
 
-    Each vector has three components: `meridian` (outwards from the Earth's axis) and `east` in the
-    plane of the equator, `axis` along the Earth's axis. `distance` is its length. `phi` is the
-    observer's latitude in radians.
+    A vector has three components. `meridian` and `east` lie in the plane of the equator: away from
+    the Earth's axis on the observer's side, and eastwards. `axis` points north along that axis.
+    `distance` is the vector's length. `phi` is the observer's latitude in radians.
     """
 
     phi: float
@@ -151,9 +151,9 @@ class Horizon:
         )
 
     def first(self, line: int, up: bool, day: LocalDay) -> int | None:
-        """Return the time of a day's first upward (if not `up`, downward) crossing; None if none.
+        """Return the time of a day's first crossing, upwards if `up`, else downwards; or None.
 
-        `line` is an `AltitudeThreshold`; for a planet, the threshold plus the planet's index.
+        `line` is an index in `tracks`: an `AltitudeThreshold`, for planets plus the planet's index.
         """
         return self.tracks[line].first(up, day.start, day.end)
 
@@ -172,7 +172,7 @@ def _rows(seen: Directions) -> Floats:
 
 
 def _sun_angles(seen: Directions, position: Floats) -> tuple[list[float], list[float]]:
-    """Return the Sun's azimuths and altitudes in degrees, at positions counted in steps."""
+    """Return the Sun's azimuths and altitudes in degrees at times, counted in steps of `seen`."""
     up, east, north = interpolate(seen.towards(SUN), position)
     azimuths: list[float] = (np.degrees(np.arctan2(east, north)) % 360).tolist()
     altitudes: list[float] = np.degrees(np.arcsin(up)).tolist()

@@ -1,11 +1,11 @@
 """Local dates of a time zone, each an interval from its first moment to the next date's first.
 
-A date begins at the first midnight that the local clock shows. If clocks skip from 00:00 to 01:00,
-it begins at 01:00. A repeated hour belongs to the date that the clock shows. A date that a zone
-skipped (Samoa, 30 December 2011) has no length.
-Moments are Unix seconds: seconds since 1970-01-01 on the clock of Greenwich, as `datetime` counts
-them. Greenwich's clock is UT1 (the Earth's rotation) before 1972, and UTC from then on, with the
-leap seconds known today. No more are expected: the CGPM resolved in 2022 to end them by 2035.
+A date begins when the local clock first shows 00:00; if clocks skip that hour, it begins at 01:00.
+If clocks go back from 00:00 to 23:00, the repeated hour belongs to the old date. If they go back
+from 00:01 to 23:01, it belongs to the new date. A skipped date (Samoa, 2011-12-30) has no length.
+Moments are Unix seconds: seconds since 1970-01-01, as `datetime` counts them. Before 1972 they are
+taken as UT1 (the Earth's rotation), later as UTC with the leap seconds known today. No more are
+expected: the CGPM resolved in 2022 to end them by 2035.
 The Earth's rotation follows skyfield's table of Delta T and its forecast (Morrison et al. 2021).
 """
 
@@ -38,7 +38,7 @@ def skyfield_time(ts: Timescale, seconds: NDArray[np.float64]) -> Time:
 
 
 def tt_ahead(ts: Timescale, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return by how many seconds Terrestrial Time is ahead of Greenwich's clock."""
+    """Return Terrestrial Time minus UTC (before 1972: UT1) in s, at the Unix times `seconds`."""
     days = UNIX_EPOCH_JD + seconds / DAY
     delta_t = ts.tt_jd(days).delta_t
     leap_seconds = np.searchsorted(ts.leap_dates, days, side="right")

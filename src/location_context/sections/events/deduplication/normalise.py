@@ -131,7 +131,7 @@ def exclusive_words(tokens: Iterable[str]) -> dict[int, frozenset[str]]:
 
 
 def _by_first_word() -> dict[str, list[tuple[Phrase, Phrase]]]:
-    """Return the vocabulary's phrases with their meanings, by the first word of the phrase.
+    """Return the vocabulary's phrases with their replacements, by the phrase's first word.
 
     Longer phrases come first. If several tables of the vocabulary have a phrase, this order
     decides: distinguishing terms, noise phrases, numbers, synonyms, countries.
@@ -159,9 +159,9 @@ def canonical_tokens(text: str) -> list[str]:
 
 
 def _canonical(given: list[str]) -> list[str]:
-    """Return the words, with each phrase of the vocabulary replaced by its meaning.
+    """Return the words; each phrase in the vocabulary is replaced by its common words or `#` term.
 
-    If several phrases begin at a word, the longest is replaced.
+    Noise phrases ("sold out") are removed. If several phrases begin at a word, the longest counts.
     """
     found: list[str] = []
     at = 0

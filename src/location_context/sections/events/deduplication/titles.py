@@ -1,6 +1,6 @@
 """Titles: prepares titles for comparison, without the words that providers add to a name.
 
-A title is split into parts (at colons, dashes, brackets), and each part into words, which are
+A title is split into parts (at colons, dashes, "with"), and each part into words, which are
 translated to one common vocabulary. Numbers and certain terms, on which two titles must agree, are
 stored separately. The overlap of two titles is described by features from 0 to 1, which
 `match_score` weighs. The title of a sports event also names two teams: "Lakers v Kings" means the
@@ -71,10 +71,10 @@ class Title:
 
     Attributes:
         words: its words, in order; not empty if the text has any word.
-        parts: the same words, grouped by the parts of the title.
+        parts: the words of each part; parts are separated by colons, dashes or words like "with".
         numbers: its numbers; unlike `words`, they include those of one or two digits.
         distinguishing: terms such as `#women` or `#tribute`; titles match only if these are equal.
-        unique: the words as a set; `naming` has them without generic words such as "live".
+        unique, naming: the words as a set; `naming` is without generic words such as "live".
         exclusive: its words that belong to exclusive groups; see `normalise.exclusive_words`.
         aliases: other names: words in brackets, or in Latin letters next to another script.
         non_latin: True if it has letters that are not Latin.
@@ -249,9 +249,9 @@ class TokenWeights:
         return length * min(1.0, _COMMON_TITLES / self.titles.get(word, 1))
 
     def rarity(self, words: Iterable[str]) -> float:
-        """Return the sum of the words' rarities: 0 for a generic word ("live"), else at most 1.
+        """Return the sum of the rarities of the words, each of which is from 0 to 1.
 
-        The rarity of a word in n > 4 titles is only 4/n, since it identifies an event less.
+        The rarity is 0 for a generic word ("live"), 4/n for a word in n > 4 titles, otherwise 1.
         """
         naming = (word for word in words if word not in normalise.GENERIC_TERMS)
         return sum(min(1.0, _COMMON_TITLES / self.titles.get(word, 1)) for word in naming)
@@ -348,11 +348,11 @@ def shared_letters(one: Title, other: Title) -> float:
 def _containment(
     title: Title, core: frozenset[str], parts: list[int], local: frozenset[str]
 ) -> str:
-    """Return the position of the shared words `core` in the longer title.
+    """Return the position of the shared words `core` in `title`, the longer of two titles.
 
-    The position is "first_part", "later_part", "beginning" or "inside". `title` is the longer
-    title, `parts` has the indexes of its parts that consist of the shared words. Words of the
-    venues (`local`) are ignored.
+    The position is "first_part" or "later_part" if the words fill a part of the title, otherwise
+    "beginning" or "inside". `parts` is the result of `_shared_parts`. Words of the venues
+    (`local`) are ignored.
     """
     covered = frozenset(word for n in parts for word in title.parts[n])
     if parts and core - normalise.GENERIC_TERMS <= covered:

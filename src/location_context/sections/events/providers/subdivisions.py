@@ -1,8 +1,8 @@
 """Subdivisions of countries: their ISO 3166-2 codes, places and holidays.
 
-The library `holidays` names a subdivision by the suffix of its ISO code, with exceptions. A city
-with holidays of its own is described by a circle. Subdivisions with neither code nor circle (the
-west of New South Wales) are left out. So are subdivisions that the library also has as countries.
+The library `holidays` names most subdivisions by the suffix of their ISO code. A city with holidays
+of its own is described by a circle. Left out are subdivisions with neither code nor circle (the
+west of New South Wales), and those that have a country code of their own (Puerto Rico).
 Where school holidays differ by province, a map has the province of each point. The tables are in
 `subdivisions.toml`.
 """

@@ -214,8 +214,8 @@ class ArchiveQuery:
     async def series(self, deadline: Deadline | None) -> WeatherSeries | None:
         """Return the climatology of the query's stay.
 
-        Missing months are fetched by `deadline`. If `deadline` is None, nothing is fetched, and the
-        result is None if too many months are missing.
+        Missing months are fetched by `deadline`. If `deadline` is None, only stored months are
+        used. Return None if these are too few.
 
         Raises:
             ProviderError: the provider could not be called, or has no data for this cell.
@@ -227,8 +227,8 @@ class ArchiveQuery:
         """Return the years to use, oldest first, and their daily values around the stay's dates.
 
         The values are an array: ARCHIVE_FIELDS x years x days. Missing months are fetched by
-        `deadline`. If `deadline` is None, nothing is fetched, and the result is None if fewer than
-        eight years are complete.
+        `deadline`. If `deadline` is None, only stored years are used. Return None if fewer than
+        eight of these are complete.
         """
         years: list[int] = []
         parts: list[Floats] = []

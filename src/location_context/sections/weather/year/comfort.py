@@ -26,8 +26,8 @@ class Rule:
         warmth: the name of the temperature's column.
         between: the lowest and the highest comfortable temperature in °C.
         rain: the name of the rain's column.
-        at_most: the most rain, in the unit of that column.
-        weight: an excess of rain that counts as much as one kelvin outside `between`.
+        at_most: the most rain, in the unit of that column (days or mm).
+        weight: the excess over `at_most` that is as bad as a temperature 1 K outside `between`.
     """
 
     warmth: str

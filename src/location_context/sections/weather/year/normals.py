@@ -103,7 +103,7 @@ def from_grid(grid: FallbackGrid, point: Point) -> Normals | None:
 
 
 def fixed(point: Point, now: datetime) -> Normals:
-    """Return typical months computed from made-up weather, for test keys."""
+    """Return typical months computed from made-up weather, for test API keys."""
     years = climatology.latest(climatology.last_year(point.today(now)))
     values = fixed_weather.fixed_years(point.lat, years, 0, climatology.YEAR_PLACES)
     columns, grid = of_days(values[_ROWS]), Grid(point.lat, point.lng, None)

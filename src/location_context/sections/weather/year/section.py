@@ -97,7 +97,7 @@ class Year(section.Section[TypicalYear]):
     async def fixed(
         self, query: contract.Query, deadline: Deadline, now: datetime, *, failing: bool
     ) -> contract.Applicable | contract.NotApplicable:
-        """Return typical months of made-up weather, for test keys."""
+        """Return typical months of made-up weather for a test API key; ignore `failing`."""
         del deadline, failing  # nothing is fetched
         return _body(query, normals.fixed(query.point, now), None)
 
