@@ -128,7 +128,7 @@ class Query:
 
     @property
     def read_as(self) -> ReadKind | None:
-        """How the worst result was obtained: the last in `ReadKind` of the `reads`, or None."""
+        """How the worst of the results in `reads` was obtained; None if `reads` is empty."""
         return max(self.reads, key=get_args(ReadKind).index, default=None)
 
 
@@ -384,7 +384,7 @@ class DatedApplicable(Applicable, frozen=True, kw_only=True):
 
 
 class BudgetState(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider's call budget in a time window, and the part that is used, by all processes."""
+    """A provider's call budget in a time window, and how much all processes together have used."""
 
     window: Annotated[Text, Meta(description="`minute`, `hour`, `day` or `month` (31 days).")]
     limit: Annotated[Quantity, Meta(description="Units allowed in any window of this length.")]

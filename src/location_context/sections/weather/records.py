@@ -338,8 +338,8 @@ class WeatherSeries:
         product: the kind of a forecast; see `ForecastProvider.product`.
         issued: the columns of a calibrated forecast before calibration.
         typical: for a forecast, the climatology of the same dates.
-        representativeness: the standard errors in K of using an archive's highs and lows for one
-            place, as its provider states them. The ranges in `columns` do not include these errors.
+        representativeness: how far the highs and lows of one place may be from its grid cell's:
+            standard errors in K that the provider states. The ranges in `columns` exclude them.
         spread: the method that made the range of a calibrated forecast.
         stale, degraded_reason: the values of these two fields in the answer.
     """

@@ -29,8 +29,8 @@ class ClimateSource(ABC):
         name: the name of the source's entry point.
         title: the owner of the data, as `basis.provider` in the answer shows it.
         model: the model's name, as the owner states it.
-        representativeness: the standard errors in K of using a cell's highs and lows for one place
-            in the cell; None if unknown.
+        representativeness: how far the highs and lows of one place may be from its grid cell's:
+            standard errors in K; None if unknown.
         grid: the grid of its cells' centres.
         fields: the fields of `ARCHIVE_FIELDS` that the source has.
         lacking: the variables, by the source's own names, that would be used but are missing.
