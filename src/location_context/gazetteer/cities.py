@@ -76,9 +76,9 @@ class Cities:
     def around(self, lat: float, lng: float) -> City | None:
         """Return the most populous city whose built-up area contains the point, or None.
 
-        The built-up area is estimated: a disc in which the city's people live at 3,000 per km²,
-        and 1 km around it. So a point in a district of Paris returns Paris, and a point in a
-        village nearby returns the village.
+        The built-up area is estimated as a disc: its area is the city's population divided by 3,000
+        per km², and 1 km is added to the radius. So a point in a district of Paris returns Paris. A
+        point in a village outside this disc returns the village, if it is in the table of cities.
         """
         rows = self._box(lat, lng, self._widest)
         populations = self._populations[rows]

@@ -53,8 +53,8 @@ def main_zone(country: str) -> str | None:
 def correct(lat: float, lng: float, zone: str, country: str | None) -> tuple[str, str | None]:
     """Return the corrected time zone and country of a point.
 
-    `zone` and `country` are the uncorrected values. They are wrong where a zone covers parts of
-    several countries: Bangkok's zone also covers northern Vietnam.
+    `zone` and `country` are the uncorrected values. They are wrong in parts of some zones that
+    extend into another country: Bangkok's zone on the map also covers northern Vietnam.
     """
     if lat < _ANTARCTIC and not is_nautical(zone):
         return zone, "AQ"
@@ -104,7 +104,7 @@ class Boundaries:
     """
 
     def __init__(self) -> None:
-        """Read the table from `FILE`, whose only record has a field for each column."""
+        """Map `FILE` into memory; a field of its only record is a whole column of the table."""
         table = np.load(FILE, mmap_mode="r")
         column = {name: np.asarray(table[name][0]) for name in table.dtype.names or ()}
         self._lng, self._lat, self._ends = column["lng"], column["lat"], column["ends"]

@@ -244,7 +244,7 @@ class Formatter:
         return text
 
     def date_range_long(self, start: date, end: date) -> str:
-        """Return a range of dates without weekdays and year, such as `8–15 Aug`."""
+        """Return a range of dates with short names of months, such as `8–15 Aug`; without year."""
         text = self._interval(start, end, "MMMd")
         return non_breaking(text).replace("–", EN_DASH)
 

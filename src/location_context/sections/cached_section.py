@@ -2,8 +2,8 @@
 
 A fresh result is returned unchanged. For 60 s after a result expires, it is still returned while a
 new result is read in the background. After that, callers wait for the new result. If its read
-fails, the old result is returned for up to an hour, marked `stale`. No expired result is used after
-midnight in the point's time zone, since an answer depends on the date.
+fails, the old result is returned, marked `stale`, until an hour after it expired. No expired result
+is used after midnight in the point's time zone, since an answer depends on the date.
 
 At most one read per cache key is under way at a time. It continues if its callers give up.
 The widget and requests with an API key do not share a read, since their deadlines differ.

@@ -90,7 +90,7 @@ class Moment:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """An event or sight with its date, for the guest's calendar and for search engines.
+    """An event, or something to see in the sky, for the guest's calendar and for search engines.
 
     Attributes:
         id: the entry's identifier in its section, the same in every language and for every stay.
@@ -143,7 +143,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """The rows of the stay's days, to which the page adds the moments of all sections.
+    """The rows of the stay's days; the page adds each section's moments to the row of their day.
 
     Attributes:
         badge: a label that says which values are typical, or that the forecast is stale; or empty.

@@ -159,7 +159,7 @@ def point_body(point: Point) -> PointBody:
 
 
 class StayBody(msgspec.Struct, frozen=True, kw_only=True):
-    """The first and the last date of the stay, which belong to it."""
+    """The first and the last date of the stay, both included."""
 
     start: Annotated[date, Meta(description="The first date, local to the point.")]
     end: Annotated[date, Meta(description="The last date, local to the point, included.")]

@@ -265,7 +265,8 @@ class Section(ABC, Generic[Body]):
         """Return the answer for a test key at the time `now`, without calling providers.
 
         Equal arguments give equal answers. By default the answer is the first applicable sample,
-        whatever the arguments. If `failing`, a subclass may answer as it does while providers fail.
+        whatever the arguments. `failing` is True if providers should seem to fail: a subclass may
+        then answer as it does while its providers fail.
 
         Raises:
             UpstreamUnavailable: there is no sample.
@@ -334,7 +335,7 @@ class Section(ABC, Generic[Body]):
         return body.as_of
 
     def page_data(self, bodies: Sequence[Body]) -> Mapping[str, str]:
-        """Return `data-` attributes of the widget's page, which it sends to the builder at `/`."""
+        """Return `data-` attributes for the widget's page; its script sends them to the builder."""
         del bodies
         return {}
 

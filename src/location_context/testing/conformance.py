@@ -9,10 +9,11 @@
         check_provider(Skyline, respond)
 
 The kit builds a provider from its settings, whose `<name>_url` is the URL of a fake server. The
-provider must return data from the correct answer. For each fault in `FAULTS`, the provider must in
-time raise an error that its base class allows, and it must work again afterwards. For each fault, a
-section must in time return a degraded answer or raise `UpstreamUnavailable`. Its answers must match
-its Struct, and its description must be complete. One `ConformanceError` lists all that fails.
+provider must return data from the correct answer. For each fault in `FAULTS`, the provider must end
+the call within the time limit, with a `ProviderError` or, if it is an event provider, with a result
+without events. It must work again afterwards. For each fault, a section must return a degraded
+answer or raise `UpstreamUnavailable`, within the time limit. Its answers must match its Struct, and
+its description must be complete. One `ConformanceError` lists all that fails.
 """
 
 import asyncio

@@ -220,7 +220,7 @@ def planet_views(nights: Sequence[Day], fmt: Formatter) -> list[PlanetsView]:
 def _when(name: str, nights: Sequence[Day]) -> str:
     """Return the time of night at which a planet is visible on every night, such as `evening`.
 
-    Return "" if the planet is faint or invisible on a night, or if no time fits all nights.
+    Return "" if the planet is faint or invisible on any night, or if no time fits all nights.
     """
     found = [planet for night in nights for planet in night.planets if planet.name == name]
     ways = {planet.visible for planet in found}

@@ -201,7 +201,7 @@ def lit_part(phase_angle: float, illumination: float) -> str:
 
 
 def turns(ephemeris: Ephemeris, point: PointBody, evenings: Sequence[date]) -> list[int]:
-    """Return the clockwise rotation of `lit_part`, in degrees, for the night after each evening."""
+    """Return the degrees by which to turn `lit_part` clockwise in the night after each evening."""
     zone, one_day = ZoneInfo(point.timezone), timedelta(days=1)
     midnights = [datetime.combine(evening + one_day, time(), zone) for evening in evenings]
     moments = np.array([midnight.timestamp() for midnight in midnights])[:, None] + _NEAREST_FIRST
@@ -218,8 +218,8 @@ def turns(ephemeris: Ephemeris, point: PointBody, evenings: Sequence[date]) -> l
 def moon_tilt(seen: Directions, steps: Ints) -> Floats:
     """Return the direction of the Moon's lit side at each step, in degrees clockwise from the top.
 
-    The lit side faces the Sun. 90 is right (a waxing half Moon, seen from the northern hemisphere),
-    180 is the bottom, 270 is left.
+    The lit side faces the Sun. 90 means that the right side is lit (a waxing half Moon, seen from
+    the northern hemisphere), 180 the bottom, 270 the left side.
     """
     sun, moon = (seen.towards(body)[:, steps] for body in (SUN, MOON))
     right = sun[1] * moon[2] - sun[2] * moon[1]  # of up, east and north

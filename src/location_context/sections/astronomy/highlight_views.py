@@ -1,7 +1,7 @@
 """The highlights of the sky as the widget shows them, each with its day and a short useful text.
 
-A highlight's weight says how much there is to see. For a shower it depends on the meteors per hour,
-for an eclipse on its kind (Moon) or the covered share (Sun).
+A highlight's weight says how much there is to see. For a meteor shower it depends on the meteors
+per hour, for a lunar eclipse on its kind, for a solar eclipse on the covered share of the Sun.
 """
 
 import math
@@ -27,8 +27,8 @@ _LUNAR = {"total": 6, "partial": 5, "penumbral": 1}
 class HighlightView:
     """One highlight, listed under `day`; for an event at night that is the evening's date.
 
-    `to` is the next date if the highlight is best seen after midnight, else None. `meteors` is the
-    number of meteors to see in an hour.
+    `to` is the date after `day` if the highlight is best seen after midnight, else None. `meteors`
+    is the number of meteors to see in an hour.
     """
 
     icon: str

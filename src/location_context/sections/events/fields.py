@@ -304,7 +304,7 @@ def _amount(value: object) -> float | None:
 
 
 def category_of(words: str) -> Category | None:
-    """Return the category that words of a source mean: "concert" for "live music"; else None."""
+    """Return our category for a source's words: "concert" for "live music"; None if unknown."""
     lowered = words[:MAX_TEXT_LENGTH].casefold().replace("_", " ").replace("-", " ")
     whole = lowered.replace(" ", "_")
     if whole in Category.__args__:  # type: ignore[attr-defined]  # the words of the Literal

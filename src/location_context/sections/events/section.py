@@ -240,8 +240,8 @@ def _provider_events(
     """Return the events of all providers, without duplicate school holidays.
 
     School holidays of the library `holidays` are left out if OpenHolidays, which has only some
-    years, has data for the stay. It has data if one of its school holidays may be observed at the
-    point and does not end before the stay.
+    years, has data for the stay. It counts as having data if one of its school holidays may be
+    observed at the point and ends during or after the stay.
     """
     schools = results[OpenHolidays.name].events if OpenHolidays.name in results else ()
     is_known = any(

@@ -134,8 +134,10 @@ class _Day:
     def pop_next(self, counts: Counter[str]) -> tuple[str, LocalEvent]:
         """Remove and return the event to choose next for this day, with its category.
 
-        `counts` has the number of events of each category that are chosen so far, for all days.
-        Uncertain events (see `LocalEvent.uncertain`) come last.
+        It is the best event of the category with the fewest chosen events on this day. Categories
+        with equal numbers are taken in this order: those whose best event is major, then those with
+        the fewest chosen events on all days (`counts`). Uncertain events (see
+        `LocalEvent.uncertain`) come last.
         """
         if not self._queues:
             event = self._uncertain.popleft()

@@ -122,9 +122,9 @@ class Taken:
         self.boxes.append((x - half, x + half, y - half_height, y + half_height))
 
     def freest(self, places: Iterable[tuple[float, float]], half: float) -> tuple[int, int]:
-        """Return the position among `places` at which a label overlaps the rectangles least.
+        """Return the point of `places` at which a label would overlap the taken rectangles least.
 
-        The label's own rectangle is then added to the rectangles. `half` is half the label's width.
+        The label's own rectangle is then taken, too. `half` is half the label's width.
         """
         best, least = (0, 0), math.inf
         for x, y in places:

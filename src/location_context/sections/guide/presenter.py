@@ -76,8 +76,8 @@ class Presenter:
 
         Args:
             found: the result of each tier, highest tier first.
-            ways: the travel to each restaurant in the lists `inside` of `found`, in the same order.
-            degraded: if OSRM failed, so that drives are estimated, the reason; otherwise None.
+            ways: the travel to each restaurant, in the order of the `inside` lists of `found`.
+            degraded: the reason why drives are estimated (OSRM failed); None if OSRM did not fail.
         """
         point = self._query.point
         inside = [one for tier in found for one in tier.inside]

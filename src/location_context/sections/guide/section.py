@@ -120,10 +120,11 @@ class Guide(section.Section[GuideBody]):
         return contract.SectionResult(body, until, shared_until=until + ttl)
 
     async def _current(self, name: str = "") -> ActiveGuide | None:
-        """Return the guide `name`; None if `name` is empty and no guide without a name is loaded.
+        """Return the guide `name`; if `name` is empty, the guide without a name, or None.
 
         Raises:
-            UpstreamUnavailable: a guide with a name is not loaded, or the database cannot be read.
+            UpstreamUnavailable: `name` is not empty and this guide is not loaded, or the database
+                cannot be read.
         """
         failure: StorageError | None = None
         if name not in self._guides and not self._loaded:
@@ -251,7 +252,7 @@ class Guide(section.Section[GuideBody]):
         return min(card.MAX_SHOWN, len(body.restaurants)) + len({r.tier for r in body.restaurants})
 
     def updated_at(self, body: GuideBody) -> None:
-        """Return None, since `as_of` is the date of the guide's edition, not of an update."""
+        """Return None: no time of update is shown, since `as_of` is the date of an edition."""
         del body
 
     def text(self, body: GuideBody) -> Iterator[str | section.TextTable]:

@@ -47,20 +47,20 @@ class Estimate(NamedTuple):
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """A weight that falls from 1 on day 0 to 0 at the forecast horizon, along a logistic curve.
+    """A logistic curve that falls from 1 on day 0 to 0 at the forecast horizon: a weight, say.
 
     Attributes:
-        midpoint: the number of days ahead at which the weight is about a half.
-        scale: the number of days over which the weight falls; a larger scale is a gentler fall.
+        midpoint: the number of days ahead at which the value is about a half.
+        scale: the number of days over which the value falls; a larger scale is a gentler fall.
     """
 
     midpoint: float
     scale: float
 
     def at(self, lead: Floats, horizon: float) -> Floats:
-        """Return the weight (1 to 0) at each `lead`, the number of days ahead.
+        """Return the curve's value, from 1 to 0, at each `lead`, the number of days ahead.
 
-        `horizon` is the number of days ahead at which the weight is 0.
+        `horizon` is the number of days ahead at which the value is 0.
         """
         ends = np.array([0.0, horizon])
         first, last = 1 / (1 + np.exp((ends - self.midpoint) / self.scale))
@@ -89,10 +89,11 @@ class Damped(msgspec.Struct, frozen=True):
     The module's docstring has the formulas and explains the symbols.
 
     Attributes:
-        exponent: γ, the power of g in the weight w. At 0, w does not fall with the lead; at 1, it
-            falls as for a raw forecast.
-        weight_noise: φ, the share of the noise that reduces the weight w.
-        spread_noise: ν, the share of the noise that widens the range.
+        exponent: γ, the power to which the weight w raises the correlation g. At 0, w does not fall
+            with the lead; at 1, it falls as for a raw forecast.
+        weight_noise: φ, the share of the noise (local weather that no forecast resolves) that
+            reduces the weight w.
+        spread_noise: ν, the share of this noise that widens the range.
     """
 
     exponent: float

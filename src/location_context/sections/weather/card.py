@@ -71,7 +71,7 @@ class Scale:
         return cls(low=min(known) - margin, high=max(known) + margin, fahrenheit=unit == "°F")
 
     def share(self, value: float) -> float:
-        """Return the position of a temperature in percent, from 0 at the low end to 100."""
+        """Return a temperature's position on the scale in percent: 0 at `low`, 100 at `high`."""
         return round(100 * (value - self.low) / (self.high - self.low), 1)
 
     def stops(self) -> list[tuple[float, str]]:
@@ -229,8 +229,8 @@ class _Days:
     def _row(self, days: Sequence[Day], *, dry: Collection[date] = (), usual: bool = False) -> Row:
         """Return the row for one day, or for several days with their mean values.
 
-        `dry` are the dates that may be labelled "dry". `usual` is True for typical days after a
-        forecast.
+        `dry` are the dates that may be labelled "dry". `usual` is True if the row shows typical
+        days that follow the forecast's days.
         """
         fmt = self.fmt
         high, low = mean(d.temperature_max for d in days), mean(d.temperature_min for d in days)
@@ -265,12 +265,12 @@ class _Days:
     def _rain(
         self, days: Sequence[Day], chance: float | None, *, dry: Collection[date], usual: bool
     ) -> tuple[str, str]:
-        """Return two texts for a row's rain: the chance, and an addition; either may be empty.
+        """Return two texts for a row's rain: the chance, and a detail; either may be empty.
 
-        The first text is a percentage, a count of wet days or "dry". If the chance is unknown, it
-        is the amount of rain. The second text is the amount of rain or snow on a day with a high
-        chance, or "wet" for typical days. `dry` are the dates that may be labelled "dry". `usual`
-        is True for typical days after a forecast.
+        The first text is a percentage, a count of wet days or "dry". If the chance is unknown, the
+        first text is the amount of rain. The second text is the amount of rain or snow on a day
+        with a high chance, or "wet" for typical days. `dry` are the dates that may be labelled
+        "dry". `usual` is True if the row shows typical days that follow the forecast's days.
         """
         fmt, units = self.fmt, self.whole.units
         if chance is None:

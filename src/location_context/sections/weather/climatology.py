@@ -64,10 +64,10 @@ class Fit:
 
 
 def fit(rows: Floats) -> Fit:
-    """Fit a line by least squares through the values around each date.
+    """Fit for each date a straight line to the values of the 31 days centred on it, in all years.
 
-    The values are those of 31 days, centred on the date, in all years. `rows` is … x years x (dates
-    + 30). To be fast, sums over the 31 days are computed as differences of running sums.
+    The line runs over the days of the season, not over the years (least squares). `rows` is … x
+    years x (dates + 30). Sums over 31 days are differences of running sums, which is fast.
     """
     known = np.isfinite(rows)
     day = np.arange(rows.shape[-1], dtype=float)
@@ -162,7 +162,7 @@ def sample_counts(values: Floats) -> Floats:
 
 
 def samples(values: Floats) -> int:
-    """Return the number of known highs behind a date's statistics, for the date with fewest."""
+    """Count for each date the known highs behind its statistics; return the smallest count."""
     return int(sample_counts(values).min())
 
 
@@ -200,9 +200,9 @@ def _wind(values: Floats) -> Floats:
 
 
 def _codes(codes: Floats) -> Floats:
-    """Return for each date the most frequent weather code of its most frequent condition.
+    """Find each date's most frequent condition; return the most frequent code of this condition.
 
-    A condition such as "rain" has several codes.
+    A condition, such as "rain", has several weather codes.
     """
     _, days = codes.shape
     flat = np.where(np.isfinite(codes), codes, 0).astype(int) + 100 * np.arange(days)
@@ -223,7 +223,7 @@ def last_year(today: date) -> int:
 
 
 def months_of(stay: Stay, year: int) -> list[tuple[int, int]]:
-    """Return the months (year, month) that have dates of the stay, if the stay began in `year`."""
+    """Return the months (year, month) of the stay's dates after moving the stay to `year`."""
     shift = year - stay.start.year
     found, day = [], stay.start.replace(day=1)
     while day <= stay.end:
@@ -303,7 +303,7 @@ def windows(
 
 
 def on_dates(stay: Stay, columns: Columns) -> Columns:
-    """Return the columns for the dates of the stay, without the place of a missing 29 February."""
+    """Return the columns without the value of 29 February, if the stay's year lacks this date."""
     own = places(stay)
     return {name: values[own - own[0]] for name, values in columns.items()}
 
@@ -363,7 +363,7 @@ def year_bodies(stay: Stay, years: Sequence[int], rows: Floats, first: int) -> l
 
 
 def _places_in(stay: Stay, year: int) -> NDArray[np.int_]:
-    """Return the stay's places (numbers of its dates in the year) if it began in `year`.
+    """Return the numbers (see `places`) of the stay's dates after moving the stay to `year`.
 
     28 February replaces a missing 29th.
     """

@@ -92,7 +92,7 @@ class Normals:
 
     @classmethod
     def of_archive(cls, typical: WeatherSeries, kelvin: float) -> "Normals":
-        """Create the normals from the typical weather of the dates in an archive of ten years.
+        """Create the normals of a stay's dates from their typical weather in ten past years.
 
         `kelvin` is added to correct temperatures to the elevation of the forecast's grid cell.
         """
@@ -171,7 +171,8 @@ def calibrated(
 
     Args:
         forecast: the forecast as issued, metric.
-        normals: the climatology of the dates; None uses the usual range for each lead.
+        normals: the climatology of the dates. If None, the width of a range depends only on its
+            lead and the coefficients.
         lead: the number of days since the date of issue for each date, as `leads` returns it.
         calibration: the coefficients.
     """

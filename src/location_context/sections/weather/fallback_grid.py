@@ -233,9 +233,10 @@ def _field(archive: zipfile.ZipFile, name: str) -> Floats:
 
 
 def _coarse(fine: Floats) -> Floats:
-    """Average values on a grid of 0.25 degrees to the points of the fallback grid.
+    """Return for each point of the fallback grid the mean of the values around it.
 
-    The fine grid begins half of its own step further south and west than the fallback grid.
+    `fine` has the values on a grid of 0.25 degrees. Its first point lies 0.125 degrees south and
+    west of the first point of the fallback grid.
     """
     rows: Floats = np.arange(SHAPE[2], dtype=float) * STEP - 90
     columns: Floats = np.arange(SHAPE[3], dtype=float) * STEP - 180

@@ -282,7 +282,7 @@ def _unpack(data: bytes, shape: tuple[int, int]) -> NDArray[np.float32]:
 
 
 def month_span(year: int, month: int) -> tuple[date, date]:
-    """Return the first and last date of a stored month, which has 15 more days on either side."""
+    """Return the first and last date stored for a month: 15 days before and after the month."""
     first = date(year, month, 1)
     after = date(year + month // 12, month % 12 + 1, 1)
     return first - timedelta(PAD_DAYS), after + timedelta(PAD_DAYS - 1)

@@ -227,8 +227,9 @@ class Weather(section.Section[WeatherBody]):
         return card.card(body, _near(context), context.fmt, context.now)
 
     def page_data(self, bodies: Sequence[WeatherBody]) -> Mapping[str, str]:
-        """Return `data-` attributes of the widget's page; it sends them to the builder's page.
+        """Return `data-` attributes for the widget's page.
 
+        The page's script sends them to the builder, the page where a widget is configured.
         `weather` names the kinds of weather shown. `reason` says why the weather is degraded; it is
         empty if the weather is not degraded.
         """

@@ -240,11 +240,11 @@ def solar_eclipse(ephemeris: Ephemeris, new_moon: float) -> SolarEclipse | None:
 
 
 def _shadow_of_moon(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the path of the Moon's shadow past the Earth: three arrays by minute, in Earth radii.
+    """Return the path of the Moon's shadow: three arrays in Earth radii, with a value a minute.
 
     The first is the distance of the shadow's axis from the Earth's centre. The second is the same
-    distance on an Earth stretched to a sphere: below 1 while the axis meets the Earth. The third is
-    the penumbra's radius where the axis passes the Earth's centre.
+    after the flattened Earth is scaled to a sphere: below 1 while the axis meets the Earth. The
+    third is the penumbra's radius where the axis is nearest to the Earth's centre.
     """
     between = sun - moon
     apart = length(between)

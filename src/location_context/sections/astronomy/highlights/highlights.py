@@ -1,10 +1,10 @@
 """The highlights of a stay: eclipses, meteor showers, Moon phases, seasons and clock changes.
 
 The best moment of a meteor shower is the one at which most meteors are visible, within twelve hours
-of the peak. Their number depends on the shower's activity, the moonlight and the radiant's height.
-The radiant is the point in the sky from which the meteors seem to come. The Sun must then be below
--18°, or below -12° if it does not sink to -18°. If the radiant is below 10° at the best moment, the
-shower is left out, since few of its meteors are visible.
+of the peak. At this moment the Sun must be below -18°, or below -12° if it does not sink to -18° in
+these hours. The number of meteors depends on the shower's activity, the moonlight and the height of
+the radiant, the point in the sky from which the meteors seem to come. If the radiant is below 10°
+at the best moment, the shower is left out, since few of its meteors are visible.
 """
 
 from bisect import bisect_left

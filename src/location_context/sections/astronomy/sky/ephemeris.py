@@ -118,9 +118,9 @@ class Shower:
     `solar_longitude` is the Sun's longitude at the peak. The meteors seem to come from the point at
     `right_ascension` and `declination`. Meteors in an hour are `rate` * 10^(-slope * degrees of
     solar longitude from the peak). The slope is `rise` before the peak and `decline` after it. The
-    slopes are from table 3b of Jenniskens (1994), Astron. Astrophys. 287, 990. Those of table 3c
-    are not used: they describe only the part of a shower above a background of meteors. Neither
-    table has the Draconids of a usual year; a slope of 1 is assumed for them.
+    slopes are from table 3b of Jenniskens (1994), Astron. Astrophys. 287, 990. Table 3c is not
+    used: it describes only the part of a shower's activity above a background of meteors. Neither
+    table has the Draconids in a year without an outburst; a slope of 1 is assumed for them.
     """
 
     name: str
@@ -333,7 +333,7 @@ def _obliquity(t: Time) -> Floats:
 
 
 def _drift(sidereal: Floats, elapsed: Floats) -> tuple[Floats, float]:
-    """Return drift and offset of sidereal time, which is offset + uniform growth + drift.
+    """Split sidereal time into offset + uniform growth + drift; return the drift and the offset.
 
     The growth is proportional to `elapsed` (seconds). The drift begins at 0. Unlike sidereal time,
     it does not jump at 24 hours, so it can be interpolated.

@@ -35,7 +35,7 @@ SUN_RADIUS = np.radians(16 / 60)
 class AltitudeThreshold(IntEnum):
     """An altitude (or the meridian) that a body crosses.
 
-    The value is an index in `_rows`. `PLANET` and `PLANET_5` are the first of five planets' rows.
+    The value is an index of `_rows`: of a row, or of the first of five rows, one for each planet.
     """
 
     SUN = 0

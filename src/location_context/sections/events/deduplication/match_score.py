@@ -363,7 +363,7 @@ def _same_holiday(one: LocalEvent, other: LocalEvent) -> bool:
 
 
 def _needs_nearer(one: MatchRecord, other: MatchRecord, place: Proximity, time: Proximity) -> bool:
-    """Return True if two records would have to be nearer in place or time to match.
+    """Return True if two records cannot match because they are too far apart in place or time.
 
     Titles of only generic words ("Pub quiz") match only at the same venue and if the times are the
     same or unknown. Venues 0.5 to 2.5 km apart match only for events that spread over a town, such
@@ -408,10 +408,10 @@ def _begins_like_one_word(one: Title, other: Title) -> bool:
 
 
 def _is_other_match(one: Matchup, other: Matchup, place: Proximity) -> bool:
-    """Return True if two titles name different sports matches.
+    """Return True if two titles name different sports matches, even if the teams' names agree.
 
-    This is so if only one match is between reserve teams, or if the sports differ. If only one
-    title names its sport, the sports count as different unless the venues are near each other.
+    Matches differ if only one is between reserve teams, or if the sports differ. If only one title
+    names its sport, the sports count as different unless the venues are near each other.
     """
     if sorted(team.is_reserve for team in one) != sorted(team.is_reserve for team in other):
         return True

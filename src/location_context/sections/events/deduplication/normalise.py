@@ -133,8 +133,8 @@ def exclusive_words(tokens: Iterable[str]) -> dict[int, frozenset[str]]:
 def _by_first_word() -> dict[str, list[tuple[Phrase, Phrase]]]:
     """Return the vocabulary's phrases with their replacements, by the phrase's first word.
 
-    Longer phrases come first. If several tables of the vocabulary have a phrase, this order
-    decides: distinguishing terms, noise phrases, numbers, synonyms, countries.
+    Longer phrases come first. A phrase that is in several tables has the meaning of the first of
+    these: distinguishing terms, noise phrases, numbers, synonyms, countries.
     """
     found: defaultdict[str, list[tuple[Phrase, Phrase]]] = defaultdict(list)
     noise = dict.fromkeys(map(fold, _TABLES["noise_phrases"]), ())

@@ -286,11 +286,14 @@ def title_features(
 ) -> dict[str, float]:
     """Return the features of the overlap of two titles, each from 0 to 1.
 
-    At most one of these seven is 1, the others are 0. `equal`: both titles have the same words.
-    `first_part`, `later_part`, `beginning`, `inside`: where the longer title contains the shorter
-    one. `series`, `part_of_differing`: the titles share words, but each also names something else
-    (then `both_differ` is 1 too). In a `series`, each title has a part of shared words only. In
-    `part_of_differing`, only one title has such parts, and its first part is one of them.
+    Of the first seven features, at most one is 1, and the others are 0. `equal`: both titles have
+    the same words. `first_part`, `later_part`, `beginning`, `inside`: the place of the shorter
+    title in the longer one ("Coldplay" is the `first_part` of "Coldplay: Live"). The last two are
+    for titles that share words, but each also name something else; then `both_differ` is 1 too.
+    `series`: both titles have a part of shared words only ("Candlelight: Vivaldi", "Candlelight:
+    Coldplay"). `part_of_differing`: only one title has such parts, and its first part is one of
+    them ("Candlelight: Vivaldi", "Candlelight Coldplay").
+
     `local` has the words of the venues, which are ignored. The order of the titles does not matter.
     """
     local |= weights.towns

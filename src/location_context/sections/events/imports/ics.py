@@ -1,9 +1,9 @@
 """Calendars (ICS): reads single and repeating events from an ICS file.
 
 icalendar parses the file, and recurring-ical-events computes the dates of each series (repeating
-event). Single events are read before series. Each series may use 0.5 s of processor time. Series
-whose rules give no event may use 3 s together; after that, each series may use only 0.03 s. So
-hostile repetition rules cannot stop the import.
+event). Single events are read before series. Each series may use 0.5 s of processor time. Once the
+series that yielded no event have used 3 s together, each later series may use only 0.03 s. So
+hostile repetition rules, which use time and yield no event, cannot stop the import.
 """
 
 import signal

@@ -44,10 +44,10 @@ _MODULES: dict[Format, str] = {"ics": "ics", "jsonld": "jsonld", "csv": "tables"
 
 
 class RejectedEntry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An entry that could not be read: its location in the source, and the reason.
+    """A message about the source: usually an entry that could not be read, its location and reason.
 
-    The `events` commands print it as JSON. `entries` is the number of entries that it stands for:
-    usually 1, more in a summary, and 0 for a warning.
+    The `events` commands print it as JSON. `entries` is the number of rejected entries: 1; more if
+    the message sums up several; 0 if it is only a warning.
     """
 
     location: str = msgspec.field(name="where")

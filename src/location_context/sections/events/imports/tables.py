@@ -192,9 +192,10 @@ def _event(get: Get, task: reading.Task) -> reading.Found:
 def _times(row: Mapping[str, Any], task: reading.Task, zone: ZoneInfo) -> tuple[When, When | None]:
     """Return the row's start and end.
 
-    If the field `time` has a time of day, the start gets this time. The end is then only a date;
-    it is None if it equals the start's date. If the calendar sets columns for `time`, but none has
-    a time of day, start and end are only dates. Otherwise `start` and `end` are used unchanged.
+    There are three cases. (1) The row's field `time` has a time of day: the start is a date with
+    this time; the end is a date, or None if it is the start's date. (2) The calendar sets columns
+    for `time`, but in this row they have no time of day: start and end are dates. (3) The calendar
+    sets no columns for `time`, and the row has no time: `start` and `end` are used unchanged.
     """
     start, end = row["start"].strip(), row["end"].strip()
     if not start:

@@ -204,10 +204,10 @@ class EventProvider(ABC):
 class HttpEventProvider(EventProvider):
     """The base class of a provider over HTTP: a subclass sets its URL, parameters and fields.
 
-    This class handles cache, call budget, deadline, retries, circuit breaker, and pages that come
-    after the deadline. `name`, `url`, `params` and `fields` are enough for a provider that answers
-    in one page. Override `fetch_pages` for several pages, and `parse_event` if paths in `fields`
-    cannot describe the rows.
+    This class handles cache, call budget, deadline, retries and circuit breaker. Pages that come
+    after the deadline are cached for later requests. `name`, `url`, `params` and `fields` are
+    enough for a provider that answers in one page. Override `fetch_pages` for several pages, and
+    `parse_event` if paths in `fields` cannot describe the rows.
 
     If `by_tile` is True, a result has all events of a tile (see `Grid`) in a week, and serves every
     point and stay in them. The query that `params`, `fetch_pages` and `parse_event` receive then

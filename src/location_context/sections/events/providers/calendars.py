@@ -54,7 +54,8 @@ class Calendars(EventProvider):
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
         """Return the stored events near the point (see `EventStore.find_nearby`) during the stay.
 
-        Events of a calendar for one guide are left out if the query does not name this guide.
+        An operator can tie a calendar to a restaurant guide. Its events are then returned only to
+        queries that name this guide.
         """
         # stored dates are local to the event, and may differ by a day from those at the point
         days = Stay(query.dates.start - _DAY, query.dates.end + _DAY)

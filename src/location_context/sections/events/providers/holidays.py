@@ -291,8 +291,8 @@ def _single_days(
 def _label(found: Any, attribute: str) -> str:
     """Return the words that the library adds to a holiday's name if its date is estimated.
 
-    An example is "(estimated)". They are read from the attribute of `found` that has the name
-    `attribute`. Return "" if `found` lacks this attribute.
+    An example is "(estimated)". `found` is the library's object with a country's holidays, and
+    `attribute` the name of its attribute that has the words. Return "" if it lacks the attribute.
     """
     pattern = getattr(found, attribute, None)
     return re.sub(r"\s*%s\s*", "", found.tr(pattern)) if pattern else ""

@@ -153,8 +153,8 @@ def _holiday(row: Any, country: str, language: Language) -> ProviderEvent | None
 def regions_of(subdivisions: Sequence[str], groups: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the sorted ISO 3166-2 codes of the regions and provinces that a row names.
 
-    `groups` are read as regions only if there are no subdivisions; otherwise they are kinds of
-    schools.
+    If the row has no subdivisions, `groups` may name regions (language communities, say). In other
+    rows they are kinds of schools and are ignored.
     """
     found: set[str] = set()
     for name in subdivisions or groups:

@@ -104,7 +104,8 @@ class PredictHQ(base.HttpEventProvider):
     async def _first_page(self, query: Query, params: dict[str, str]) -> Body:
         """Return the first page, without `predicted` events if the operator's plan refuses them.
 
-        In that case, `params` no longer ask for them, and neither do later queries for a day.
+        If they are refused, they are removed from `params`. Queries of the next 24 hours do not ask
+        for them.
         """
         refused_until = self._predicted_refused_until
         if refused_until is not None and self.clock() < refused_until:
@@ -177,9 +178,9 @@ def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
 def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None, bool]:
     """Return the start, the end, and whether the event lasts whole days.
 
-    An event that starts at local midnight has dates without times, unless it ends during a day.
-    Every other event has times. An event without times lasts whole days if it has an end but no
-    time zone ("floating"); otherwise its hours are unknown.
+    If the event starts at midnight (local time), and has no end or ends at midnight (or 23:59),
+    return dates without times. Otherwise return times. An event without times lasts whole days if
+    the row has an end but no time zone ("floating"); otherwise its hours are unknown.
     """
     named = row.get("timezone")
     if (local := fields.optional_zone(named)) is None and named:

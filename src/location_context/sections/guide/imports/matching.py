@@ -1,16 +1,16 @@
 """Matching: finds rows of the same restaurant, and keeps restaurants' ids in new versions.
 
-Rows are duplicates if they have the same page at the provider. They are also duplicates if they
-have nearly the same name, and either the same street address or a distance of at most 80 m. The
-same address alone is not enough: many houses have several restaurants. Names are nearly the same if
-they differ only in case, accents, punctuation, a leading or trailing "Restaurant", or (from eight
-letters on) in one typo, but never in a digit. Only the first 100 rows at a street address, or in a
-grid cell of 80 m, are compared with later rows: a file with all rows at one point would otherwise
-have too many pairs.
+Rows are duplicates if they have the same `url` (the restaurant's page in the data's source). They
+are also duplicates if they have nearly the same name, and either the same street address or a
+distance of at most 80 m. The same address alone is not enough: many houses have several
+restaurants. Names are nearly the same if they differ only in case, accents, punctuation, a leading
+or trailing "Restaurant", or (from eight letters on) in one typo, but never in a digit. Only the
+first 100 rows at a street address, or in a grid cell of 80 m, are compared with later rows: a file
+with all rows at one point would otherwise have too many pairs.
 
-A restaurant's id is a hash of data that seldom change: the dataset's own id, else the page at the
-provider, else name and city. If such data changed, the restaurant gets the id of a restaurant in
-the former version that has nearly the same name and is within 80 m.
+A restaurant's id is a hash of data that seldom change: the dataset's own id, else the `url`, else
+name and city. If such data changed, the restaurant gets the id of a restaurant in the former
+version that has nearly the same name and is within 80 m.
 """
 
 import base64
@@ -73,7 +73,7 @@ def _cube(vector: Vector) -> tuple[int, ...]:
 
 
 def page_key(restaurant: Restaurant) -> str | None:
-    """Return a key for the restaurant's page at the provider; None without such a page.
+    """Return a key for the restaurant's page in the data's source; None without such a page.
 
     The key is the page's URL without scheme, `www.`, query and final slash. A URL without a path
     leads to a whole site, not to a restaurant's page.

@@ -74,7 +74,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Reading:
-    """The restaurants of a dataset, with ids as in the dataset, and the report on its rows."""
+    """The restaurants of a dataset, with its own ids ("" for none), and the report on its rows."""
 
     restaurants: list[records.Restaurant]
     report: ImportReport

@@ -114,8 +114,8 @@ class Scorekeeper:
     async def _write(self) -> bool:
         """Write the waiting forecasts to the store; return True if more were recorded meanwhile.
 
-        Forecasts of cells beyond the limit of fifty are dropped. If the write fails, the forecasts
-        are lost.
+        At most fifty cells have stored forecasts (see `_has_place`); forecasts of further cells are
+        dropped. If the write fails, the forecasts are lost.
         """
         waiting, self._waiting = self._waiting, {}
         rows = []

@@ -106,7 +106,7 @@ class Verification:
         """Fetch missing observed weather for one grid cell with stored forecasts.
 
         Of the cells with missing days, the most recently requested is chosen. Nothing is fetched if
-        more than half of the archive's budget is spent.
+        more than half of the archive's call budget (of any time window) is spent.
 
         Args:
             cells: the extent of the stored forecasts, by the key of the forecast's cell.
@@ -136,9 +136,10 @@ class Verification:
     ) -> list[date]:
         """Return the days to fetch now: those with forecasts, but without an observed high or low.
 
-        Days less than six days old are left out, since the archive does not have them yet. Days
-        more than 30 days before the cell's last fetch are given up: a new fetch would not find them
-        either. Return no days if any process fetched the cell in the last five days.
+        Days less than six days old are left out, since the archive does not have them yet. A day
+        that was over 30 days old at the cell's last fetch, and is still unknown, is not requested
+        again: the archive lacks it. Return no days if any process fetched the cell in the last five
+        days.
         """
         now = self._clock()
         first = max(extent.first, now.date() - timedelta(RETENTION_DAYS))

@@ -26,7 +26,8 @@ class Drawn(NamedTuple):
     Attributes:
         levels: the values at which the colour changes.
         columns: the statistics from which the quantity is computed.
-        value: computes the quantity for each slot (grid cell) from slots x days x `columns`.
+        value: a function that returns the quantity for each slot (grid cell). Its argument has the
+            statistics: an array of slots x days x `columns`.
     """
 
     title: str

@@ -1,8 +1,8 @@
 """The climate source `power`: NASA POWER's daily archive for the whole Earth, read without a key.
 
 The archive is in the format Zarr. Its days are local solar days of the model MERRA-2. Variables
-have the same names as in NASA's API, wind is in m/s, and -999 is missing. A chunk contains 15 x 15
-cells of 16 years, so that a tile is one chunk of each variable.
+have the same names as in NASA's API, wind is in m/s, and -999 is missing. A chunk of a variable has
+16 years of 15 x 15 cells. Our tiles have the same cells, so each chunk is read for one tile only.
 """
 
 from collections.abc import Sequence

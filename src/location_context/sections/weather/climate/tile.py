@@ -39,8 +39,9 @@ def build_tile(
         fields: the fields that the source has.
 
     Returns:
-        Two arrays: the statistics are cells x places x fields, the history is cells x places x
-        years x 3 (high, low, rain). A place is the number of a date in the year.
+        Two arrays with values for each date: the statistics are cells x dates x fields, the history
+        is cells x dates x years x 3 (high, low, rain). A date's index is the number that
+        `climatology.places` gives it, counted from 1 January as 0.
     """
     scales = scales_of(fields)
     stats = np.full((len(values), PLACES, len(scales)), UNKNOWN, np.int16)

@@ -224,12 +224,12 @@ class ForecastProvider(Provider):
 
     Attributes:
         attribution: the notices that the provider's licence requires.
-        product: the kind of its highs and lows. `raw` is the unchanged output of one model, perhaps
-            the best of several. Its departures from the climatology are as large as those of real
-            weather, however many days ahead, so calibration reduces them. `damped` is the mean of
-            an ensemble, or the output of statistics. Its departures already shrink with the days
-            ahead, so calibration reduces them less. In doubt choose `raw`: a wrong `damped` makes
-            the range too narrow.
+        product: the kind of its highs and lows. `raw` is the unchanged output of one model, which
+            the provider may have chosen from several. Its departures from the climatology are as
+            large as those of real weather, however many days ahead, so calibration reduces them.
+            `damped` is the mean of an ensemble, or the output of statistics. Its departures already
+            shrink with the days ahead, so calibration reduces them less. In doubt choose `raw`: a
+            wrong `damped` makes the range too narrow.
         cell_degrees: the size of a cell in degrees; all points in a cell share a forecast.
         at_point: True if a cell's forecast is fetched for the first point requested in the cell.
             `Forecast.grid` then has the elevation at that point. False if it is fetched for the

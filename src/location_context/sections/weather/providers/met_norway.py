@@ -2,9 +2,9 @@
 
 This provider is tried after Open-Meteo. MET Norway's terms require a User-Agent with a
 contact (without a contact the provider is not configured), and coordinates with at most four
-decimals. A request must not come before the last answer's `Expires`, and must then send
-`If-Modified-Since`. Redirects must be followed. Status 203 means that the product will end; it is
-logged.
+decimals. No request may be sent before the time `Expires` of the last answer. Later requests must
+have `If-Modified-Since`. Redirects must be followed. Status 203 means that the product will end; it
+is logged.
 
 The forecast is a list of steps of 1, 6 and 12 hours, which this module aggregates to local days. A
 step lasts until the next step. It has instant values for its beginning, and blocks of values for

@@ -134,9 +134,9 @@ class Archives:
     def queries(self, query: Query) -> list["ArchiveQuery"]:
         """Return an `ArchiveQuery` for each provider, in order of preference.
 
-        If a provider answered that the operator's plan does not include its archive, it is not
-        called for a day and comes last. It is not left out: months from an earlier plan may be
-        stored.
+        If a provider answered that the operator's plan does not include its archive, it comes last
+        and is not called in the next 24 hours. It is not left out: months from an earlier plan may
+        be stored.
         """
 
         def not_in_plan(provider: ArchiveProvider) -> bool:
@@ -257,8 +257,9 @@ class ArchiveQuery:
         """Load the stay's months of these years from memory or store, and fetch missing months.
 
         If the stay begins within the forecast horizon, the provider call also requests the months
-        that other stays within the horizon need. If `deadline` is None, nothing is fetched. Return
-        False only if nothing was fetched and a month of the stay is missing.
+        that other stays within the horizon need, to save later calls. If `deadline` is None,
+        nothing is fetched, and the result is False if a month of the stay is missing. Otherwise the
+        result is True.
         """
         wanted = [month for year in years for month in climatology.months_of(self.stay, year)]
         repository, source = self._archives.repository, self.provider.source
@@ -378,7 +379,7 @@ def has_spare_budget(provider: ArchiveProvider) -> bool:
 
 @dataclass
 class BuildReport:
-    """The progress of an `ArchiveBuilder` as numbers of cells; `held` were already stored."""
+    """The progress of an `ArchiveBuilder`: counts of cells; `held` counts those stored before."""
 
     cells: int = 0
     held: int = 0
@@ -458,7 +459,8 @@ class ArchiveBuilder:
 def all_months(today: date) -> list[YearMonth]:
     """Return all months (year, month) that any stay can need: those of the latest ten whole years.
 
-    January to March after these years are included if final, for stays over New Year.
+    January to March after these years are included once archives have their final values: a stay
+    over New Year can need them.
     """
     years = climatology.latest(climatology.last_year(today))
     after = [(years[-1] + 1, month) for month in (1, 2, 3)]

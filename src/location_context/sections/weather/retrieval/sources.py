@@ -242,8 +242,8 @@ class Sources:
     ) -> tuple[WeatherSeries, float | None] | None:
         """Return the best weather available by the deadline, and the point's elevation in m.
 
-        The elevation is None if unknown. If temperatures should be corrected to it, the series'
-        `degraded_reason` says why it is missing. Return None if no source has any weather.
+        The elevation is None if unknown. If it was needed to correct temperatures, the series'
+        `degraded_reason` says why it is unknown. Return None if no source has any weather.
         """
         series = await self._choose(query, deadline)
         if series is None:

@@ -102,7 +102,7 @@ class Year(section.Section[TypicalYear]):
         return _body(query, normals.fixed(query.point, now), None)
 
     async def run(self) -> None:
-        """Write to the store which cells were used, so that they are not deleted as unused."""
+        """Write regularly to the store which cells were used; cells unused for long are deleted."""
         await self._archives.repository.retry_writes()
 
     async def close(self) -> None:
