@@ -242,7 +242,7 @@ def test_mcp_client_connects_with_a_spent_quota_and_reads_the_refusal_message(we
     assert refused.error.data["code"] == "rate_limit_exceeded"
 
 
-def test_tool_names_failed_sections_and_refunds_a_call_that_returned_no_section(web_settings):
+def test_tool_lists_failed_sections_and_refunds_a_call_that_returned_no_section(web_settings):
     with served_client(web_settings, FakeSection(words="calm"), Broken(), Empty()) as client:
         text, is_error = call(client, "stay", place="Paris", **WEEK)
         assert not is_error

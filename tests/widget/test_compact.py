@@ -188,7 +188,7 @@ def rows_of(text):
     return re.findall(r'<div class="row"', days)
 
 
-def test_compact_page_marks_typical_days_beside_forecast_days(service):
+def test_compact_page_with_forecast_days_marks_the_days_with_typical_weather(service):
     text = compact(service, STRADDLING, lang="en").text
     assert len(rows_of(text)) == 5  # four of the forecast; the rest is one of its kind
     assert len(re.findall(r'<li class="\s*typ">', text)) == 1

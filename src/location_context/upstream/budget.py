@@ -169,7 +169,7 @@ class Budget:
         return self._clock() + self.offset
 
     def _current(self) -> float:
-        """Remove the units that are older than their windows; return the time."""
+        """Forget spent units whose window has passed; return the current time."""
         now = self.now()
         for window in self.windows:
             window.forget(now)

@@ -270,7 +270,8 @@ class ProviderClient:
     ) -> HttpResponse:
         """Send the request and return the response.
 
-        Retry once after a lost connection, or after a requested pause that concerns only this call.
+        Retry once after a lost connection, or after the pause that the provider requests for this
+        call alone.
         """
         sent = time.monotonic()
         try:

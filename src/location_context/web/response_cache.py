@@ -174,7 +174,7 @@ class ResponseCache:
         return found if found is not None and found.is_usable(now) else None
 
     def store(self, request: Exchange, response: FinishedResponse) -> None:
-        """Store a response, unless query and Accept-Language of the request exceed 2,000 bytes."""
+        """Store a response, unless its query and Accept-Language exceed 2,000 bytes together."""
         coding = choose_coding(request.given.get(b"accept-encoding", b""))
         language = request.given.get(b"accept-language", b"") if response.varies else None
         key_bytes = len(request.query) + len(language or b"")

@@ -109,9 +109,9 @@ def _letters(language: Language) -> str:
 
 
 def _faces(files: Sequence[Path]) -> list[Font]:
-    """Return the font families in the files of one font, except monospaced families.
+    """Return the families in the files of one installed font, except monospaced families.
 
-    The characters are read from one file only: the others are expected to have the same ones.
+    The supported characters are read from the first file; the others are assumed to have the same.
     """
     from fontTools.ttLib import TTCollection, TTFont  # noqa: PLC0415  of the extra `png`
 

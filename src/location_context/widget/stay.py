@@ -177,7 +177,7 @@ def _rank(one: _Offered) -> tuple[int, float]:
 
 @dataclass
 class _Joint:
-    """Assigns moments to the rows of their days; `left` collects moments that no row can show."""
+    """Assigns moments to the rows of their days; `left` collects moments without room in a row."""
 
     dates: Stay
     fmt: Formatter

@@ -141,7 +141,7 @@ def test_chance_of_rain_lies_between_the_issued_chance_and_the_share_of_wet_days
     assert 0 <= found <= 100 + 1e-9
 
 
-def test_chance_of_rain_fades_to_the_share_of_wet_days_from_day_7_to_16():
+def test_from_day_7_to_16_chance_of_rain_fades_to_the_climatological_share_of_wet_days():
     chance, share = np.full_like(LEADS, 80.0), np.full_like(LEADS, 30.0)
     faded = CALIBRATION.chance_of_rain(chance, share, LEADS)
     assert (faded[LEADS <= 7] == 80).all()

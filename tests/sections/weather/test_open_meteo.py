@@ -239,7 +239,7 @@ async def test_provider_probe_calls_the_elevation_api_though_no_forecast_needs_t
         ({**CUSTOMER, "open_meteo_budget": ("20000/day",)}, {"day": 20_000}),
     ],
 )
-async def test_call_budget_is_the_configured_one_or_a_workers_share_of_free_access(
+async def test_call_budget_is_as_configured_else_each_worker_has_its_share_of_the_free_units(
     weather, changes, limits
 ):
     settings = msgspec.structs.replace(weather.settings, **changes)

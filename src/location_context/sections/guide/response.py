@@ -89,7 +89,7 @@ class RestaurantBody(msgspec.Struct, frozen=True, kw_only=True):
     award_year: Annotated[int | None, Meta(description="The year of the distinction.")]
     note: Annotated[
         Annotated[str, Meta(max_length=MAX_NOTE_LENGTH)] | None,
-        Meta(description="A sentence of the operator, such as a hotel's own tip; plain text."),
+        Meta(description="A sentence by whoever runs the service, like a hotel's tip; plain text."),
     ]
 
 

@@ -9,14 +9,14 @@ mean and σ are the climatology's mean and standard deviation on the date. An an
 from the mean. g is the correlation between the forecast's large-scale anomaly and the observed
 anomaly. It depends on the lead (days ahead) and falls from 1 on day 0 to 0 at the horizon. κ =
 (noise/σ)² is the variance of local weather that a forecast cannot resolve, relative to σ². It is
-large where the climate hardly varies, as in the tropics. In a raw w, noise alone would require the
-denominator 1 + κ/2. Its square makes w smaller, because forecasts are also biased. γ, φ and ν are
-fitted constants (see `Damped`).
+large where the climate hardly varies, as in the tropics. For a raw forecast, noise alone would
+require the denominator 1 + κ/2. We divide by its square, because forecasts are also biased. γ, φ
+and ν are fitted constants (see `Damped`).
 
 A raw forecast is the output of a model: its anomalies are as large as those of real weather at any
 lead. A damped forecast is an ensemble's mean or the output of statistics: its anomalies already
-shrink as the lead grows, and it is fitted to local weather. s never exceeds σ, and never falls as
-the lead grows. The coefficients are in `calibration.json`, fitted by
+shrink as the lead grows, and its provider has fitted it to local weather. s never exceeds σ, and
+never falls as the lead grows. The coefficients are in `calibration.json`, fitted by
 `research.fit_forecast_calibration`.
 """
 

@@ -99,7 +99,7 @@ def pooled_samples(rows: Floats, line: Fit | None = None) -> Floats:
 
 
 def _windows(rows: Floats) -> Floats:
-    """Return the values of the 31 days centred on each date: … x dates x years x 31."""
+    """Return the values of the 31 days centred on each date: (..., dates, years, 31)."""
     return np.moveaxis(sliding_window_view(rows, WIDTH, axis=-1), -3, -2)
 
 
@@ -363,9 +363,9 @@ def year_bodies(stay: Stay, years: Sequence[int], rows: Floats, first: int) -> l
 
 
 def _places_in(stay: Stay, year: int) -> NDArray[np.int_]:
-    """Return the numbers (see `places`) of the stay's dates after moving the stay to `year`.
+    """Move the stay to `year`, and return its dates as day numbers from 0 to 731 (see `places`).
 
-    28 February replaces a missing 29th.
+    If a year has no 29 February, 28 February is used.
     """
     own = places(stay)
     is_leap = np.array([isleap(year), isleap(year + 1)])[own // YEAR_PLACES]

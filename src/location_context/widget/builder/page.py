@@ -42,7 +42,7 @@ _HIGHLIGHTED_MAIL = re.compile(r"(</?(?:a|img)\b)")
 
 
 def routes(service: Service, painter: Painter) -> list[Route]:
-    """Return the routes of `/` and `/v1/places`; `painter` finds fonts for the e-mail's picture."""
+    """Return the routes of `/` and `/v1/places`; `painter` has fonts for the picture in e-mails."""
     page = Page(service, painter)
     return [Route("/", page.respond), *form.places_routes(service)]
 

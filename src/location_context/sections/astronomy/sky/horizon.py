@@ -153,7 +153,7 @@ class Horizon:
     def first(self, line: int, up: bool, day: LocalDay) -> int | None:
         """Return the time of a day's first crossing, upwards if `up`, else downwards; or None.
 
-        `line` is an index in `tracks`: an `AltitudeThreshold`, for planets plus the planet's index.
+        `line` is an `AltitudeThreshold`; for a planet, the sum of a threshold and its index.
         """
         return self.tracks[line].first(up, day.start, day.end)
 
