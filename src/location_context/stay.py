@@ -27,7 +27,7 @@ def posix_seconds(clock: Clock) -> Callable[[], float]:
 
 
 class Stay(msgspec.Struct, frozen=True, order=True):
-    """Dates from `start` to `end`, both included, at most 92 days."""
+    """Dates from `start` to `end`, both included; those of a request are at most 92 days."""
 
     start: date
     end: date

@@ -114,6 +114,13 @@ def test_import_of_a_missing_column_exits_1_and_names_the_existing_columns(tmp_p
     assert "the table lacks the columns debut; it has: nom, date_debut" in result.stderr
 
 
+@pytest.mark.parametrize("region", ["bavaria", "DE"])
+def test_import_with_a_malformed_region_names_the_option(run, region):
+    with pytest.raises(OperatorError) as error:
+        run("import", "https://a.example/events.csv", "--region", region)
+    assert f"--region is '{region}'; accepted: codes such as DE-BY" in error.value.message
+
+
 @pytest.mark.parametrize(
     ("row", "place", "warned"),
     [

@@ -96,9 +96,9 @@ def packed(**files: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "was not written by the backup command"),
-        (b"nonsense" * 1000, "was not written by the backup command"),
-        (packed(other=b"x"), "was not written by the backup command"),
+        (b"", "is damaged, or is not a backup file"),
+        (b"nonsense" * 1000, "is damaged, or is not a backup file"),
+        (packed(other=b"x"), "is damaged, or is not a backup file"),
         (packed(**{DATABASE_FILE: b"nonsense" * 1000}), "in the backup is damaged"),
         (packed(**{DATABASE_FILE: b"", PEPPER_FILE: b"x"}), "in the backup is damaged"),
     ],

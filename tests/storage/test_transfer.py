@@ -218,7 +218,7 @@ def test_copy_masks_the_password_of_an_unusable_database_url(
     assert "hidden-word" not in done.stdout + done.stderr
 
 
-def test_copy_command_without_an_sqlite_source_is_refused(
+def test_copy_command_is_refused_if_the_source_is_missing_or_postgresql(
     tmp_path: Path, postgresql_settings: Settings
 ) -> None:
     url = postgresql_settings.database_url.reveal()

@@ -133,7 +133,9 @@ def test_internal_server_error_shows_no_internals(client: Client) -> None:
     assert "RuntimeError" not in text
 
 
-def test_first_of_several_errors_is_reported_by_a_fixed_precedence(client: Client) -> None:
+def test_of_several_errors_the_one_that_is_first_in_a_fixed_order_is_reported(
+    client: Client,
+) -> None:
     codes = [
         client.get("/nothing?x=%zz", method="POST", key=None),
         client.get("/nothing", method="POST", key=None),

@@ -211,7 +211,7 @@ def test_operation_has_an_example_for_each_status_with_a_body(document) -> None:
     assert [name for name, content in contents(document) if not content.get("examples")] == []
 
 
-def test_each_json_error_code_has_an_example(document) -> None:
+def test_each_json_error_code_of_the_api_has_an_example(document) -> None:
     shown = {name for _, content in contents(document) for name in content["examples"]}
     codes = set(document["components"]["schemas"]["ErrorBody"]["properties"]["code"]["enum"])
     assert codes - shown == UNSEEN

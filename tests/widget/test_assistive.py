@@ -223,7 +223,7 @@ def test_each_link_tells_screen_readers_that_it_opens_a_new_tab(service, open_pa
         assert (target, label, spoken) == ("_blank", None, f"{seen} (opens in a new tab)")
 
 
-def test_links_are_underlined(service, open_page):
+def test_links_outside_the_facts_are_underlined(service, open_page):
     page = open_page(service.address(STAY)).page
     lines = "(all) => [...new Set(all.map((one) => getComputedStyle(one).textDecorationLine))]"
     assert page.eval_on_selector_all("a:not(.facts a)", lines) == ["underline"]

@@ -182,7 +182,7 @@ def test_accordion_with_a_fixed_height_cuts_off_part_of_the_widget(service, open
 
 
 @pytest.mark.parametrize("directive", [FRAMES, SCRIPTS])
-def test_content_security_policy_of_the_host_can_block_frame_or_script(
+def test_csp_of_the_hosts_page_blocks_frame_or_script_until_it_names_the_service(
     service, opened, low, directive
 ):
     cause, mend = quoted(row(directive).cause)[0], quoted(row(directive).mend)[0]

@@ -64,7 +64,7 @@ def at_rest(page, widths):
     [(FORECAST, WIDTHS[::2]), (STRADDLING, WIDTHS[1::2]), (STAY, WIDTHS[::2])],
     ids=["forecast", "both kinds of days", "typical"],
 )
-def test_widget_has_no_scrollbar_and_stable_height_from_280_to_1400_px(
+def test_widget_has_no_scrollbar_and_a_settled_height_at_each_width_from_280_to_1400_px(
     service, open_page, stay, all_widths
 ):
     address = escape(service.address(stay, lang="en"))

@@ -156,7 +156,7 @@ class ApiKeys:
         """Create and store a key; if `test`, requests with the key receive made-up answers.
 
         Raises:
-            OperatorError: the name is empty or too long, or the expiry is not in the future.
+            OperatorError: the name is empty, too long or unprintable; or the expiry is past.
         """
         name = " ".join(name.split())
         if not 1 <= len(name) <= 200 or not name.isprintable():

@@ -1,6 +1,7 @@
 """`events`: imports the operator's own events, and manages feeds that the server refreshes."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
@@ -180,6 +181,8 @@ def _place(
     """Return the location and time zone of events without coordinates, as `Calendar` fields."""
     if (lat is None) != (lng is None):
         raise OperatorError("--lat and --lng must be used together")
+    if region and not re.fullmatch("[A-Za-z]{2}-[A-Za-z0-9]{1,3}", region):
+        raise OperatorError(f"--region is {region!r}; accepted: codes such as DE-BY (ISO 3166-2)")
     if region and not country:
         country = region.partition("-")[0]
     if country and not (len(country) == 2 and country.isalpha()):

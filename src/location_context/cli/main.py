@@ -24,7 +24,7 @@ COMMANDS = {  # in the order of `--help`, with the first line of each command's 
     "events": "Import your own events and manage feeds.",
     "climate": "Build, check and remove climate data in the data directory.",
     "read": "Print a section's answer for a point and a stay; no server has to run.",
-    "warm": "Fill the caches for places and stays in a file; run again after an interruption.",
+    "warm": "Fill the caches for places and stays in a file; a second run continues the first.",
     "doctor": "Check settings, storage, datasets and providers; exit with 1 if a check fails.",
     "backup": "Save database, pepper and fallback grid in one file; the service can keep running.",
     "restore": "Restore a backup into an empty data directory.",

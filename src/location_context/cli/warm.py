@@ -77,7 +77,7 @@ def warm(
     wait: Wait = True,
     json: console.Json = False,
 ) -> None:
-    """Fill the caches for places and stays in a file; run again after an interruption."""
+    """Fill the caches for places and stays in a file; a second run continues the first."""
     if climate_only:
         _warm_climate(file, json=json)
     else:

@@ -3,8 +3,8 @@
 Boundaries of time zones are OpenStreetMap's, packaged by tzfpy. At sea the time zone depends only
 on the longitude, and there is no country. Regions are GeoNames' first-level regions as ISO 3166-2
 codes, in countries whose holidays differ by region; elsewhere the region is None. Alsace and
-Moselle count as regions, since their holidays differ from those of the rest of Grand Est. Their
-outlines are accurate to about 3 km.
+Moselle count as regions, since their holidays differ from those of the rest of Grand Est. The
+outlines of these two are accurate to about 3 km.
 """
 
 from collections.abc import Mapping

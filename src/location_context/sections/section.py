@@ -80,8 +80,8 @@ class SectionContext:
     def host(self, name: str, limits: Mapping[float, float] | None = None) -> Host:
         """Return the host with this name, limited by the setting `<name>_budget` if there is one.
 
-        If there is no such setting, `limits` applies: the units allowed in each time window, by the
-        window's length in seconds.
+        If there is no such setting, `limits` applies (None: no limit): the units allowed in each
+        time window, by the window's length in seconds.
         """
         settings = self.settings
         has_setting = f"{name}_budget" in settings.__struct_fields__  # an empty one: no limit

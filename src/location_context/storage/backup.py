@@ -79,7 +79,7 @@ def restore(settings: Settings, source: Path) -> list[str]:
                 path = database if name == DATABASE_FILE else data_dir / name
                 Path(folder, name).rename(path)
     except (tarfile.TarError, EOFError, KeyError):
-        raise OperatorError(f"{source} was not written by the backup command.") from None
+        raise OperatorError(f"{source} is damaged, or is not a backup file.") from None
     except OSError as error:
         raise OperatorError(f"{source} cannot be restored: {error.strerror}") from None
     return files

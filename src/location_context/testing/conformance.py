@@ -282,7 +282,7 @@ async def _check_section(section: type[Section[Any]], trial: _Trial, *, calls: b
 
 
 async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResult | None:
-    """Read the section while its server has the fault `name` ("a good answer" for no fault).
+    """Read the section while its server has the fault `name` ("a good answer": none).
 
     Return the result, or None if there is none. Problems are added to `trial`.
     """

@@ -176,7 +176,7 @@ class Budget:
         return now
 
     def take(self, units: float, *, public: bool = False) -> bool:
-        """Spend `units` and return True; return False if that would exceed a window's limit."""
+        """Spend `units` and return True; if a window's limit forbids it, only return False."""
         self._current()
         if not all(one.allows(one.spent, units, public=public) for one in self.windows):
             self.refuse(units, public=public)

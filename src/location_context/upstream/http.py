@@ -99,7 +99,7 @@ class HttpClient:
 
     Example:
         async with HttpClient("location-context/1 (a@b.example)") as client:
-            response = await client.get("https://skyline.example/", "skyline", 1_000_000)
+            response = await client.get("https://skyline.example/", "skyline", max_bytes=1_000_000)
     """
 
     def __init__(self, user_agent: str) -> None:

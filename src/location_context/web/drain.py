@@ -24,7 +24,7 @@ IDLE_SECONDS = 0.5  # after this time without a request, no more requests are ex
 
 @contextmanager
 def on_sigterm(app: Application, settings: Settings) -> Iterator[None]:
-    """Shut the process down without losing a request if SIGTERM arrives within the block.
+    """Finish the requests under way, and then end the process, if SIGTERM arrives in the block.
 
     The block must be entered in a running event loop.
     """

@@ -3,8 +3,8 @@
 All workers listen on METRICS_ADDRESS, and the kernel passes each connection to one of them. The
 service counts in plain numbers, which `measured` reads. A worker copies its numbers to the library
 prometheus-client each second, and before it answers a scraper. The command `serve` enables the
-library's multiprocess mode: each process stores its values in files of a shared folder, which
-remain after the process exits. An answer combines the values of all files.
+library's multiprocess mode: each process stores its values in files of a shared folder. An answer
+combines the values of all files. Counters of processes that have ended remain.
 
 This module is imported only if METRICS_ADDRESS is set; the extra `metrics` installs the library.
 """
@@ -199,7 +199,7 @@ def _provider(calls: ProviderCalls) -> Iterator[Sample]:
 
 
 def datasets(found: Mapping[str, DatasetState | None]) -> Iterator[Sample]:
-    """Yield the samples about imported datasets; `found` are their states by name."""
+    """Yield the samples about datasets; `found` has their states by name."""
     for name, state in found.items():
         yield "dataset_rows", (name,), state.rows if state else 0
         if state and state.imported_at:

@@ -44,7 +44,7 @@ _EXPLAINED = {"climatology": "climatology: past years, not a forecast"}
 
 
 def offered(service: Service) -> dict[str, Any]:
-    """Return the tools by name, as MCP describes tools; `year` only with the section `year`."""
+    """Return the tools by name, as MCP describes tools; `year` only if this section exists."""
     text = (resources.files("location_context.web") / "tools.json").read_bytes()
     tools = {tool["name"]: tool for tool in msgspec.json.decode(text)}
     if YEAR not in {section.name for section in service.sections}:

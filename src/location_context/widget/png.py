@@ -49,7 +49,7 @@ class Painter:
         raise NotAvailable(NO_FONTS)
 
     async def typeface_of(self, language: Language | None) -> fonts.Typeface | None:
-        """Return the fonts for a language; None if `language` is None, or if no PNG is possible."""
+        """Return the fonts for a language; None if it is None, or if no PNG can be drawn in it."""
         try:
             return (await self.typeface([language] if language else []))[1]
         except NotAvailable:

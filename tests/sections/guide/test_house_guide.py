@@ -57,7 +57,7 @@ def test_documented_template_is_imported_and_its_notes_appear_in_the_answer(hote
 
 
 @pytest.mark.parametrize("lang", QUOTES)
-def test_widget_shows_each_note_in_the_quotes_of_its_language(hotel, lang):
+def test_widget_shows_each_note_in_the_quotes_of_the_pages_language(hotel, lang):
     page = hotel.get(
         "/v1/pulse", {**HOTEL, "days": "3", "sections": "guide", "lang": lang}, key=None
     ).text

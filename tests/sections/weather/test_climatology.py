@@ -250,7 +250,9 @@ def test_climatology_range_covers_80_percent_of_real_days_and_more_than_ten_raw_
     assert figures["brier_ratio"] <= 0.925
 
 
-def test_climatology_range_widened_by_the_grid_cell_error_covers_station_observations(shared_data):
+def test_climatology_range_widened_by_the_grid_cell_error_holds_most_station_observations(
+    shared_data,
+):
     folder = shared_data / "climate"
     (rome,) = (
         one

@@ -112,7 +112,7 @@ def test_date_without_climatology_has_the_usual_range_of_its_lead_time():
     assert found["temperature_max"][0] != alone["temperature_max"][0]
 
 
-def test_usual_spread_is_smallest_at_the_equator_and_largest_in_winter_at_60_degrees():
+def test_usual_spread_of_highs_is_smallest_at_the_equator_and_largest_in_winter_at_60_degrees():
     january, july = (Stay(date(2027, m, 15), date(2027, m, 15)) for m in (1, 7))
     for name in estimate.VARIABLES:
         equator, north, summer, south = (
@@ -263,7 +263,7 @@ def test_climatology_error_widens_the_range_only_at_long_lead_times():
     assert far == pytest.approx(np.hypot(3.0, 1.7) / 3.0)
 
 
-async def test_past_year_without_data_does_not_prevent_the_unusual_weather_sentence(weather):
+async def test_one_past_year_without_data_does_not_prevent_the_sentence_on_unusual_weather(weather):
     weather.open_meteo.missing = {day.replace(year=2020) for day in NEAR.dates()}
     await (await weather.read(query(NEAR))).awaits
     weather.open_meteo.warmer = 12.0

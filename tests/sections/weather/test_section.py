@@ -35,7 +35,7 @@ async def test_stay_within_the_forecast_horizon_gets_a_daily_forecast(weather):
     assert reading.fresh_until == weather.clock() + timedelta(minutes=30)
 
 
-async def test_issued_and_uncalibrated_values_equal_those_of_the_provider(weather):
+async def test_values_as_issued_and_values_never_calibrated_equal_those_of_the_provider(weather):
     body = (await weather.read(query(NEAR))).body
     height = weather_truth.terrain(PARIS.lat, PARIS.lng)
     for day in body.days:

@@ -124,7 +124,7 @@ class Astronomy(section.Section[AstronomyBody]):
         return card.card(body, self._ephemeris, context.fmt, today)
 
     def text(self, body: AstronomyBody) -> Iterator[str | section.TextTable]:
-        """Yield a table with a row for each day, then a line for each highlight, for a terminal."""
+        """Yield a table with a row for each day, then a line for each highlight."""
         rows = []
         for day in body.days:
             sun, moon = day.sun, day.moon

@@ -206,8 +206,8 @@ def overlaps(first: date, last: date, stay: Stay) -> list[Overlap]:
     """Return the parts of the stay that an event from `first` to `last` overlaps.
 
     The parts are `arrival` (the stay's first date), `stay` (the dates between) and `departure` (its
-    last date). An event on both the first and the last date overlaps `stay` too, even if the stay
-    has no dates between.
+    last date). An event that covers both the first and the last date overlaps `stay` too, even
+    if the stay has no dates between.
     """
     arrival, departure = first <= stay.start <= last, first <= stay.end <= last
     between = max(first, stay.start + _DAY) <= min(last, stay.end - _DAY)

@@ -114,8 +114,8 @@ def rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> 
 def _chance(day: Day, today: date, units: UnitsBody) -> float | None:
     """Return the chance (0 to 1) that a day is wet; None if unknown.
 
-    If a day within the forecast horizon has no known chance, its amount of rain decides: the
-    result is 1 if the amount makes the day wet, else 0.
+    If a day within the forecast horizon has an amount of rain but no known chance, the result is 1
+    if the amount makes the day wet, else 0.
     """
     if day.precipitation_probability is not None:
         return day.precipitation_probability / 100

@@ -286,7 +286,7 @@ class YearBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WeatherBody(DatedApplicable, frozen=True, kw_only=True, tag="weather"):
-    """The weather of a stay: a forecast, or the typical weather of its dates."""
+    """The weather of a stay: a forecast for all its dates, or typical weather for all of them."""
 
     mode: Annotated[Mode, Meta(description="A forecast, or ten years of the same dates.")]
     forecast_until: Annotated[dt.date, Meta(description="The last date a forecast can cover.")]

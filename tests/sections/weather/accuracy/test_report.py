@@ -92,7 +92,7 @@ def root_mean_square(errors):
     return math.sqrt(sum(error * error for error in errors) / len(errors))
 
 
-def test_report_figures_of_rain_follow_from_the_stored_forecasts(forecasts, report):
+def test_report_figures_of_rain_follow_from_stored_forecasts_and_observed_rain(forecasts, report):
     pairs = defaultdict(list)
     for lead, at, _, _, rain in outcomes(forecasts, "Open-Meteo"):
         pairs[lead].append(
@@ -132,7 +132,7 @@ def test_report_without_observations_counts_forecasts_but_no_verified_pairs(fore
     assert make_report([], lambda _: None).providers == []
 
 
-def test_range_coverage_includes_a_day_on_the_edge_of_its_range_but_no_day_without_a_range():
+def test_coverage_counts_a_day_on_the_edge_of_its_range_and_leaves_out_days_without_a_range():
     low = np.array([[10.0], [10.0], [np.nan], [10.0]])
     observed = np.array([[10.0], [12.1], [11.0], [np.nan]])
     assert coverage(low, low + 2, observed).tolist() == [0.5]

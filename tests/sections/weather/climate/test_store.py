@@ -253,7 +253,9 @@ def test_regional_grid_has_no_cell_for_a_point_over_half_a_cell_beyond_its_edge(
         (lambda folder: np.save(folder / "cells.npy", np.zeros((1, 3))), "cells.npy"),
     ],
 )
-async def test_damaged_climate_store_is_named_and_the_next_source_answers(weather, damage, why):
+async def test_damaged_climate_store_is_named_in_a_warning_and_the_next_source_answers(
+    weather, damage, why
+):
     folder = world_store(weather.settings.data_dir)
     damage(folder)
     (sentence,) = [one for one in weather.section.warnings() if "climate store" in one]

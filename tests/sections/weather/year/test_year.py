@@ -116,7 +116,7 @@ def test_year_from_stored_months_calls_no_provider(tmp_path):
     assert all(month["sunshine_hours"] is not None for month in body["months"])
 
 
-def test_year_with_a_missing_month_comes_from_the_fallback_grid(tmp_path):
+def test_whole_year_comes_from_the_fallback_grid_if_a_month_is_missing(tmp_path):
     write_grid(tmp_path)
     with full_app(tmp_path) as client:
         stay = {"start": "2027-02-01", "end": "2027-04-28"}

@@ -215,7 +215,7 @@ def _named(rows: list[int], times: list[float], ups: list[bool]) -> Iterator[Sky
 
 @dataclass(frozen=True)
 class MonthCache:
-    """The cached data of a month: its sky, and the events that are the same everywhere."""
+    """The cached data of a month: positions (`Sky`), and events that are the same everywhere."""
 
     sky: Sky
     sky_events: list[SkyEvent]

@@ -187,9 +187,9 @@ def _number_or_word(word: str) -> str:
 def token_similarity(one: str, other: str) -> float:
     """Return the similarity of two words, from 0.6 to 1, or 0 if it is less than 0.6.
 
-    It is the share of pairs of adjacent letters that both words have (Dice coefficient). It is 0
-    for different words if their first letters differ, if one is a number, or if both are in the
-    vocabulary of known words.
+    It is the share of letter pairs (also with `^` and `$`) that both words have: Dice coefficient.
+    It is 0 for different words if their first letters differ, if one is a number, or if both are in
+    the vocabulary of known words.
     """
     if one == other:
         return 1.0

@@ -239,7 +239,7 @@ def _set_zone(event: Component, zone: tzinfo) -> None:
 def _ends_after_start(event: Component) -> bool:
     """Return True if the event's end is after its start, or its duration is positive.
 
-    Return False also if one of start and end is a date and the other a time.
+    Return False also if neither is given, or if only one of start and end is a date.
     """
     start = event["DTSTART"].dt
     if "DTEND" not in event:

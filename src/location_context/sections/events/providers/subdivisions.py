@@ -45,7 +45,7 @@ class ProvinceMap(msgspec.Struct, frozen=True):
 
     `cells` has a line of text for each row of cells, from latitude `north` southwards, and in it a
     character for each cell, from longitude `west` eastwards. `codes` has the ISO 3166-2 code for
-    each character. `region` is the code of the region that contains all provinces of the map. It is
+    each character but `.` (no province). `region` is the code of the region of all provinces; it is
     empty if they belong to several regions: a province's code then begins with its region's code.
     """
 

@@ -112,7 +112,7 @@ def _check(report: ImportReport, *, strict: bool) -> None:
     if wrong * 2 > report.rows:
         first = report.refused[0]
         raise ImportRejected(
-            f"{wrong:,} of {report.rows:,} rows are wrong, so the whole file is rejected and "
+            f"{wrong:,} of {report.rows:,} rows are wrong: over half, so the file is rejected and "
             f"nothing was changed. The first: {report.counted_in} {first.line}: {first.reason}.",
             report,
         )

@@ -38,7 +38,7 @@ from location_context.stay import LONGEST_DAYS
 MAX_TRIES = 3
 RETRY_SECONDS = 5.0
 MEMORY_LIMIT = "600MB"  # of a worker
-# By default Dask returns memory to the system at once, which costs a worker a third of its time.
+# By default Dask returns memory to the system at once, which costs a worker 40 % of its time.
 ALLOCATION = {
     "MALLOC_TRIM_THRESHOLD_": 2**26,
     "MALLOC_MMAP_THRESHOLD_": 2**25,

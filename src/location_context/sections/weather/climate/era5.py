@@ -372,7 +372,7 @@ def _first_hour(location: str, times: NDArray[Any]) -> int:
         raise OperatorError(f"{location} has no hourly time axis; hourly data of ERA5 are needed")
     if len(hours) <= MIN_HOURS:
         raise OperatorError(
-            f"{location} has only {len(hours)} hours; more than {MIN_HOURS} are needed"
+            f"{location} has only {len(hours)} hours in all; more than {MIN_HOURS} are needed"
         )
     return int(hours[0].astype(np.int64))
 

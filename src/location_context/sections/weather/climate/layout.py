@@ -321,7 +321,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise StoreDamaged(f"{MANIFEST}: {error.strerror}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError):
         raise StoreDamaged(
-            f"{MANIFEST} is damaged: the file is not JSON, or lacks a field"
+            f"{MANIFEST} is damaged: the file is not JSON, or a field is missing or wrong"
         ) from None
 
 

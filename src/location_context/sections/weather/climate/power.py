@@ -58,7 +58,7 @@ class Power(ClimateSource):
         days = dataset["time"].values.astype("datetime64[D]")
         if len(days) < 2 or (np.diff(days) != np.timedelta64(1, "D")).any():
             raise OperatorError(
-                f"{location} must have consecutive days on its axis `time`; some are missing"
+                f"{location} must have consecutive days on its axis `time`; they are not"
             )
         self.first, self.last = days[0].item(), days[-1].item()
 

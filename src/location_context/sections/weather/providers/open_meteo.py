@@ -213,7 +213,7 @@ class OpenMeteoForecast(ForecastProvider):
     def _read(self, body: Any, cell: Cell) -> Forecast:
         first, columns = read_daily(body, FORECAST_FIELDS)
         if not np.isfinite(columns["temperature_max"]).any():
-            raise ProviderResponseInvalid(NAME, "the forecast has no values for any day")
+            raise ProviderResponseInvalid(NAME, "the forecast has no high for any day")
         now = self._clock()
         return Forecast(first, columns, read_grid(body, cell), now, now + FRESH_TTL)
 

@@ -125,7 +125,7 @@ class Forecasts:
     ) -> WeatherSeries | None:
         """Return a provider's fresh forecast of the stay, cached or fetched.
 
-        Return None if the forecast ends too early for the stay.
+        Return None if the forecast ends too early for the stay, or has no high and low of any day.
 
         Raises:
             ProviderError, TimeoutError: the forecast could not be fetched.
