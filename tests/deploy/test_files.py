@@ -230,7 +230,7 @@ def test_compose_and_kubernetes_trust_their_proxies() -> None:
     assert settings_of_kubernetes().trusted_proxies
 
 
-def test_the_image_copies_only_what_the_project_needs() -> None:
+def test_the_image_copies_exactly_what_its_ignore_file_lets_in() -> None:
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", CONTAINERFILE, re.MULTILINE)
     sources = {source for line in copied for source in line.split()}
     assert all((ROOT / source).exists() for source in sources)

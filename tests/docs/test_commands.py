@@ -134,7 +134,7 @@ def test_every_documented_command_succeeds(
         command(where, *arguments, more=given)  # fails on any exit code but 0
 
 
-def test_every_documented_request_succeeds(tmp_path: Path) -> None:
+def test_every_documented_request_that_can_run_here_succeeds(tmp_path: Path) -> None:
     (tmp_path / ".curlrc").write_text("fail\nsilent\nshow-error\noutput = answer\n")
     asyncio.run(load_sample_guide(Settings(data_dir=tmp_path / "data"), name="rooftop"))
     with full_app(tmp_path / "data") as client:

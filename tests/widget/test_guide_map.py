@@ -184,7 +184,7 @@ def test_map_numbers_do_not_overlap_and_isolated_numbers_stay_in_place(sample, p
 
 
 @given(minutes=st.integers(5, 900))
-def test_ring_radius_is_the_distance_whose_estimated_travel_time_is_the_time_of_the_ring(minutes):
+def test_estimated_travel_time_over_the_radius_of_a_ring_is_the_time_of_the_ring(minutes):
     if minutes >= 6:
         assert reach("drive", minutes) == pytest.approx(km_of("drive", minutes), rel=0.02, abs=0.2)
     if minutes <= 31:

@@ -1,4 +1,4 @@
-"""The access log: writes one line of JSON for each response, and counts responses for metrics."""
+"""The access log: writes a line for each response that the log level shows; counts for metrics."""
 
 import logging
 import os

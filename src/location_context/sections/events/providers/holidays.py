@@ -152,8 +152,8 @@ class Holidays(EventProvider):
 def events_of(records: Iterable[HolidayRecord], stay: Stay, point: Point) -> list[ProviderEvent]:
     """Return the holidays during the stay as events of the point's country.
 
-    Holidays of other regions are included, since `selection` removes them later. Holidays of other
-    cities are not included.
+    Holidays of other regions are included, since `selection` removes them later. Those of other
+    cities are not, nor Catholic ones in municipalities that do not observe them.
     """
     country = point.country or ""
     events = [

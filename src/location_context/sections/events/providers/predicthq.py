@@ -184,7 +184,7 @@ def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None
     """
     named = row.get("timezone")
     if (local := fields.optional_zone(named)) is None and named:
-        raise ValueError("the event's time zone is unknown")
+        raise ValueError("no time zone has the name that the event gives")
     start = _parse_time(row["start"], local, local_zone)
     end = _parse_time(row["end"], local, local_zone) if row.get("end") else None
     if end is not None and end <= start:

@@ -181,7 +181,7 @@ def read_table(data: bytes, formats: Sequence[GuideFormat]) -> Table:
         raise OperatorError("The file is empty.")
     if start.startswith(("<!doctype", "<html", "<?xml", "<head", "<body")):
         raise OperatorError(
-            "The file is a web page, not a dataset: open its address in a browser to see why."
+            "The file is a web page or XML, not a dataset: open it in a browser to see why."
         )
     raise OperatorError("The file's format is unknown; accepted: CSV, GeoJSON, SPARQL results.")
 
