@@ -49,7 +49,7 @@ from location_context.widget.pulse import routes as widget_routes
 
 @dataclass(frozen=True)
 class Worker:
-    """What a server process must know about the other server processes of the installation.
+    """Facts about the installation's server processes that each of them must know.
 
     Attributes:
         processes: the number of all server processes, this one included.

@@ -1,4 +1,7 @@
-"""The access log: writes a line for each response that the log level shows; counts for metrics."""
+"""The access log: writes a line for each response, if the log level shows it.
+
+If METRICS_ADDRESS is set, responses are also counted.
+"""
 
 import logging
 import os

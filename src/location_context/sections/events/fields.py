@@ -140,7 +140,7 @@ def parse_when(text: object, zone: ZoneInfo) -> When:
         ValueError: the text is neither a date nor a date with a time.
     """
     if not isinstance(text, str):
-        raise ValueError("the event has no text as its start")  # noqa: TRY004  a bad row is a ValueError
+        raise ValueError("the start is missing or not a text")  # noqa: TRY004  a bad row is a ValueError
     text = text.strip()
     if len(text) <= len("2026-12-05"):
         return When(date.fromisoformat(text))

@@ -341,7 +341,7 @@ def open_arrays(folder: Path, manifest: Manifest, *, writable: bool = False) -> 
             raise StoreDamaged(f"{name}.npy is missing or truncated") from None
         wanted = np.int32 if name == "index" else np.int16
         if array.shape != shape or array.dtype != wanted:
-            raise StoreDamaged(f"{name}.npy has not the shape and type in the manifest")
+            raise StoreDamaged(f"{name}.npy does not have the shape and type in the manifest")
         mapped[name] = array
     return Arrays(**mapped)
 
